@@ -1,0 +1,125 @@
+//! What a viewer of a run is told besides its output. Output itself is bytes in the journal and
+//! becomes `stdout` and `stderr` events only on the way out.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{CommitId, EndState, Problem, RunId};
+
+/// A journalled event, as JSON with its `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    Status(Status),
+    Warning(Warning),
+    Complete(Complete),
+    /// The run was refused before its command started.
+    Error(Problem),
+}
+
+impl Event {
+    /// The word in the `event:` line and in the JSON's `type`.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Status(_) => "status",
+            Self::Warning(_) => "warning",
+            Self::Complete(_) => "complete",
+            Self::Error(_) => "error",
+        }
+    }
+
+    /// Whether nothing follows this event in a journal.
+    pub fn is_last(&self) -> bool {
+        matches!(self, Self::Complete(_) | Self::Error(_))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Clone,
+    Fetch,
+    Worktree,
+    Checkout,
+    Sync,
+}
+
+/// Where a run stands on its way to its command.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// `queued`, `preparing` or `running`.
+    pub state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// How many are served first, counting the one under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u8>,
+    /// What the command is about to see: only with `running`.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+}
+
+/// Who has the turn of a workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Such as `make test`.
+    pub what: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    pub who: String,
+    pub since: Timestamp,
+}
+
+/// The state of a workspace that an answer or a run is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    pub commit: CommitId,
+    pub tree: CommitId,
+    /// Whether tracked files or the index differ from `commit`.
+    pub dirty: bool,
+    /// Commits here that the remote branch was never seen to have.
+    pub ahead: usize,
+    /// Commits of the remote branch that are not here.
+    pub behind: usize,
+    /// When the remote was last asked for this branch.
+    pub fetched_at: Option<Timestamp>,
+    /// True when the remote could not be asked this time and the caller allowed that.
+    #[serde(default)]
+    pub stale: bool,
+}
+
+/// Something the caller should know, though the run goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    pub code: String,
+    pub message: String,
+}
+
+impl Warning {
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The end of a run whose command was started, or that was cancelled before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Complete {
+    pub state: EndState,
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    pub commit: Option<CommitId>,
+    pub duration_ms: u64,
+    /// In words, where the state does not say all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

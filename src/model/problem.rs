@@ -1,0 +1,80 @@
+//! What a caller is told when something is refused or fails. Each module has its own error type;
+//! all of them end as a [`Problem`], and each face maps [`ErrorKind`] to its wire in one place.
+
+use serde::{Deserialize, Serialize};
+
+/// The class of a failure: decides the HTTP status, the CLI exit code and whether a retry can help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request is malformed or hostile: a name, an argument, a header.
+    BadRequest,
+    /// Well-formed, but a field is unknown or has a value that makes no sense.
+    Unprocessable,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    /// The state of the yard forbids it now; the detail names the mend.
+    Conflict,
+    TooLarge,
+    UnsupportedMedia,
+    NotImplemented,
+    /// The repository's remote said no or could not be reached.
+    Upstream,
+    /// The repository's remote did not answer in time.
+    UpstreamTimeout,
+    /// The daemon is starting, draining or out of a resource.
+    Unavailable,
+    Internal,
+}
+
+/// A refusal or failure with everything that a caller needs to mend it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{detail}")]
+pub struct Problem {
+    pub kind: ErrorKind,
+    /// A stable word for programs, such as `drifted` or `branch_not_found`.
+    pub code: String,
+    /// One sentence for people.
+    pub detail: String,
+    /// The field, argument or header that is at fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Problem {
+    pub fn new(kind: ErrorKind, code: &str, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code: code.to_owned(),
+            detail: detail.into(),
+            field: None,
+            help: None,
+        }
+    }
+
+    /// A malformed or hostile value: 400 in HTTP.
+    pub fn bad(field: &str, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::BadRequest, "bad_request", detail).field(field)
+    }
+
+    /// A well-formed value that makes no sense: 422 in HTTP.
+    pub fn unprocessable(field: &str, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unprocessable, "unprocessable", detail).field(field)
+    }
+
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.field = Some(field.into());
+        self
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

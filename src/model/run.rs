@@ -1,0 +1,198 @@
+//! A run: one command in one workspace, from its request to its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{About, BranchName, CommitId, Problem, RepoName, RunId};
+
+/// What is executed: `make`, a git verb, or a task that the operator declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    Make,
+    Git,
+    Task,
+}
+
+/// How the workspace is brought up to date before the command starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "mode", content = "commit")]
+pub enum SyncMode {
+    /// Follow the remote unless that would touch somebody's work.
+    #[default]
+    Auto,
+    /// Touch nothing, not even the network.
+    None,
+    /// As `auto`, but exactly to this commit of the remote branch.
+    Commit(CommitId),
+}
+
+/// What it means when the one who asked goes away and nobody else watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDisconnect {
+    #[default]
+    Cancel,
+    Continue,
+}
+
+/// Everything that decides what a run does. Checked before it is made; never changed after.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub kind: RunKind,
+    pub repo: RepoName,
+    pub branch: BranchName,
+    /// The program and its arguments, exactly as they are executed.
+    pub argv: Vec<String>,
+    /// What the caller adds to the environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    #[serde(with = "millis")]
+    pub timeout: Duration,
+    pub sync: SyncMode,
+    /// Whether to go on with what is there when the remote cannot be asked.
+    pub stale: bool,
+    pub on_disconnect: OnDisconnect,
+    /// Who asked.
+    pub principal: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndState {
+    Succeeded,
+    Failed,
+    Signalled,
+    TimedOut,
+    Cancelled,
+    Lost,
+    Rejected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Queued,
+    Preparing,
+    Running,
+    #[serde(untagged)]
+    Ended(EndState),
+}
+
+/// A run as everyone sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub run_id: RunId,
+    #[serde(flatten)]
+    pub spec: RunSpec,
+    pub state: RunState,
+    pub created_at: Timestamp,
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// From the request to the end, waiting and preparing included.
+    #[serde(default)]
+    pub duration_ms: Option<u64>,
+    /// What the run was about: known once the workspace is ready.
+    #[serde(default)]
+    pub about: Option<About>,
+    /// Why it was refused or failed to start.
+    #[serde(default)]
+    pub error: Option<Problem>,
+}
+
+impl RunState {
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Ended(_))
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Preparing => "preparing",
+            Self::Running => "running",
+            Self::Ended(end) => end.as_str(),
+        }
+    }
+}
+
+impl EndState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Signalled => "signalled",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl RunKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Make => "make",
+            Self::Git => "git",
+            Self::Task => "task",
+        }
+    }
+}
+
+impl RunRecord {
+    pub fn new(run_id: RunId, spec: RunSpec) -> Self {
+        Self {
+            run_id,
+            spec,
+            state: RunState::Queued,
+            created_at: Timestamp::now(),
+            started_at: None,
+            ended_at: None,
+            exit_code: None,
+            signal: None,
+            duration_ms: None,
+            about: None,
+            error: None,
+        }
+    }
+}
+
+mod millis {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    pub(super) fn serialize<S: Serializer>(value: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(value.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_single_words_on_the_wire() {
+        for (state, word) in [
+            (RunState::Queued, "\"queued\""),
+            (RunState::Ended(EndState::TimedOut), "\"timed_out\""),
+        ] {
+            let json = serde_json::to_string(&state).expect("serialises");
+            assert_eq!(json, word);
+            let back: RunState = serde_json::from_str(&json).expect("parses");
+            assert_eq!(back, state);
+        }
+    }
+}
