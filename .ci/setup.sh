@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Installs what building and testing needs and this machine lacks. Says what it
+# will do before it does it, and does nothing where nothing is missing.
+set -euo pipefail
+
+# `worktree add --reason` came with this version.
+readonly git_wanted=2.33
+
+have() {
+    command -v -- "$1" >/dev/null 2>&1
+}
+
+# A compiler without the C library's headers is of no use to libgit2.
+compiles_c() {
+    have cc && have gcc &&
+        echo '#include <stdio.h>' | cc -x c -fsyntax-only - >/dev/null 2>&1
+}
+
+packages=()
+have git || packages+=(git)
+have make || packages+=(make)
+compiles_c || packages+=(gcc libc6-dev)
+have curl || packages+=(curl ca-certificates)
+have ps || packages+=(procps)
+
+if [[ ${#packages[@]} -gt 0 ]]; then
+    echo "setup: missing: ${packages[*]}"
+    if ! have apt-get; then
+        echo 'setup: this is no Debian-like system (no apt-get): please install what these packages hold, and try again' >&2
+        exit 1
+    fi
+    as_root=()
+    if [[ $(id -u) -eq 0 ]]; then
+        echo "setup: will install them now with apt-get, as root: ${packages[*]}"
+    elif have sudo; then
+        echo "setup: will install them now with sudo apt-get, which may ask for your password: ${packages[*]}"
+        as_root=(sudo)
+    else
+        echo "setup: neither root nor sudo here; as root, run: apt-get install ${packages[*]}" >&2
+        exit 1
+    fi
+    "${as_root[@]}" apt-get update
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
+    hash -r
+    compiles_c || {
+        echo 'setup: the C compiler still finds no stdio.h' >&2
+        exit 1
+    }
+fi
+
+git_found=$(git version)
+git_found=${git_found#git version }
+if [[ $(printf '%s\n' "$git_wanted" "$git_found" | sort -V | head -n 1) != "$git_wanted" ]]; then
+    echo "setup: git $git_found is too old, $git_wanted or later is needed" >&2
+    exit 1
+fi
+
+if ! have cargo; then
+    cat >&2 <<'EOF'
+setup: Rust is missing: no cargo in PATH.
+  If rustup is installed already:  . "$HOME/.cargo/env"
+  Otherwise get it from https://rustup.rs:
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh
+EOF
+    exit 1
+fi
+
+if [[ ${#packages[@]} -gt 0 ]]; then
+    echo 'setup: done'
+else
+    echo 'setup: everything is there, nothing to do'
+fi

@@ -1,0 +1,74 @@
+# What people and CI call; `make help` lists it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The targets are whole tools, each parallel in itself.
+.NOTPARALLEL:
+
+CARGO      ?= cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+DEMO       := .demo/demo.git
+
+.PHONY: help
+help: ## Print this list
+	@awk -F ': .*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: ## Install what is missing (says what first; may use sudo)
+	@.ci/setup.sh
+
+.PHONY: build
+build: ## Build the release binary
+	$(CARGO) build --release --locked
+
+.PHONY: demo
+demo: ## Make the demo repository, .demo/demo.git
+	@fixtures/make-demo.sh $(DEMO)
+
+.PHONY: run
+run: setup build demo ## Build and serve the demo (ARGS='…' for more flags)
+	@exec "$(TARGET_DIR)/release/branchyard" serve --config workspaces.example.toml $(ARGS)
+
+.PHONY: check
+check: setup ## Check format, lints, licences and dependencies
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets --locked -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+	    echo '$(CARGO) deny --locked check bans licenses sources'; \
+	    $(CARGO) deny --locked check bans licenses sources; \
+	else \
+	    echo 'check: cargo-deny is not installed: bans, licences and sources skipped'; \
+	fi
+	@if $(CARGO) machete --version >/dev/null 2>&1; then \
+	    echo '$(CARGO) machete'; \
+	    $(CARGO) machete; \
+	else \
+	    echo 'check: cargo-machete is not installed: unused dependencies skipped'; \
+	fi
+
+.PHONY: test
+test: setup ## Run the tests (TESTS='…' for some of them)
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+	    set -x; $(CARGO) nextest run --locked $(TESTS); \
+	else \
+	    set -x; $(CARGO) test --locked --tests $(TESTS); \
+	fi
+
+.PHONY: soak
+soak: setup ## Run the long tests under load, in release mode
+	@export BRANCHYARD_SOAK=1; \
+	if $(CARGO) nextest --version >/dev/null 2>&1; then \
+	    set -x; $(CARGO) nextest run --locked --release --profile soak --run-ignored only soak; \
+	else \
+	    set -x; $(CARGO) test --locked --release --tests soak -- --ignored; \
+	fi
+
+.PHONY: bench
+bench: setup ## Run the benchmarks (BENCH='…' for some of them)
+	$(CARGO) bench --locked --bench yard -- $(BENCH)
+
+.PHONY: clean
+clean: ## Remove what was built, and the demo repository
+	$(CARGO) clean
+	rm -rf $(DEMO)
