@@ -81,8 +81,9 @@ pub struct Holder {
 pub struct About {
     pub commit: CommitId,
     pub tree: CommitId,
-    /// Whether tracked files or the index differ from `commit`.
-    pub dirty: bool,
+    /// Whether tracked files or the index differ from `commit`; left out where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty: Option<bool>,
     /// Commits here that the remote branch was never seen to have.
     pub ahead: usize,
     /// Commits of the remote branch that are not here.

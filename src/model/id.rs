@@ -18,6 +18,12 @@ impl RunId {
         Self(Uuid::now_v7())
     }
 
+    /// The random end of the id: enough to tell the runs of one daemon apart.
+    pub fn short(self) -> String {
+        let text = self.0.simple().to_string();
+        text[text.len() - 12..].to_owned()
+    }
+
     pub fn parse(text: &str) -> Result<Self, Problem> {
         // Only the hyphenated form: an id is also a directory name and must have one spelling.
         match Uuid::try_parse(text) {

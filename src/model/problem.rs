@@ -14,6 +14,7 @@ pub enum ErrorKind {
     Unauthorized,
     Forbidden,
     NotFound,
+    MethodNotAllowed,
     /// The state of the yard forbids it now; the detail names the mend.
     Conflict,
     TooLarge,
@@ -64,6 +65,18 @@ impl Problem {
     /// A well-formed value that makes no sense: 422 in HTTP.
     pub fn unprocessable(field: &str, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unprocessable, "unprocessable", detail).field(field)
+    }
+
+    /// The problem as callers are told it: what went wrong inside is for the log.
+    #[must_use]
+    pub fn outward(mut self) -> Self {
+        if self.kind == ErrorKind::Internal {
+            self.detail = format!(
+                "something went wrong inside the daemon ({}); its log says more",
+                self.code
+            );
+        }
+        self
     }
 
     #[must_use]

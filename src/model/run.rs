@@ -19,7 +19,7 @@ pub enum RunKind {
 
 /// How the workspace is brought up to date before the command starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "mode", content = "commit")]
+#[serde(rename_all = "snake_case", tag = "sync", content = "commit")]
 pub enum SyncMode {
     /// Follow the remote unless that would touch somebody's work.
     #[default]
@@ -50,8 +50,9 @@ pub struct RunSpec {
     /// What the caller adds to the environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    #[serde(with = "millis")]
+    #[serde(rename = "timeout_ms", with = "millis")]
     pub timeout: Duration,
+    #[serde(flatten)]
     pub sync: SyncMode,
     /// Whether to go on with what is there when the remote cannot be asked.
     pub stale: bool,
@@ -163,6 +164,15 @@ impl RunRecord {
             about: None,
             error: None,
         }
+    }
+
+    /// The record as others may see it: what a caller put into the environment may be a secret.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        for value in self.spec.env.values_mut() {
+            "(hidden)".clone_into(value);
+        }
+        self
     }
 }
 
