@@ -1,4 +1,5 @@
 //! Branchyard: a build yard with one clone per repository and one git worktree per branch.
 //! ARCHITECTURE.md is the map; the modules below stand in the order of its layers.
 
+pub mod config;
 pub mod model;

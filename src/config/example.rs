@@ -1,0 +1,105 @@
+//! Holds `workspaces.example.toml` to the structs: it is valid, it names every key, and what it
+//! says the defaults are is what they are.
+
+use std::path::{Path, PathBuf};
+
+use super::document::Document;
+use super::values::Values;
+use super::{Config, Environment, Sources, keys};
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("workspaces.example.toml")
+}
+
+/// Settings are commented out as `#key = …` or `#[section]`; prose has a space after the `#`.
+fn uncommented(line: &str) -> &str {
+    match line.strip_prefix('#') {
+        Some(setting) if !setting.starts_with([' ', '#']) => setting,
+        _ => line,
+    }
+}
+
+#[test]
+fn the_example_is_valid_as_it_stands() {
+    let env: Environment = [("HOME", "/home/me")].into_iter().collect();
+    let config = Config::load(Sources {
+        file: Some(example()),
+        env,
+        ..Sources::default()
+    })
+    .unwrap();
+    let dir = example().parent().unwrap().to_owned();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:3344");
+    assert_eq!(config.workspaces, dir.join(".demo/workspaces"));
+    let (name, demo) = config.repos.first_key_value().unwrap();
+    assert_eq!(name.as_str(), "demo");
+    assert_eq!(Path::new(demo.url.as_str()), dir.join(".demo/demo.git"));
+    assert_eq!(demo.default_branch.as_ref().unwrap().as_str(), "main");
+    assert_eq!(demo.prewarm[0].as_str(), "main");
+    assert_eq!(demo.build_output.patterns(), ["build"]);
+    let tasks: Vec<_> = demo.tasks.keys().map(|name| name.as_str()).collect();
+    assert_eq!(tasks, ["lint", "stats"]);
+}
+
+#[test]
+fn the_example_names_every_key_in_its_section() {
+    let text = std::fs::read_to_string(example()).unwrap();
+    for section in keys::sections() {
+        let header = match section.name {
+            "repos.NAME" => "repos.demo",
+            name => name,
+        };
+        let mut current = "";
+        let mut named = Vec::new();
+        for line in text.lines().map(uncommented) {
+            if let Some(name) = line
+                .strip_prefix('[')
+                .and_then(|rest| rest.strip_suffix(']'))
+            {
+                current = name;
+                named.extend(
+                    name.strip_prefix(header)
+                        .map(|rest| rest.trim_start_matches('.')),
+                );
+            } else if current == header {
+                named.extend(line.split_once(" = ").map(|(key, _)| key));
+            }
+        }
+        for key in section.keys {
+            let there = named
+                .iter()
+                .any(|name| name == key || name.starts_with(&format!("{key}.")));
+            assert!(there, "the example lacks {key} in [{}]", section.name);
+        }
+    }
+}
+
+#[test]
+fn the_defaults_are_what_the_example_says() {
+    let text = std::fs::read_to_string(example()).unwrap();
+    let all: String = text
+        .lines()
+        .map(|line| format!("{}\n", uncommented(line)))
+        .collect();
+    let shown = match Document::parse(Path::new("all.toml"), all) {
+        Ok(document) => document.values,
+        Err(error) => panic!("{error}"),
+    };
+    let mut default = Values::default();
+    assert_eq!(shown.listen, default.listen);
+    assert_eq!(shown.log, default.log);
+    assert_eq!(shown.allowed_hosts, default.allowed_hosts);
+    assert_eq!(shown.allowed_origins, default.allowed_origins);
+    assert_eq!(shown.timeouts, default.timeouts);
+    assert_eq!(shown.reaper, default.reaper);
+    // These differ by machine.
+    default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
+    default.limits.max_jobs = shown.limits.max_jobs;
+    assert_eq!(shown.limits, default.limits);
+    // The example allows local repositories, for its demo.
+    default.git.allow_local = true;
+    assert_eq!(shown.git, default.git);
+    // `path` has no default of its own.
+    default.build.path = shown.build.path.clone();
+    assert_eq!(shown.build, default.build);
+}

@@ -1,0 +1,146 @@
+//! `[git]`: which remotes may be used, and who commits.
+
+use serde::Deserialize;
+
+use super::HostName;
+use super::value::{TextValue, text_value};
+
+/// What git may talk to, and the identity it writes commits with.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a section [git]")]
+pub struct GitConfig {
+    /// Whether repositories on this machine (`file://`, absolute paths) may be used. Default `false`.
+    pub allow_local: bool,
+    /// The network protocols that may be used. Default `["https", "ssh"]`.
+    pub allow_protocols: Vec<Protocol>,
+    /// Loopback, link-local and private hosts that may be registered over the API. Default none.
+    pub allow_hosts: Vec<HostName>,
+    /// The name in commits that the daemon writes. Default `Branchyard`.
+    pub user_name: Identity,
+    /// The address in commits that the daemon writes. Default `branchyard@localhost`.
+    pub user_email: Identity,
+}
+
+/// A network protocol of git's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    Https,
+    Ssh,
+    Http,
+    Git,
+}
+
+/// A name or address that git can write into a commit as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity(String);
+
+impl GitConfig {
+    /// The value of `GIT_ALLOW_PROTOCOL`: git itself then refuses every other transport, also
+    /// those that a redirect or a submodule names.
+    pub fn allowed_protocols_env(&self) -> String {
+        let mut names: Vec<_> = self.allow_protocols.iter().map(|p| p.as_str()).collect();
+        if self.allow_local {
+            names.push("file");
+        }
+        names.join(":")
+    }
+}
+
+impl Default for GitConfig {
+    fn default() -> Self {
+        Self {
+            allow_local: false,
+            allow_protocols: vec![Protocol::Https, Protocol::Ssh],
+            allow_hosts: Vec::new(),
+            user_name: Identity("Branchyard".to_owned()),
+            user_email: Identity("branchyard@localhost".to_owned()),
+        }
+    }
+}
+
+impl Protocol {
+    const ALL: [Self; 4] = [Self::Https, Self::Ssh, Self::Http, Self::Git];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::Ssh => "ssh",
+            Self::Http => "http",
+            Self::Git => "git",
+        }
+    }
+
+    /// The protocol of a URL's scheme, which is lower-case for git.
+    pub(super) fn of_scheme(scheme: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.as_str() == scheme)
+    }
+}
+
+impl TextValue for Protocol {
+    const EXPECTED: &'static str = r#""https", "ssh", "http" or "git""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::of_scheme(text).ok_or_else(|| match text {
+            "file" => "local repositories are allowed by git.allow_local = true".to_owned(),
+            _ => "it is not a protocol that can be allowed".to_owned(),
+        })
+    }
+}
+text_value!(Protocol);
+
+impl Identity {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TextValue for Identity {
+    const EXPECTED: &'static str =
+        r#"a name or an address such as "Branchyard" or "branchyard@localhost""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        if text.chars().any(|c| c.is_control() || "<>".contains(c)) {
+            return Err("'<', '>' and control characters have no place in a commit".to_owned());
+        }
+        // git drops these from both ends, and refuses a name that has nothing else.
+        if text
+            .chars()
+            .all(|c| c.is_whitespace() || ".,:;\"\\'".contains(c))
+        {
+            return Err("it is empty".to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+text_value!(Identity);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_is_told_what_is_allowed_and_nothing_else() {
+        let mut git = GitConfig::default();
+        assert_eq!(git.allowed_protocols_env(), "https:ssh");
+        git.allow_local = true;
+        assert_eq!(git.allowed_protocols_env(), "https:ssh:file");
+        git.allow_protocols = vec![];
+        git.allow_local = false;
+        assert_eq!(git.allowed_protocols_env(), "");
+    }
+
+    #[test]
+    fn transports_that_run_commands_cannot_be_allowed() {
+        for name in ["ext", "fd", "file", "HTTPS", "ftp", ""] {
+            assert!(Protocol::from_text(name).is_err(), "{name} was accepted");
+        }
+    }
+
+    #[test]
+    fn an_identity_is_one_that_git_can_write() {
+        for text in ["", " ", "a\nb", "a <b>", "...", "a\0"] {
+            assert!(Identity::from_text(text).is_err(), "{text:?} was accepted");
+        }
+        assert!(Identity::from_text("Jürgen O'Neill, Jr.").is_ok());
+    }
+}

@@ -1,0 +1,282 @@
+//! From the sources, in rising order, to one `Config`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::document::Document;
+use super::environment::{CONFIG, Environment, LISTEN, LOG};
+use super::path::resolve;
+use super::place::Place;
+use super::{Config, ConfigError, repos};
+
+/// Where builds find programs when neither the file nor the environment says so.
+const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Everything that a [`Config`] is made from, besides the built-in defaults.
+#[derive(Clone, Default)]
+pub struct Sources {
+    /// The file of `--config`; without it, `BRANCHYARD_CONFIG` may name one.
+    pub file: Option<PathBuf>,
+    pub env: Environment,
+    pub flags: Flags,
+}
+
+/// What the command line says. Relative paths start from the current directory.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--listen`
+    pub listen: Option<SocketAddr>,
+    /// `--workspaces`
+    pub workspaces: Option<PathBuf>,
+    /// `--key-file`
+    pub key_file: Option<PathBuf>,
+}
+
+impl Config {
+    /// The configuration of this process, from its environment and what its command line says.
+    pub fn from_process(file: Option<PathBuf>, flags: Flags) -> Result<Self, ConfigError> {
+        let env = Environment::from_process();
+        Self::load(Sources { file, env, flags })
+    }
+
+    /// The configuration that the sources make, or the first fault in them.
+    pub fn load(sources: Sources) -> Result<Self, ConfigError> {
+        let Sources { file, env, flags } = sources;
+        env.check_names()?;
+        let home = env.get("HOME").map(PathBuf::from);
+        let place = Place {
+            document: read_document(file.as_deref(), &env, home.as_deref())?,
+            home: home.as_deref(),
+        };
+        let document = &place.document;
+        let values = &document.values;
+        let checked = values.timeouts.check();
+        checked.map_err(|fault| document.error(&fault))?;
+
+        let path = env
+            .get("PATH")
+            .map_or_else(|| FALLBACK_PATH.into(), OsString::from);
+        let build_path = match &values.build.path {
+            Some(path) => path.to_os_string(),
+            None => path.clone(),
+        };
+        let mut build_env_base = BTreeMap::from([("PATH".into(), build_path)]);
+        if let Some(home) = &home {
+            build_env_base.insert("HOME".into(), home.into());
+        }
+
+        Ok(Self {
+            listen: match flags.listen {
+                Some(listen) => listen,
+                None => env.value(LISTEN)?.unwrap_or(values.listen),
+            },
+            workspaces: place.workspaces(&env, &flags)?,
+            session_key: place.session_key(&env, &flags)?,
+            allowed_hosts: values.allowed_hosts.clone(),
+            allowed_origins: values.allowed_origins.clone(),
+            log: match env.value(LOG)? {
+                Some(log) => log,
+                None => values.log.clone(),
+            },
+            limits: values.limits.clone(),
+            timeouts: values.timeouts.clone(),
+            git: values.git.clone(),
+            build: values.build.clone(),
+            reaper: values.reaper.clone(),
+            repos: repos::collect(document, &env, home.as_deref())?,
+            build_env_base,
+            path,
+            ssh_auth_sock: env.get("SSH_AUTH_SOCK").map(OsString::from),
+            runtime_dir: env.get("XDG_RUNTIME_DIR").map(PathBuf::from),
+            home,
+        })
+    }
+}
+
+fn read_document(
+    file: Option<&Path>,
+    env: &Environment,
+    home: Option<&Path>,
+) -> Result<Document, ConfigError> {
+    if let Some(path) = file {
+        return Document::read(path);
+    }
+    match env.path(CONFIG)? {
+        Some(path) => {
+            let name = CONFIG;
+            let refuse = |message| ConfigError::Variable { name, message };
+            Document::read(&resolve(&path, Path::new(""), home).map_err(refuse)?)
+        }
+        None => Ok(Document::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::environment::{KEY_FILE, SESSION_KEY, WORKSPACES};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Yard {
+        dir: tempfile::TempDir,
+        sources: Sources,
+    }
+
+    /// A file of this text, in a directory of its own, and an environment with a home.
+    fn yard(text: &str) -> Yard {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("yard.toml");
+        fs::write(&file, text).unwrap();
+        let sources = Sources {
+            file: Some(file),
+            env: env(&[]),
+            flags: Flags::default(),
+        };
+        Yard { dir, sources }
+    }
+
+    fn env(more: &[(&str, &str)]) -> Environment {
+        let home = [("HOME", "/home/me"), ("PATH", "/bin")];
+        home.iter().chain(more).copied().collect()
+    }
+
+    impl Yard {
+        fn key_file(&self, name: &str, key: &str) -> PathBuf {
+            let path = self.dir.path().join(name);
+            fs::write(&path, key).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            path
+        }
+
+        fn load(&self) -> Config {
+            Config::load(self.sources.clone()).unwrap()
+        }
+
+        fn refusal(&self) -> String {
+            Config::load(self.sources.clone()).unwrap_err().to_string()
+        }
+    }
+
+    #[test]
+    fn without_sources_there_are_the_defaults() {
+        let config = Config::load(Sources {
+            env: env(&[]),
+            ..Sources::default()
+        })
+        .unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:3344");
+        assert_eq!(config.workspaces, Path::new("/home/me/build-workspaces"));
+        assert_eq!(config.log.as_str(), "info");
+        assert_eq!(config.limits, super::super::Limits::default());
+        assert_eq!(config.session_key.expose().len(), 64);
+        assert!(config.repos.is_empty());
+    }
+
+    #[test]
+    fn flags_beat_variables_and_variables_beat_the_file() {
+        let mut yard = yard("listen = \"127.0.0.1:1\"\nworkspaces = \"w\"\nlog = \"warn\"\n");
+        let config = yard.load();
+        assert_eq!(config.listen.port(), 1);
+        assert_eq!(config.workspaces, yard.dir.path().join("w"));
+        assert_eq!(config.log.as_str(), "warn");
+
+        yard.sources.env = env(&[(LISTEN, "127.0.0.1:2"), (WORKSPACES, "/v"), (LOG, "debug")]);
+        let config = yard.load();
+        assert_eq!(config.listen.port(), 2);
+        assert_eq!(config.workspaces, Path::new("/v"));
+        assert_eq!(config.log.as_str(), "debug");
+
+        yard.sources.flags.listen = Some(([127, 0, 0, 1], 3).into());
+        yard.sources.flags.workspaces = Some("/f".into());
+        let config = yard.load();
+        assert_eq!(config.listen.port(), 3);
+        assert_eq!(config.workspaces, Path::new("/f"));
+    }
+
+    #[test]
+    fn a_variable_names_the_file_where_no_flag_does() {
+        let named = yard("listen = \"127.0.0.1:1\"\n");
+        let other = yard("listen = \"127.0.0.1:2\"\n");
+        let file = named.sources.file.clone().unwrap();
+        let mut sources = other.sources.clone();
+        sources.env = env(&[(CONFIG, file.to_str().unwrap())]);
+        assert_eq!(Config::load(sources.clone()).unwrap().listen.port(), 2);
+        sources.file = None;
+        assert_eq!(Config::load(sources).unwrap().listen.port(), 1);
+    }
+
+    #[test]
+    fn the_key_comes_from_the_nearest_source() {
+        let mut yard = yard("key_file = \"in-file\"\n");
+        yard.key_file("in-file", "key-of-the-config-file");
+        assert_eq!(yard.load().session_key.expose(), "key-of-the-config-file");
+        yard.sources.env = env(&[(SESSION_KEY, "key-of-the-variable")]);
+        assert_eq!(yard.load().session_key.expose(), "key-of-the-variable");
+        let path = yard.key_file("in-variable", "key-of-the-variable-file");
+        let both = [
+            (SESSION_KEY, "key-of-the-variable"),
+            (KEY_FILE, path.to_str().unwrap()),
+        ];
+        yard.sources.env = env(&both);
+        assert_eq!(yard.load().session_key.expose(), "key-of-the-variable-file");
+        yard.sources.flags.key_file = Some(yard.key_file("on-flag", "key-of-the-flag-file"));
+        assert_eq!(yard.load().session_key.expose(), "key-of-the-flag-file");
+    }
+
+    #[test]
+    fn faults_name_their_source() {
+        let mut yard = yard("\nkey_file = \"none\"\n");
+        let file = yard.sources.file.clone().unwrap();
+        let key = yard.dir.path().join("none");
+        let missing = format!(
+            "failed to read {}: No such file or directory (os error 2)",
+            key.display()
+        );
+        let start = format!("{}:2:12: {missing}\n", file.display());
+        assert!(yard.refusal().starts_with(&start), "{}", yard.refusal());
+        yard.sources.env = env(&[(KEY_FILE, key.to_str().unwrap())]);
+        assert_eq!(yard.refusal(), format!("BRANCHYARD_KEY_FILE: {missing}"));
+        yard.sources.flags.key_file = Some(key);
+        assert_eq!(yard.refusal(), format!("--key-file: {missing}"));
+        yard.sources.flags.key_file = None;
+        yard.sources.env = env(&[(SESSION_KEY, "S3CRET")]);
+        assert_eq!(
+            yard.refusal(),
+            "BRANCHYARD_SESSION_KEY: the key is shorter than 16 characters"
+        );
+        yard.sources = Sources::default();
+        assert_eq!(
+            yard.refusal(),
+            "workspaces: \"~/build-workspaces\" needs HOME, which is not set"
+        );
+        yard.sources.file = Some("/nonexistent.toml".into());
+        assert_eq!(
+            yard.refusal(),
+            "failed to read /nonexistent.toml: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn a_build_inherits_a_path_and_a_home_and_nothing_else() {
+        let mut yard = yard("");
+        yard.sources.env = env(&[(SESSION_KEY, "0123456789abcdef"), ("SSH_AUTH_SOCK", "/s")]);
+        let config = yard.load();
+        let base: BTreeMap<OsString, OsString> = [("HOME", "/home/me"), ("PATH", "/bin")]
+            .map(|(k, v)| (k.into(), v.into()))
+            .into();
+        assert_eq!(config.build_env_base, base);
+        assert_eq!(config.ssh_auth_sock, Some("/s".into()));
+        assert!(!format!("{config:?}").contains("0123456789abcdef"));
+
+        let yard = self::yard("[build]\npath = \"/opt/bin:/usr/bin\"\n");
+        let config = yard.load();
+        assert_eq!(
+            config.build_env_base[&OsString::from("PATH")],
+            "/opt/bin:/usr/bin"
+        );
+        assert_eq!(config.path, "/bin");
+    }
+}

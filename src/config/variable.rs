@@ -1,0 +1,107 @@
+//! Environment variables of builds: names that a shell can set, values that nobody prints.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+use super::value::{TextValue, text_value};
+
+/// The name of an environment variable that a build may be given.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EnvName(String);
+
+/// The value of an environment variable. It may be a secret, so `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EnvValue(String);
+
+impl EnvName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl EnvValue {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TextValue for EnvName {
+    const EXPECTED: &'static str = r#"the name of an environment variable, such as "RUST_LOG""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if text.is_empty() || text.as_bytes()[0].is_ascii_digit() || !text.bytes().all(plain) {
+            return Err(
+                "it is not made of letters, digits and '_', starting with no digit".to_owned(),
+            );
+        }
+        if text.starts_with("BRANCHYARD_") {
+            return Err("BRANCHYARD_* is what the daemon tells builds about themselves".to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+text_value!(EnvName);
+
+impl<'de> serde::Deserialize<'de> for EnvValue {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Not a `TextValue`, whose refusals quote the value.
+        struct Quiet;
+        impl Visitor<'_> for Quiet {
+            type Value = EnvValue;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the value of an environment variable, in quotes")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<EnvValue, E> {
+                if text.contains('\0') {
+                    return Err(E::custom("an environment variable cannot hold a NUL"));
+                }
+                Ok(EnvValue(text.to_owned()))
+            }
+        }
+        from.deserialize_str(Quiet)
+    }
+}
+
+impl fmt::Display for EnvName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for EnvValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EnvValue(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_a_shell_can_set() {
+        for name in ["A", "_x", "RUST_LOG", "a1"] {
+            assert!(EnvName::from_text(name).is_ok(), "{name} was refused");
+        }
+        for name in [
+            "",
+            "1A",
+            "A=B",
+            "A B",
+            "A-B",
+            "Ä",
+            "A\0",
+            "BRANCHYARD_RUN_ID",
+        ] {
+            assert!(EnvName::from_text(name).is_err(), "{name} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_value_is_not_in_its_debug_form() {
+        let value = EnvValue("hunter2".to_owned());
+        assert_eq!(format!("{value:?}"), "EnvValue(…)");
+    }
+}
