@@ -3,3 +3,6 @@
 
 pub mod config;
 pub mod model;
+
+pub mod journal;
+pub mod telemetry;
