@@ -6,3 +6,5 @@ pub mod model;
 
 pub mod journal;
 pub mod telemetry;
+
+pub mod process;

@@ -1,0 +1,218 @@
+//! The daemon's own short commands, mostly git: their output whole, their time bounded, and no
+//! process left when the caller loses interest.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// From TERM to KILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long output may follow the command's own end.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// How long a command may take.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Patience {
+    pub total: Option<Duration>,
+    /// The longest silence on both streams.
+    pub stall: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub struct Captured {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// `stdout` reached its limit and the command was ended there.
+    pub truncated: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    #[error("failed to run {program}: {source}")]
+    Io { program: String, source: io::Error },
+    #[error("{program} gave no sign of progress for {}", humantime::format_duration(*.after))]
+    TimedOut { program: String, after: Duration },
+}
+
+/// Runs `command` in a process group of its own and collects its output, up to `max_stdout` bytes.
+/// `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
+pub async fn capture(
+    mut command: Command,
+    patience: Patience,
+    max_stdout: usize,
+    mut on_stderr: impl FnMut(&[u8]) + Send,
+) -> Result<Captured, CaptureError> {
+    let program = command
+        .as_std()
+        .get_program()
+        .to_string_lossy()
+        .into_owned();
+    let io_error = |source| CaptureError::Io {
+        program: program.clone(),
+        source,
+    };
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(io_error)?;
+    let mut group = Group::of(&child);
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut chunk = vec![0; 64 * 1024];
+    let mut err_chunk = vec![0; 8 * 1024];
+    let started = Instant::now();
+    let mut heard = started;
+    let mut truncated = false;
+
+    let mut status = None;
+    while out.is_some() || err.is_some() {
+        // A helper that outlives the command (a connection master, say) may keep the pipes open.
+        let drained = status.map(|_| (heard + DRAIN, DRAIN));
+        let deadline = patience.deadline(started, heard);
+        tokio::select! {
+            n = read(&mut out, &mut chunk) => {
+                let n = n.map_err(io_error)?;
+                heard = Instant::now();
+                let room = max_stdout - stdout.len();
+                stdout.extend_from_slice(&chunk[..n.min(room)]);
+                if n > room {
+                    truncated = true;
+                    break;
+                }
+            }
+            n = read(&mut err, &mut err_chunk) => {
+                let n = n.map_err(io_error)?;
+                heard = Instant::now();
+                on_stderr(&err_chunk[..n]);
+                keep_tail(&mut stderr, &err_chunk[..n]);
+            }
+            ended = child.wait(), if status.is_none() => {
+                status = Some(ended.map_err(io_error)?);
+                heard = Instant::now();
+            }
+            _ = expired(drained) => break,
+            after = expired(deadline), if status.is_none() => {
+                group.end(&mut child).await;
+                return Err(CaptureError::TimedOut { program, after });
+            }
+        }
+    }
+    if truncated {
+        group.end(&mut child).await;
+    }
+    let deadline = patience.deadline(started, heard);
+    let status = match status {
+        Some(status) => status,
+        None => tokio::select! {
+            ended = child.wait() => ended.map_err(io_error)?,
+            after = expired(deadline) => {
+                group.end(&mut child).await;
+                return Err(CaptureError::TimedOut { program, after });
+            }
+        },
+    };
+    group.forget();
+    Ok(Captured {
+        status,
+        stdout,
+        stderr,
+        truncated,
+    })
+}
+
+/// A command with an empty environment that starts in `dir`.
+pub fn plain_command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().current_dir(dir);
+    command
+}
+
+impl Patience {
+    /// The next moment at which patience ends, and how long it then was.
+    fn deadline(self, started: Instant, heard: Instant) -> Option<(Instant, Duration)> {
+        let total = self.total.map(|limit| (started + limit, limit));
+        let stall = self.stall.map(|limit| (heard + limit, limit));
+        [total, stall].into_iter().flatten().min()
+    }
+}
+
+async fn expired(deadline: Option<(Instant, Duration)>) -> Duration {
+    match deadline {
+        Some((at, after)) => {
+            sleep_until(at).await;
+            after
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads what is there; at the end the stream is closed and stays silent.
+async fn read<R: AsyncRead + Unpin>(stream: &mut Option<R>, chunk: &mut [u8]) -> io::Result<usize> {
+    let Some(reader) = stream else {
+        return std::future::pending().await;
+    };
+    let n = reader.read(chunk).await?;
+    if n == 0 {
+        *stream = None;
+    }
+    Ok(n)
+}
+
+/// Errors come last; progress before them may be long.
+fn keep_tail(stderr: &mut Vec<u8>, more: &[u8]) {
+    const LIMIT: usize = 64 * 1024;
+    stderr.extend_from_slice(more);
+    if stderr.len() > 2 * LIMIT {
+        stderr.drain(..stderr.len() - LIMIT);
+    }
+}
+
+/// Ends the group when dropped before the command's end: git's helpers are its children, not ours. It
+/// is asked first and not killed, so that git can take its lock files with it.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        Self(
+            child
+                .id()
+                .and_then(|id| i32::try_from(id).ok())
+                .and_then(Pid::from_raw),
+        )
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.0 {
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+
+    async fn end(&mut self, child: &mut Child) {
+        self.signal(Signal::TERM);
+        if timeout(GRACE, child.wait()).await.is_err() {
+            self.signal(Signal::KILL);
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(Signal::TERM);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a run leaves behind: processes that left its group (`setsid`, double fork) still carry its
+//! id in their environment, and are found by that.
+
+use std::fs;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::model::RunId;
+
+/// The variable that every process of a run inherits.
+pub(super) const RUN_ID_VARIABLE: &str = "BRANCHYARD_RUN_ID";
+/// Each round ends the processes that the round before could have forked; a fork bomb is met with
+/// as many rounds, not with a promise.
+const ROUNDS: usize = 64;
+
+/// Kills every process that carries the run's id. Returns how many were met.
+pub fn end_processes_of(run: RunId) -> usize {
+    let mark = format!("{RUN_ID_VARIABLE}={run}");
+    let mut ended = 0;
+    for _ in 0..ROUNDS {
+        let met = round(mark.as_bytes());
+        if met == 0 {
+            break;
+        }
+        ended += met;
+    }
+    ended
+}
+
+fn round(mark: &[u8]) -> usize {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return 0;
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(Pid::from_raw)
+        .filter(|pid| carries(*pid, mark) && kill(*pid, mark))
+        .count()
+}
+
+fn carries(pid: Pid, mark: &[u8]) -> bool {
+    // A zombie's environment reads as empty, so the dead are never counted.
+    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()))
+        .is_ok_and(|environ| environ.split(|b| *b == 0).any(|entry| entry == mark))
+}
+
+/// Checks once more behind a pidfd, so that a number reused in between is never hit.
+fn kill(pid: Pid, mark: &[u8]) -> bool {
+    pidfd_open(pid, PidfdFlags::empty())
+        .is_ok_and(|fd| carries(pid, mark) && pidfd_send_signal(&fd, Signal::KILL).is_ok())
+}
