@@ -8,3 +8,5 @@ pub mod journal;
 pub mod telemetry;
 
 pub mod process;
+
+pub mod git;

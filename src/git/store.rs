@@ -1,0 +1,197 @@
+//! The store: one bare repository per repo, from which all its workspaces are made.
+//!
+//! Its configuration is ours alone and always the same for a URL, so it is written as a whole and
+//! compared as a whole: a build that plants a setting, a hook or an attribute finds it gone before
+//! the next git command.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::progress::Percent;
+use super::{Error, Git};
+use crate::model::RepoName;
+use crate::process::Patience;
+
+const INFO_FILE: &str = "branchyard.json";
+const INFO_VERSION: u32 = 1;
+
+#[derive(Debug, Clone)]
+pub struct Store {
+    path: PathBuf,
+    url: String,
+}
+
+/// What a store on disk says about itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StoreInfo {
+    pub version: u32,
+    pub repo: RepoName,
+    pub url: String,
+    /// The branch that the remote's HEAD named when it was cloned.
+    pub default_branch: Option<String>,
+}
+
+impl Store {
+    /// The store at `path`, which exists.
+    pub fn at(path: PathBuf, url: String) -> Self {
+        Self { path, url }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Clones into `staging` and renames to `path` when all is there; nothing half-made is ever
+    /// seen at `path`.
+    pub async fn create(
+        git: &Git,
+        repo: &RepoName,
+        url: &str,
+        staging: &Path,
+        path: &Path,
+        mut on_percent: impl FnMut(u8) + Send,
+    ) -> Result<Self, Error> {
+        let store = Self::at(staging.to_owned(), url.to_owned());
+        git.at(staging.parent().unwrap_or(staging))
+            .args([
+                "init",
+                "--quiet",
+                "--bare",
+                "--template=",
+                "--initial-branch=main",
+            ])
+            .arg("--end-of-options")
+            .arg(staging)
+            .output()
+            .await?;
+        store
+            .write_configuration()
+            .map_err(Error::io("configure the store"))?;
+        let mut percent = Percent::default();
+        let settings = git.settings();
+        git.at(staging)
+            .args([
+                "fetch",
+                "--progress",
+                "--no-auto-maintenance",
+                "--no-write-fetch-head",
+                "origin",
+            ])
+            .remote(Patience {
+                total: None,
+                stall: Some(settings.stall_timeout),
+            })
+            .output_with_progress(|bytes| {
+                if let Some(percent) = percent.feed(bytes) {
+                    on_percent(percent);
+                }
+            })
+            .await?;
+        let info = StoreInfo {
+            version: INFO_VERSION,
+            repo: repo.clone(),
+            url: url.to_owned(),
+            default_branch: store.ask_default_branch(git).await?,
+        };
+        let json = serde_json::to_vec_pretty(&info)
+            .map_err(|error| Error::io("describe the store")(io::Error::other(error)))?;
+        fs::write(staging.join(INFO_FILE), json).map_err(Error::io("describe the store"))?;
+        fs::rename(staging, path).map_err(Error::io("move the store into place"))?;
+        Ok(Self::at(path.to_owned(), url.to_owned()))
+    }
+
+    /// What the store at `path` says about itself; `None` if it is not one of ours, or not whole.
+    pub fn info(path: &Path) -> Option<StoreInfo> {
+        let json = fs::read(path.join(INFO_FILE)).ok()?;
+        serde_json::from_slice(&json)
+            .ok()
+            .filter(|info: &StoreInfo| info.version == INFO_VERSION)
+    }
+
+    async fn ask_default_branch(&self, git: &Git) -> Result<Option<String>, Error> {
+        let listing = git
+            .at(&self.path)
+            .args(["ls-remote", "--symref", "origin", "HEAD"])
+            .remote(Patience {
+                total: Some(git.settings().remote_timeout),
+                stall: None,
+            })
+            .output()
+            .await?;
+        Ok(String::from_utf8_lossy(&listing).lines().find_map(|line| {
+            line.strip_prefix("ref: refs/heads/")?
+                .split('\t')
+                .next()
+                .map(str::to_owned)
+        }))
+    }
+
+    /// Puts the store's configuration, attributes and hooks back as we wrote them. Called before
+    /// git commands; costs a few file reads when nothing changed.
+    ///
+    /// Returns the names of what had to be put back.
+    pub fn guard(&self) -> io::Result<Vec<&'static str>> {
+        let mut restored = Vec::new();
+        for (name, expected) in self.configuration() {
+            if fs::read(self.path.join(name)).ok().as_deref() != Some(expected.as_bytes()) {
+                restored.push(name);
+            }
+        }
+        // With a `commondir` of its own the store would take all of this from elsewhere.
+        for planted in ["info/attributes", "hooks", "commondir"] {
+            let path = self.path.join(planted);
+            match fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path)?,
+                Ok(_) => fs::remove_file(&path)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            }
+            restored.push(planted);
+        }
+        if !restored.is_empty() {
+            self.write_configuration()?;
+        }
+        Ok(restored)
+    }
+
+    fn write_configuration(&self) -> io::Result<()> {
+        for (name, text) in self.configuration() {
+            let fresh = self.path.join(format!("{name}.branchyard"));
+            fs::write(&fresh, text)?;
+            fs::rename(&fresh, self.path.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// The files that decide how git treats this store, by name and exact content.
+    fn configuration(&self) -> [(&'static str, String); 3] {
+        let url = quoted(&self.url);
+        let shared = format!(
+            "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tlogAllRefUpdates = always\n\
+             [extensions]\n\tworktreeConfig = true\n\
+             [gc]\n\tauto = 0\n\tworktreePruneExpire = never\n\
+             [maintenance]\n\tauto = false\n\
+             [push]\n\tdefault = current\n\
+             [branch]\n\tautoSetupMerge = false\n\
+             [remote]\n\tpushDefault = origin\n\
+             [remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+        );
+        [
+            ("config", shared),
+            // Seen from a workspace the store looks like a worktree too; on a branch, it would keep
+            // that branch from being checked out anywhere else. No branch can have this name.
+            ("HEAD", "ref: refs/heads/BRANCHYARD_HEAD\n".to_owned()),
+            // Only the store itself is bare; each workspace has a file of its own like this one.
+            ("config.worktree", "[core]\n\tbare = true\n".to_owned()),
+        ]
+    }
+}
+
+/// A value in git's configuration syntax, also the name of a subsection.
+pub(super) fn quoted(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
+}
