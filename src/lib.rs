@@ -10,3 +10,6 @@ pub mod telemetry;
 pub mod process;
 
 pub mod git;
+
+pub mod auth;
+pub mod repos;

@@ -1,0 +1,101 @@
+//! Cloning a repo once, whoever asks first and however many ask at the same time.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use super::Error;
+use crate::git::{Git, Store};
+use crate::model::RepoName;
+
+type Stage = (Option<u8>, Option<Result<(), Error>>);
+
+#[derive(Debug)]
+pub(super) struct Cloner {
+    pub(super) git: Git,
+    pub(super) name: RepoName,
+    pub(super) url: String,
+    pub(super) store: PathBuf,
+    /// Directory for half-made clones, on the same file system.
+    pub(super) staging: PathBuf,
+    pub(super) tasks: TaskTracker,
+    pub(super) flight: Mutex<Option<watch::Receiver<Stage>>>,
+}
+
+impl Cloner {
+    pub(super) fn is_cloned(&self) -> bool {
+        self.store.join("branchyard.json").is_file()
+    }
+
+    /// Returns once the store exists.
+    pub(super) async fn ensure(&self, mut on_percent: impl FnMut(u8)) -> Result<(), Error> {
+        let mut stage = self.join();
+        loop {
+            let (percent, outcome) = stage.borrow_and_update().clone();
+            if let Some(outcome) = outcome {
+                return outcome;
+            }
+            if let Some(percent) = percent {
+                on_percent(percent);
+            }
+            stage.changed().await.map_err(|_| Error::Abandoned)?;
+        }
+    }
+
+    fn join(&self) -> watch::Receiver<Stage> {
+        let mut flight = self.flight.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stage) = &*flight {
+            // An ended flight is only a memory: after a failure the next caller tries again.
+            if stage.borrow().1.is_none() && stage.has_changed().is_ok() {
+                return stage.clone();
+            }
+        }
+        if self.is_cloned() {
+            return watch::channel((None, Some(Ok(())))).1;
+        }
+        let (tell, stage) = watch::channel((None, None));
+        *flight = Some(stage.clone());
+        let staging = self
+            .staging
+            .join(format!("{}-{}", self.name.dir(), uuid::Uuid::now_v7()));
+        let (git, name, url, store) = (
+            self.git.clone(),
+            self.name.clone(),
+            self.url.clone(),
+            self.store.clone(),
+        );
+        self.tasks.spawn(async move {
+            tracing::info!(repo = %name, "cloning");
+            let outcome = clone(&git, &name, &url, &staging, &store, &tell).await;
+            match &outcome {
+                Ok(()) => tracing::info!(repo = %name, "cloned"),
+                Err(error) => {
+                    tracing::warn!(repo = %name, %error, "clone failed");
+                    let _ = std::fs::remove_dir_all(&staging);
+                }
+            }
+            tell.send_replace((None, Some(outcome)));
+        });
+        stage
+    }
+}
+
+async fn clone(
+    git: &Git,
+    name: &RepoName,
+    url: &str,
+    staging: &std::path::Path,
+    store: &std::path::Path,
+    tell: &watch::Sender<Stage>,
+) -> Result<(), Error> {
+    if let Some(home) = store.parent() {
+        std::fs::create_dir_all(home).map_err(Error::io("make the repository's directory"))?;
+    }
+    let on_percent = |percent| {
+        tell.send_replace((Some(percent), None));
+    };
+    Store::create(git, name, url, staging, store, on_percent).await?;
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Repositories by name: their settings, their store, and everything that is asked of their remote.
+//! A repo is cloned once, on first use; its remote is asked by one process at a time, for all who
+//! wait together.
+
+mod batch;
+mod clone;
+mod error;
+mod registry;
+mod repo;
+
+pub use error::Error;
+pub use registry::{Registration, Repos};
+pub use repo::{Asked, Progress, Repo, Source};

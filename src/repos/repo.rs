@@ -1,0 +1,336 @@
+//! One repository.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use git2::Repository;
+use jiff::Timestamp;
+use lru::LruCache;
+use tokio_util::task::TaskTracker;
+
+use super::Error;
+use super::batch::{Batches, Reporter};
+use super::clone::Cloner;
+use crate::config::RepoConfig;
+use crate::git::{self, Git, Store};
+use crate::model::{BranchName, CommitId, Phase, RepoName, Warning};
+
+/// Answers of the remote that are kept to be reused; the oldest go first.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
+
+/// Where a repo was declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The configuration file or the environment.
+    Config,
+    /// `POST /api/repos`.
+    Registered,
+    /// A store that was found on disk.
+    Found,
+}
+
+/// What the remote said about one branch.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The branch's commit; `None` if the remote has no such branch.
+    pub head: Option<CommitId>,
+    pub at: Timestamp,
+    began: Instant,
+}
+
+/// The answers to all who asked together.
+type Answers = Arc<Vec<(BranchName, Asked)>>;
+
+/// The branches of a fetch that could not be had, and why.
+type Failures = Arc<Vec<(BranchName, Arc<git::Error>)>>;
+
+/// How far work on the remote has come.
+pub type Progress<'a> = &'a (dyn Fn(Phase, Option<u8>) + Send + Sync);
+
+#[derive(Debug)]
+pub struct Repo {
+    pub name: RepoName,
+    pub config: RepoConfig,
+    pub source: Source,
+    git: Git,
+    home: PathBuf,
+    store: Store,
+    cloner: Cloner,
+    /// Covers worktree add and remove, branch create and delete.
+    pub registry: tokio::sync::Mutex<()>,
+    asks: Arc<Batches<Answers>>,
+    fetches: Arc<Batches<Failures>>,
+    /// One process at a time fetches into or pushes from the store: refs are locked one by one.
+    pub network: tokio::sync::Mutex<()>,
+    guarding: Mutex<()>,
+    remembered: Mutex<LruCache<BranchName, Asked>>,
+}
+
+impl Repo {
+    pub(super) fn new(
+        name: RepoName,
+        config: RepoConfig,
+        source: Source,
+        git: Git,
+        workspaces: &Path,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let home = workspaces.join(name.dir().as_str());
+        let path = home.join(".git");
+        let url = config.url.as_str().to_owned();
+        Self {
+            store: Store::at(path.clone(), url.clone()),
+            cloner: Cloner {
+                git: git.clone(),
+                name: name.clone(),
+                url,
+                store: path,
+                staging: workspaces.join(".branchyard/staging"),
+                tasks: tasks.clone(),
+                flight: Mutex::new(None),
+            },
+            name,
+            config,
+            source,
+            git,
+            home,
+            registry: tokio::sync::Mutex::new(()),
+            asks: Batches::new(tasks.clone()),
+            fetches: Batches::new(tasks.clone()),
+            network: tokio::sync::Mutex::new(()),
+            guarding: Mutex::new(()),
+            remembered: Mutex::new(LruCache::new(REMEMBERED)),
+        }
+    }
+
+    /// The directory that holds the store and all workspaces.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn is_cloned(&self) -> bool {
+        self.cloner.is_cloned()
+    }
+
+    pub fn open_store(&self) -> Result<Repository, Error> {
+        Ok(Repository::open_bare(self.store.path()).map_err(git::Error::from)?)
+    }
+
+    /// The default branch: as configured, else what the remote's HEAD named when it was cloned.
+    pub fn default_branch(&self) -> Option<String> {
+        match &self.config.default_branch {
+            Some(branch) => Some(branch.to_string()),
+            None => Store::info(self.store.path())?.default_branch,
+        }
+    }
+
+    /// Clones unless that was done before.
+    pub async fn ensure_store(&self, progress: Progress<'_>) -> Result<(), Error> {
+        if self.is_cloned() {
+            return Ok(());
+        }
+        progress(Phase::Clone, Some(0));
+        self.cloner
+            .ensure(|percent| progress(Phase::Clone, Some(percent)))
+            .await
+    }
+
+    /// Undoes what somebody planted in the store; called before git is let loose on it.
+    pub fn guard_store(&self) -> Result<Option<Warning>, Error> {
+        Ok(self.tampered(&self.guard_store_files()?))
+    }
+
+    /// As [`Repo::guard_store`], with the names of what had to be put back.
+    pub fn guard_store_files(&self) -> Result<Vec<&'static str>, Error> {
+        // Two at a time would put back each other's half-written files.
+        let _one_at_a_time = self.guarding.lock().unwrap_or_else(PoisonError::into_inner);
+        self.store
+            .guard()
+            .map_err(Error::io("check the store's configuration"))
+    }
+
+    /// What to tell whoever asked for the next git command, and the log.
+    pub fn tampered(&self, restored: &[&str]) -> Option<Warning> {
+        if restored.is_empty() {
+            return None;
+        }
+        let warning = Warning::new(
+            "store_tampered",
+            format!(
+                "git's own files had been changed and were put back: {}",
+                restored.join(", ")
+            ),
+        );
+        tracing::warn!(repo = %self.name, warning = %warning.message);
+        Some(warning)
+    }
+
+    /// What the remote has for `branch`, asked no earlier than `not_before`. Needs no clone.
+    pub async fn ask(
+        self: &Arc<Self>,
+        branch: &BranchName,
+        not_before: Instant,
+    ) -> Result<Asked, Error> {
+        if let Some(asked) = self
+            .remembered(branch)
+            .filter(|asked| asked.began >= not_before)
+        {
+            return Ok(asked);
+        }
+        let repo = self.clone();
+        let answers = self
+            .asks
+            .run(
+                branch,
+                |_| {},
+                move |branches, _| {
+                    let repo = repo.clone();
+                    async move { repo.ask_all(branches).await }
+                },
+            )
+            .await?;
+        answers
+            .iter()
+            .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
+            .ok_or(Error::Abandoned)
+    }
+
+    /// Makes sure that the store has what the remote said, and that its refs say the same.
+    pub async fn bring(
+        self: &Arc<Self>,
+        branch: &BranchName,
+        asked: &Asked,
+        progress: Progress<'_>,
+    ) -> Result<(), Error> {
+        self.ensure_store(progress).await?;
+        if self.is_current(branch, asked).await? {
+            return Ok(());
+        }
+        let repo = self.clone();
+        progress(Phase::Fetch, None);
+        let work = move |branches: Vec<BranchName>, reporter: Reporter<Failures>| {
+            let repo = repo.clone();
+            async move {
+                repo.fetch_all(&branches, |percent| reporter.percent(percent))
+                    .await
+            }
+        };
+        let failures = self
+            .fetches
+            .run(
+                branch,
+                |percent| progress(Phase::Fetch, Some(percent)),
+                work,
+            )
+            .await?;
+        match failures.iter().find(|(failed, _)| failed == branch) {
+            Some((_, error)) => Err(Error::Git(error.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn remembered(&self, branch: &BranchName) -> Option<Asked> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(branch)
+            .cloned()
+    }
+
+    async fn ask_all(&self, branches: Vec<BranchName>) -> Result<Answers, Error> {
+        let began = Instant::now();
+        let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
+        let mut heads = git::remote_heads(&self.git, self.config.url.as_str(), &refs).await?;
+        let at = Timestamp::now();
+        let answers: Vec<_> = branches
+            .into_iter()
+            .map(|branch| {
+                let head = heads.remove(&branch.local_ref());
+                (branch, Asked { head, at, began })
+            })
+            .collect();
+        let mut remembered = self
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for (branch, asked) in &answers {
+            remembered.put(branch.clone(), asked.clone());
+        }
+        drop(remembered);
+        Ok(Arc::new(answers))
+    }
+
+    /// Compares the store's remote-tracking ref with the answer; a branch that is gone loses its ref.
+    async fn is_current(
+        self: &Arc<Self>,
+        branch: &BranchName,
+        asked: &Asked,
+    ) -> Result<bool, Error> {
+        let (repo, name, head) = (self.clone(), branch.remote_ref(), asked.head.clone());
+        blocking(move || {
+            let store = repo.open_store()?;
+            let Some(head) = head else {
+                git::delete_ref(&store, &name)?;
+                return Ok(true);
+            };
+            Ok(git::read_ref(&store, &name)?.is_some_and(|id| id.to_string() == head.as_str()))
+        })
+        .await
+    }
+
+    async fn fetch_all(
+        self: &Arc<Self>,
+        branches: &[BranchName],
+        on_percent: impl Fn(u8) + Send + Sync,
+    ) -> Result<Failures, Error> {
+        let _network = self.network.lock().await;
+        self.guard_store()?;
+        let (repo, wanted) = (self.clone(), branches.to_vec());
+        blocking(move || {
+            let store = repo.open_store()?;
+            for branch in &wanted {
+                // The remote has `branch`, so it cannot have any of these beside it: they are gone there.
+                for gone in git::colliding_refs(&store, "refs/remotes/origin/", branch)? {
+                    git::delete_ref(&store, &gone.remote_ref())?;
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        let mut failures = Vec::new();
+        if let Err(error) = git::fetch(&self.git, &self.store, branches, &on_percent).await {
+            if branches.len() == 1 {
+                return Err(error.into());
+            }
+            // One branch that vanished in between must not fail the others.
+            tracing::debug!(repo = %self.name, %error, "fetching one by one");
+            for branch in branches {
+                let one = std::slice::from_ref(branch);
+                if let Err(error) = git::fetch(&self.git, &self.store, one, &on_percent).await {
+                    failures.push((branch.clone(), Arc::new(error)));
+                }
+            }
+        }
+        Ok(Arc::new(failures))
+    }
+}
+
+/// Runs git2 work where it may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Error::from(git::Error::from(error)))?
+}
