@@ -13,3 +13,5 @@ pub mod git;
 
 pub mod auth;
 pub mod repos;
+
+pub mod workspace;

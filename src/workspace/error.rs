@@ -1,0 +1,77 @@
+//! Why a workspace cannot be had or changed.
+
+use crate::model::{BranchName, CommitId, ErrorKind, Problem};
+use crate::{git, repos};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Repo(#[from] repos::Error),
+    #[error(transparent)]
+    Git(#[from] git::Error),
+    #[error(transparent)]
+    Refused(#[from] Problem),
+    #[error("failed to {what}: {source}")]
+    Io {
+        what: &'static str,
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { what, source }
+    }
+
+    pub fn is_remote(&self) -> bool {
+        match self {
+            Self::Repo(error) => error.is_remote(),
+            Self::Git(error) => error.is_remote(),
+            _ => false,
+        }
+    }
+
+    pub fn problem(&self) -> Problem {
+        match self {
+            Self::Repo(error) => error.problem(),
+            Self::Git(error) => error.problem(),
+            Self::Refused(problem) => problem.clone(),
+            Self::Io { .. } => {
+                Problem::new(ErrorKind::Internal, "workspace_failed", self.to_string())
+            }
+        }
+    }
+}
+
+pub(super) fn branch_not_found(branch: &BranchName) -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "branch_not_found",
+        format!("the remote has no branch named {branch}"),
+    )
+    .field("branch")
+    .help("GET …/branches?remote=true or `branchyard branches REPO --remote` lists them; PUT with `from` creates one")
+}
+
+pub(super) fn conflict(code: &str, detail: impl Into<String>) -> Problem {
+    Problem::new(ErrorKind::Conflict, code, detail)
+}
+
+pub(super) fn no_workspace(branch: &BranchName) -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "no_workspace",
+        format!("{branch} has no workspace"),
+    )
+    .field("branch")
+}
+
+/// Some files of `target` could not be written; what is there is neither the old tree nor the new.
+pub(super) fn incomplete(target: &CommitId, complaint: &str) -> Problem {
+    Problem::new(
+        ErrorKind::Conflict,
+        "checkout_incomplete",
+        format!("some files of {target} could not be written: {complaint}"),
+    )
+    .help("make room or mend the permissions, then remove the workspace or run `git reset --hard` in it")
+}

@@ -1,0 +1,120 @@
+//! Paths as callers give them, and the files that they may lead to.
+
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::model::{About, ErrorKind, Problem};
+use crate::workspace::{Error, Workspace};
+
+impl Workspace {
+    /// Checks that each path, if it exists, resolves to something beneath the workspace.
+    pub async fn check_beneath(self: &Arc<Self>, paths: Vec<String>) -> Result<(), Error> {
+        self.blocking(move |this| {
+            let root = this.open_root()?;
+            for path in &paths {
+                match open_beneath(&root, &this.relative(path)?) {
+                    Err(problem) if problem.kind != ErrorKind::NotFound => {
+                        return Err(problem.field("args").into());
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Status of the whole tree would cost more than the read itself, so `dirty` is left to the
+    /// file's own `modified` and to the workspace's description.
+    pub(super) fn standing_for_read(&self) -> Result<About, Error> {
+        self.standing(&self.worktree.open()?, None)
+    }
+
+    pub(super) fn open_root(&self) -> Result<OwnedFd, Error> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::open(self.path(), flags, Mode::empty())
+            .map_err(|errno| Error::io("open the workspace")(errno.into()))
+    }
+
+    /// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
+        let given = Path::new(path);
+        if path.contains('\0') {
+            return Err(Problem::bad("path", "a path cannot hold a NUL character"));
+        }
+        if given.is_absolute() {
+            let yard = self.repo.home().parent().unwrap_or(self.path());
+            return Err(if given.starts_with(yard) {
+                outside(path)
+            } else {
+                Problem::bad("path", format!("{path:?} is absolute"))
+                    .help("give a path relative to the workspace")
+            });
+        }
+        let mut clean = PathBuf::new();
+        for component in given.components() {
+            match component {
+                Component::Normal(name) if name == ".git" => {
+                    return Err(Problem::new(
+                        ErrorKind::Forbidden,
+                        "git_directory",
+                        "git's own files are not served",
+                    )
+                    .field("path"));
+                }
+                Component::Normal(name) => clean.push(name),
+                Component::ParentDir if !clean.pop() => return Err(outside(path)),
+                _ => {}
+            }
+        }
+        Ok(clean)
+    }
+}
+
+fn outside(path: &str) -> Problem {
+    Problem::new(
+        ErrorKind::Forbidden,
+        "outside_workspace",
+        format!("{path:?} leads out of the workspace"),
+    )
+    .field("path")
+}
+
+/// Names a file beneath `root` without opening it for anything.
+pub(super) fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    let name = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match openat2(
+        root,
+        name,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    ) {
+        Ok(fd) => Ok(fd),
+        Err(Errno::XDEV | Errno::LOOP) => Err(outside(&shown(path))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Err(Problem::new(
+            ErrorKind::NotFound,
+            "file_not_found",
+            format!("there is no {} in the workspace", shown(path)),
+        )
+        .field("path")),
+        Err(Errno::NAMETOOLONG) => Err(Problem::bad("path", "the path is too long")),
+        Err(errno) => Err(Problem::bad(
+            "path",
+            format!("{} cannot be read: {errno}", shown(path)),
+        )),
+    }
+}
+
+pub(super) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

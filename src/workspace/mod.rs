@@ -1,0 +1,46 @@
+//! Workspaces: the worktree of one (repo, branch), its two locks, and everything that happens to its
+//! files by our hand.
+//!
+//! `turn` is exclusive and first come, first served: one run or git write at a time. `floor` is
+//! shared by reads and by the running command, and exclusive only while we create, move or remove
+//! files. So a read never waits for a build, and never sees a half-made tree. Locks are taken in one
+//! order: turn, floor, the repo's registry.
+
+mod decide;
+mod describe;
+mod error;
+mod files;
+mod look;
+mod prepare;
+mod record;
+mod registry;
+mod remove;
+mod sync;
+mod turn;
+mod work;
+
+use std::sync::Arc;
+
+use crate::model::{Phase, Warning};
+
+pub use describe::Description;
+pub use error::Error;
+pub use files::{Entry, EntryKind, FileText, ListRequest, Listing, ReadRequest};
+pub use registry::{Workspace, Workspaces};
+pub use sync::Prepared;
+pub use turn::{Turn, TurnGuard, Waiting};
+
+/// What happens on the way, for whoever watches.
+#[derive(Debug, Clone)]
+pub enum Report {
+    Phase(Phase, Option<u8>),
+    Warning(Warning),
+}
+
+/// Told of what happens on the way. Shared, because work may outlive whoever asked for it.
+pub type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// For when nobody watches.
+pub fn silent() -> Reporter {
+    Arc::new(|_| {})
+}

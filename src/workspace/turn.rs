@@ -1,0 +1,199 @@
+//! The turn of a workspace: exclusive, first come first served, and visible. Whoever waits can see
+//! how many are before them and who has the turn now, and since when.
+//!
+//! A turn ends when its guard is dropped, by a panic as well; a waiter that is dropped leaves the
+//! queue without a trace.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::model::{Holder, RunId};
+
+#[derive(Debug, Clone, Default)]
+pub struct Turn(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Ticks at every change, to wake those who wait or look.
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    next_ticket: u64,
+    /// The first has the turn.
+    line: VecDeque<(u64, Holder)>,
+}
+
+/// What someone who waits can see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub position: usize,
+    pub holder: Holder,
+}
+
+/// The turn itself; dropping it gives it to the next.
+#[derive(Debug)]
+#[must_use = "the turn ends when this is dropped"]
+pub struct TurnGuard {
+    _place: Place,
+}
+
+/// A place in the line, given up when dropped.
+#[derive(Debug)]
+struct Place {
+    shared: Arc<Shared>,
+    ticket: u64,
+}
+
+impl Turn {
+    /// Waits in line. `on_wait` is told at once, and again whenever the place or the holder changes.
+    pub async fn take(
+        &self,
+        what: &str,
+        who: &str,
+        run_id: Option<RunId>,
+        mut on_wait: impl FnMut(&Waiting),
+    ) -> TurnGuard {
+        let place = self.join(Holder {
+            what: what.to_owned(),
+            run_id,
+            who: who.to_owned(),
+            since: Timestamp::now(),
+        });
+        let mut changed = self.0.changed.subscribe();
+        let mut told = None;
+        loop {
+            changed.mark_unchanged();
+            match place.waiting() {
+                None => return TurnGuard { _place: place },
+                Some(now) => {
+                    if told.as_ref() != Some(&now) {
+                        on_wait(&now);
+                        told = Some(now);
+                    }
+                }
+            }
+            // The sender lives in `self`, so it cannot be gone.
+            let _ = changed.changed().await;
+        }
+    }
+
+    pub fn holder(&self) -> Option<Holder> {
+        self.0.lock().line.front().map(|(_, holder)| holder.clone())
+    }
+
+    fn join(&self, holder: Holder) -> Place {
+        let mut queue = self.0.lock();
+        let ticket = queue.next_ticket;
+        queue.next_ticket += 1;
+        queue.line.push_back((ticket, holder));
+        Place {
+            shared: self.0.clone(),
+            ticket,
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Held for a few instructions and never across an await, hence std's.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn waiting(&self) -> Option<Waiting> {
+        let mut queue = self.shared.lock();
+        let position = queue
+            .line
+            .iter()
+            .position(|(ticket, _)| *ticket == self.ticket)?;
+        let (_, first) = queue.line.front_mut()?;
+        if position == 0 {
+            first.since = Timestamp::now();
+            return None;
+        }
+        Some(Waiting {
+            position,
+            holder: first.clone(),
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared
+            .lock()
+            .line
+            .retain(|(ticket, _)| *ticket != self.ticket);
+        self.shared.changed.send_replace(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    async fn take(turn: &Turn, what: &str) -> TurnGuard {
+        turn.take(what, "test", None, |_| {}).await
+    }
+
+    #[tokio::test]
+    async fn turns_are_taken_in_order_and_positions_are_seen() {
+        let turn = Turn::default();
+        let first = take(&turn, "first").await;
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let waiters: Vec<_> = (1..=3)
+            .map(|n| {
+                let (turn, tell) = (turn.clone(), tell.clone());
+                let place = turn.join(Holder {
+                    what: format!("w{n}"),
+                    run_id: None,
+                    who: String::new(),
+                    since: Timestamp::now(),
+                });
+                let seen = place.waiting().map(|w| (w.position, w.holder.what));
+                assert_eq!(seen, Some((n, "first".to_owned())));
+                tokio::spawn(async move {
+                    let mut changed = turn.0.changed.subscribe();
+                    while place.waiting().is_some() {
+                        changed.changed().await.unwrap();
+                    }
+                    tell.send(n).unwrap();
+                })
+            })
+            .collect();
+        drop(first);
+        for expected in 1..=3 {
+            assert_eq!(told.recv().await, Some(expected));
+        }
+        for waiter in waiters {
+            waiter.await.unwrap();
+        }
+        assert!(turn.holder().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_panicking_holder_and_a_dropped_waiter_are_passed_over() {
+        let turn = Turn::default();
+        let held = turn.clone();
+        let holder = tokio::spawn(async move {
+            let _guard = take(&held, "holder").await;
+            panic!("on purpose");
+        });
+        assert!(holder.await.is_err());
+        let guard = take(&turn, "next").await;
+        let gone = tokio::time::timeout(Duration::from_millis(1), take(&turn, "impatient")).await;
+        assert!(gone.is_err());
+        drop(guard);
+        let _last = take(&turn, "last").await;
+        assert_eq!(turn.holder().map(|h| h.what), Some("last".to_owned()));
+    }
+}
