@@ -15,3 +15,5 @@ pub mod auth;
 pub mod repos;
 
 pub mod workspace;
+
+pub mod runs;

@@ -1,0 +1,58 @@
+//! The environment of a command: declared, not inherited. Of the daemon's own it gets PATH and HOME.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::config::{Config, RepoConfig};
+use crate::git::Git;
+use crate::model::{BranchName, CommitId, RepoName, RunKind};
+
+/// Where and about what a command runs.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    pub(super) repo: &'a RepoName,
+    pub(super) branch: &'a BranchName,
+    pub(super) commit: &'a CommitId,
+    pub(super) tmp: &'a Path,
+}
+
+/// What a build sees, before what its caller adds. The run's id is added by its supervisor.
+pub fn declared(config: &Config, repo: &RepoConfig) -> BTreeMap<String, String> {
+    let mut env: BTreeMap<String, String> = config
+        .build_env_base
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())))
+        .collect();
+    for (name, value) in [("LANG", "C.UTF-8"), ("TERM", "dumb"), ("CI", "true")] {
+        env.insert(name.to_owned(), value.to_owned());
+    }
+    for (name, value) in &repo.env {
+        env.insert(name.as_str().to_owned(), value.expose().to_owned());
+    }
+    env
+}
+
+pub(super) fn of_run(
+    config: &Config,
+    repo: &RepoConfig,
+    kind: RunKind,
+    git: &Git,
+    place: &Place<'_>,
+    workspace: &Path,
+    caller: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let mut env = match kind {
+        RunKind::Git => git.environment(workspace).into_iter().collect(),
+        RunKind::Make | RunKind::Task => declared(config, repo),
+    };
+    for (name, value) in [
+        ("TMPDIR", place.tmp.to_string_lossy().into_owned()),
+        ("BRANCHYARD_REPO", place.repo.to_string()),
+        ("BRANCHYARD_BRANCH", place.branch.to_string()),
+        ("BRANCHYARD_COMMIT", place.commit.to_string()),
+    ] {
+        env.insert(name.to_owned(), value);
+    }
+    env.extend(caller.clone());
+    env.into_iter().collect()
+}

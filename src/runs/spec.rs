@@ -1,0 +1,124 @@
+//! From a request to a spec: every rule about what may run, applied once, before anything happens.
+
+use super::argv::{self, GitAccess, MakePolicy};
+use super::drive::Checks;
+use super::request::{Action, RunRequest};
+use crate::auth::{Principal, Right};
+use crate::config::{Config, TaskName};
+use crate::model::{BranchName, ErrorKind, Problem, RunKind, RunSpec};
+use crate::repos::Repo;
+
+pub(super) fn of(
+    config: &Config,
+    repo: &Repo,
+    branch: &BranchName,
+    action: &Action,
+    request: RunRequest,
+    principal: &Principal,
+) -> Result<(RunSpec, Checks), Problem> {
+    let sync = request.sync_mode()?;
+    let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
+    let on_disconnect = request.on_disconnect()?;
+    let extra = config.build.allow_env.iter().chain(&repo.config.allow_env);
+    let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
+    let env = argv::caller_env(request.env, &allow)?;
+    let args = request.args.into_words()?;
+    let (kind, argv, checks) = match action {
+        Action::Make => {
+            principal.require(Right::BuildRun)?;
+            let (argv, checks) = make(config, repo, args)?;
+            (RunKind::Make, argv, checks)
+        }
+        Action::Git { operation } => {
+            if !env.is_empty() {
+                return Err(Problem::unprocessable(
+                    "env",
+                    "a git command takes no variables from its caller",
+                ));
+            }
+            let (argv, checks) = git(operation, args, branch, principal)?;
+            (RunKind::Git, argv, checks)
+        }
+        Action::Task { task } => {
+            principal.require(Right::BuildRun)?;
+            (
+                RunKind::Task,
+                task_argv(repo, task, args)?,
+                Checks::default(),
+            )
+        }
+    };
+    let spec = RunSpec {
+        kind,
+        repo: repo.name.clone(),
+        branch: branch.clone(),
+        argv,
+        env,
+        timeout,
+        sync,
+        stale: request.stale,
+        on_disconnect,
+        principal: principal.name.clone(),
+    };
+    Ok((spec, checks))
+}
+
+fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<(Vec<String>, Checks), Problem> {
+    let extra = config
+        .build
+        .allow_make_args
+        .iter()
+        .chain(&repo.config.allow_make_args);
+    let allow: Vec<String> = extra.map(|arg| arg.as_str().to_owned()).collect();
+    let max_jobs = u32::try_from(config.limits.max_jobs).unwrap_or(u32::MAX);
+    let policy = MakePolicy {
+        max_jobs,
+        allow: &allow,
+    };
+    let checked = argv::make(args, &policy)?;
+    let checks = Checks {
+        beneath: checked.beneath,
+        network: false,
+    };
+    Ok((program("make", checked.args), checks))
+}
+
+fn git(
+    operation: &str,
+    args: Vec<String>,
+    branch: &BranchName,
+    principal: &Principal,
+) -> Result<(Vec<String>, Checks), Problem> {
+    let call = argv::git(operation, args, branch)?;
+    principal.require(match call.access {
+        GitAccess::Read => Right::GitRead,
+        GitAccess::Write | GitAccess::Network => Right::GitWrite,
+    })?;
+    let checks = Checks {
+        beneath: call.beneath,
+        network: call.access == GitAccess::Network,
+    };
+    Ok((program("git", call.args), checks))
+}
+
+fn program(name: &str, args: Vec<String>) -> Vec<String> {
+    std::iter::once(name.to_owned()).chain(args).collect()
+}
+
+fn task_argv(repo: &Repo, task: &str, args: Vec<String>) -> Result<Vec<String>, Problem> {
+    let declared = TaskName::parse(task)
+        .ok()
+        .and_then(|name| repo.config.tasks.get(&name));
+    if let Some(declared) = declared {
+        return Ok(declared.argv().iter().cloned().chain(args).collect());
+    }
+    let known: Vec<_> = repo.config.tasks.keys().map(TaskName::as_str).collect();
+    let help = match known.is_empty() {
+        true => format!("declare tasks under [repos.{}.tasks]", repo.name),
+        false => format!("the tasks of {} are: {}", repo.name, known.join(", ")),
+    };
+    let detail = format!("{} has no task named {task:?}", repo.name);
+    Err(Problem::new(ErrorKind::NotFound, "task_not_found", detail)
+        .field("task")
+        .help(help))
+}
