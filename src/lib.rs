@@ -17,3 +17,7 @@ pub mod repos;
 pub mod workspace;
 
 pub mod runs;
+
+pub mod app;
+
+pub mod http;

@@ -1,0 +1,136 @@
+//! Reads of a workspace. The first one makes the workspace; none after that uses the network, and none
+//! waits for a build.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedRwLockReadGuard;
+
+use super::App;
+use super::machine::{EnvironmentReport, Machine};
+use crate::model::{BranchName, Problem, RepoName};
+use crate::runs::argv::{self, Args};
+use crate::workspace::{FileText, ListRequest, Listing, ReadRequest, Workspace, silent};
+
+pub use crate::model::About;
+
+const QUICK_LIMIT: usize = 1024 * 1024;
+const QUICK_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What `git/quick` takes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuickRequest {
+    /// `status`, `log`, `branch`, `diff` or `show`.
+    pub operation: String,
+    /// Arguments: an array, or a string that is split once by shell-word rules.
+    #[serde(default)]
+    pub args: Args,
+}
+
+#[derive(Debug, Serialize)]
+pub struct GitOutput {
+    pub operation: String,
+    pub exit_code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// The output was longer than an answer holds.
+    pub truncated: bool,
+}
+
+impl App {
+    pub async fn ls(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        request: ListRequest,
+    ) -> Result<(About, Listing), Problem> {
+        let (workspace, _floor) = self.step_in(repo, branch).await?;
+        workspace
+            .list(request)
+            .await
+            .map_err(|error| error.problem())
+    }
+
+    pub async fn read_file(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        request: ReadRequest,
+    ) -> Result<(About, FileText), Problem> {
+        let (workspace, _floor) = self.step_in(repo, branch).await?;
+        let max = self.config.limits.max_read.as_usize();
+        workspace
+            .read(request, max)
+            .await
+            .map_err(|error| error.problem())
+    }
+
+    pub async fn git_quick(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        request: QuickRequest,
+    ) -> Result<(About, GitOutput), Problem> {
+        let args = argv::git_quick(&request.operation, request.args.into_words()?)?;
+        let (workspace, _floor) = self.step_in(repo, branch).await?;
+        let output = workspace
+            .git_read(&args.args, QUICK_LIMIT, QUICK_PATIENCE)
+            .await
+            .map_err(|error| error.problem())?;
+        let about = workspace.about().await.map_err(|error| error.problem())?;
+        let answer = GitOutput {
+            operation: request.operation,
+            exit_code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            truncated: output.truncated,
+        };
+        Ok((about, answer))
+    }
+
+    /// The machine, its tools, and the environment that a build of this branch gets.
+    pub async fn environment(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+    ) -> Result<(About, EnvironmentReport), Problem> {
+        let (workspace, _floor) = self.step_in(repo, branch).await?;
+        let about = workspace.about().await.map_err(|error| error.problem())?;
+        let mut environment = self.runs.declared_environment(&workspace.repo);
+        for (name, value) in [
+            ("BRANCHYARD_REPO", repo.to_string()),
+            ("BRANCHYARD_BRANCH", branch.to_string()),
+            ("BRANCHYARD_COMMIT", about.commit.to_string()),
+            ("BRANCHYARD_RUN_ID", "(the run's id)".to_owned()),
+            ("TMPDIR", "(a directory of the run's own)".to_owned()),
+        ] {
+            environment.insert(name.to_owned(), value);
+        }
+        // What the operator set for builds may be a secret; that it is set is not.
+        for name in workspace.repo.config.env.keys() {
+            environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
+        }
+        let path = environment.get("PATH").cloned().unwrap_or_default();
+        let report = EnvironmentReport {
+            machine: Machine::read(workspace.path()),
+            tools: super::machine::tools(&path, workspace.path()).await,
+            environment,
+        };
+        Ok((about, report))
+    }
+
+    async fn step_in(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+    ) -> Result<(Arc<Workspace>, OwnedRwLockReadGuard<()>), Problem> {
+        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let floor = workspace
+            .ensure(Instant::now(), &silent())
+            .await
+            .map_err(|error| error.problem())?;
+        Ok((workspace, floor))
+    }
+}

@@ -1,0 +1,106 @@
+//! The machine that builds: its size and its tools.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::process::{Patience, capture, plain_command};
+
+/// Asked for their version, in this order; what is not installed is left out.
+const TOOLS: [&str; 14] = [
+    "git", "make", "cc", "gcc", "g++", "clang", "ld", "cmake", "ninja", "cargo", "rustc", "go",
+    "python3", "node",
+];
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Serialize)]
+pub struct EnvironmentReport {
+    pub machine: Machine,
+    pub tools: Vec<Tool>,
+    pub environment: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Machine {
+    pub os: String,
+    pub cpus: usize,
+    pub memory_bytes: u64,
+    /// Free for the yard, on the file system of its workspaces.
+    pub disk_free_bytes: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Tool {
+    pub name: String,
+    pub path: String,
+    pub version: String,
+}
+
+impl Machine {
+    pub fn read(workspaces: &Path) -> Self {
+        let uname = rustix::system::uname();
+        let info = rustix::system::sysinfo();
+        Self {
+            os: format!(
+                "{} {} {}",
+                uname.sysname().to_string_lossy(),
+                uname.release().to_string_lossy(),
+                uname.machine().to_string_lossy()
+            ),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: info.totalram * u64::from(info.mem_unit),
+            disk_free_bytes: disk_free(workspaces).unwrap_or(0),
+        }
+    }
+}
+
+/// Bytes that may still be written to the file system of `path`.
+pub fn disk_free(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(stat.f_bavail * stat.f_frsize)
+}
+
+/// The tools that a build finds on `path`, with the first line of what they say of their version.
+pub(super) async fn tools(path: &str, dir: &Path) -> Vec<Tool> {
+    let mut asked = Vec::new();
+    for name in TOOLS {
+        let found = std::env::split_paths(path)
+            .map(|dir| dir.join(name))
+            .find(|file| file.is_file());
+        if let Some(file) = found {
+            let (path, dir) = (path.to_owned(), dir.to_owned());
+            asked.push(tokio::spawn(async move {
+                let program = file.to_string_lossy().into_owned();
+                let version = version(&program, name, &path, &dir).await?;
+                Some(Tool {
+                    name: name.to_owned(),
+                    path: program,
+                    version,
+                })
+            }));
+        }
+    }
+    let mut tools = Vec::new();
+    for tool in asked {
+        tools.extend(tool.await.ok().flatten());
+    }
+    tools
+}
+
+async fn version(program: &str, name: &str, path: &str, dir: &Path) -> Option<String> {
+    let flag = if name == "go" { "version" } else { "--version" };
+    let mut command = plain_command(program, dir);
+    command.arg(flag).env("PATH", path).env("LC_ALL", "C");
+    let patience = Patience {
+        total: Some(PATIENCE),
+        stall: None,
+    };
+    let said = capture(command, patience, 64 * 1024, |_| {}).await.ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    text.lines()
+        .next()
+        .filter(|_| said.status.success())
+        .map(str::to_owned)
+}

@@ -1,0 +1,96 @@
+//! Branches and their workspaces: list, describe, prepare, remove.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::extract::{Asker, Body, BranchAt, Params, RepoAt};
+use super::problem::ProblemResponse;
+use crate::app::App;
+use crate::model::{BranchName, ErrorKind, Problem, RepoName};
+use crate::workspace::Description;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListParams {
+    /// Also the branches that only the remote has.
+    #[serde(default)]
+    remote: bool,
+}
+
+pub(super) async fn list(
+    State(app): State<App>,
+    RepoAt(repo): RepoAt,
+    Params(params): Params<ListParams>,
+) -> Result<Json<Value>, ProblemResponse> {
+    let items = app.branches(&repo, params.remote).await?;
+    Ok(Json(json!({ "items": items, "next": null })))
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+) -> Result<Json<Description>, ProblemResponse> {
+    Ok(Json(app.describe(&repo, &branch).await?))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PrepareBody {
+    #[serde(default)]
+    repo: Option<RepoName>,
+    #[serde(default)]
+    branch: Option<BranchName>,
+    /// A branch or commit at which to create the branch.
+    #[serde(default)]
+    from: Option<String>,
+}
+
+pub(super) async fn prepare(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Asker(principal): Asker,
+    Body(body): Body<PrepareBody>,
+) -> Result<Json<Value>, ProblemResponse> {
+    if body.repo.is_some_and(|given| given != repo)
+        || body.branch.is_some_and(|given| given != branch)
+    {
+        return Err(
+            Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
+        );
+    }
+    let (description, warnings) = app
+        .prepare(&principal, &repo, &branch, body.from.as_deref())
+        .await?;
+    let mut answer = json!(description);
+    answer["warnings"] = json!(warnings);
+    Ok(Json(answer))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RemoveParams {
+    #[serde(default)]
+    force: bool,
+}
+
+pub(super) async fn remove(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Asker(principal): Asker,
+    Params(params): Params<RemoveParams>,
+) -> Result<StatusCode, ProblemResponse> {
+    if params.force {
+        return Err(Problem::new(
+            ErrorKind::NotImplemented,
+            "not_implemented",
+            "force is not available in this version: it would discard work without saving it",
+        )
+        .field("force")
+        .into());
+    }
+    app.remove(&principal, &repo, &branch).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

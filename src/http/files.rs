@@ -1,0 +1,126 @@
+//! Reads of a workspace: env, ls, read_file, git/quick. Each answer says which commit it is about.
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+
+use super::extract::{Body, BranchAt};
+use super::problem::ProblemResponse;
+use crate::app::{About, App, EnvironmentReport, GitOutput, QuickRequest};
+use crate::model::{BranchName, Problem, RepoName};
+use crate::runs::argv::Args;
+use crate::workspace::{FileText, ListRequest, Listing, ReadRequest};
+
+type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
+
+/// An answer and what it is about.
+#[derive(Debug, Serialize)]
+pub(super) struct Said<T> {
+    repo: RepoName,
+    branch: BranchName,
+    #[serde(flatten)]
+    about: About,
+    #[serde(flatten)]
+    answer: T,
+}
+
+fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> Json<Said<T>> {
+    Json(Said {
+        repo,
+        branch,
+        about,
+        answer,
+    })
+}
+
+pub(super) async fn env(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+) -> Answer<EnvironmentReport> {
+    let answer = app.environment(&repo, &branch).await?;
+    Ok(said(repo, branch, answer))
+}
+
+/// What `ls` takes: fields, or the arguments of the command that people know.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LsBody {
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    recursive: bool,
+    #[serde(default)]
+    all: bool,
+    /// Such as `"-la src"`, in place of the fields above.
+    #[serde(default)]
+    args: Option<Args>,
+}
+
+pub(super) async fn ls(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Body(body): Body<LsBody>,
+) -> Answer<Listing> {
+    let answer = app.ls(&repo, &branch, list_request(body)?).await?;
+    Ok(said(repo, branch, answer))
+}
+
+fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
+    let Some(args) = body.args else {
+        return Ok(ListRequest {
+            path: body.path.unwrap_or_default(),
+            recursive: body.recursive,
+            all: body.all,
+        });
+    };
+    if body.path.is_some() || body.recursive || body.all {
+        return Err(Problem::unprocessable(
+            "args",
+            "give either args or path, recursive and all",
+        ));
+    }
+    let mut request = ListRequest::default();
+    let mut paths = Vec::new();
+    for word in args.into_words()? {
+        match word.strip_prefix('-') {
+            None | Some("") => paths.push(word),
+            Some(flags) => {
+                for flag in flags.chars() {
+                    match flag {
+                        'a' | 'A' => request.all = true,
+                        'R' => request.recursive = true,
+                        // How it looks on a terminal has no meaning here.
+                        'l' | '1' | 'h' | 'F' => {}
+                        other => {
+                            return Err(Problem::bad("args", format!("ls does not take -{other}"))
+                                .help("it takes -a, -A, -R, -l, -1, -h, -F and one path"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    if paths.len() > 1 {
+        return Err(Problem::bad("args", "ls takes one path"));
+    }
+    request.path = paths.pop().unwrap_or_default();
+    Ok(request)
+}
+
+pub(super) async fn read_file(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Body(request): Body<ReadRequest>,
+) -> Answer<FileText> {
+    let answer = app.read_file(&repo, &branch, request).await?;
+    Ok(said(repo, branch, answer))
+}
+
+pub(super) async fn git_quick(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Body(request): Body<QuickRequest>,
+) -> Answer<GitOutput> {
+    let answer = app.git_quick(&repo, &branch, request).await?;
+    Ok(said(repo, branch, answer))
+}

@@ -1,0 +1,179 @@
+//! Who gets in: the sender's `Host` and `Origin` first, then the credential and the right that the
+//! route asks for.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::problem::ProblemResponse;
+use crate::app::App;
+use crate::auth::{Right, unauthorized};
+use crate::config::{Config, HostName};
+use crate::model::{ErrorKind, Problem};
+
+/// What a route asks of its caller.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Access {
+    Open,
+    Needs(Right),
+}
+
+/// The handler behind the check of its right. The principal is found in the request's extensions.
+pub(super) fn guarded(app: &App, access: Access, handler: MethodRouter<App>) -> MethodRouter<App> {
+    match access {
+        Access::Open => handler,
+        Access::Needs(right) => {
+            handler.route_layer(from_fn_with_state((app.clone(), right), authorize))
+        }
+    }
+}
+
+async fn authorize(
+    State((app, right)): State<(App, Right)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let principal = bearer(request.headers()).and_then(|token| app.auth.bearer(token));
+    match principal.and_then(|principal| principal.require(right).map(|()| principal)) {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(problem) => ProblemResponse(problem).into_response(),
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    let value = headers
+        .get(header::AUTHORIZATION)
+        .ok_or_else(|| unauthorized("the request has no Authorization header"))?;
+    value
+        .to_str()
+        .ok()
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .ok_or_else(|| unauthorized("the Authorization header is not of the form `Bearer KEY`"))
+}
+
+/// Refuses requests that a foreign page or a rebound name sent: a browser on this machine must not be
+/// made to speak to the daemon.
+pub(super) async fn check_sender(State(app): State<App>, request: Request, next: Next) -> Response {
+    match check_host(&app.config, &request)
+        .and_then(|host| check_origin(&app.config, request.headers(), &host))
+    {
+        Ok(()) => next.run(request).await,
+        Err(problem) => ProblemResponse(problem).into_response(),
+    }
+}
+
+fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
+    let given = request
+        .headers()
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .or_else(|| {
+            request
+                .uri()
+                .authority()
+                .map(|authority| authority.as_str())
+        })
+        .ok_or_else(|| Problem::bad("Host", "the request has no Host header"))?
+        .to_owned();
+    let refused = || {
+        Problem::new(
+            ErrorKind::Forbidden,
+            "foreign_host",
+            format!("{given:?} is not a name of this daemon"),
+        )
+        .field("Host")
+        .help("add the name to `allowed_hosts`")
+    };
+    let name = HostName::parse(without_port(&given)).map_err(|_| refused())?;
+    let listens_there = name
+        .address()
+        .is_some_and(|ip| ip.is_loopback() || ip == config.listen.ip());
+    if listens_there || name.to_string() == "localhost" || config.allowed_hosts.contains(&name) {
+        return Ok(given);
+    }
+    Err(refused())
+}
+
+/// `host`, `host:port`, `[v6]`, `[v6]:port`.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|b| b.is_ascii_digit())
+                && !name.ends_with(':')
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => host,
+    }
+}
+
+fn check_origin(config: &Config, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return Ok(());
+    };
+    let own = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"))
+        .is_some_and(|(_, authority)| authority == host);
+    let allowed = config
+        .allowed_origins
+        .iter()
+        .any(|known| origin == known.as_str());
+    if own || allowed {
+        return Ok(());
+    }
+    Err(Problem::new(
+        ErrorKind::Forbidden,
+        "foreign_origin",
+        "pages of this origin may not call the daemon",
+    )
+    .field("Origin")
+    .help("add it to `allowed_origins`"))
+}
+
+/// CORS answers, only for the origins that the operator named.
+pub(super) fn cors(config: &Config) -> CorsLayer {
+    let origins = config
+        .allowed_origins
+        .iter()
+        .filter_map(|origin| HeaderValue::from_str(origin.as_str()).ok());
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            header::ACCEPT,
+            HeaderName::from_static("last-event-id"),
+            HeaderName::from_static("prefer"),
+        ])
+        .expose_headers([header::LOCATION])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_taken_off_every_form_of_host() {
+        for (given, name) in [
+            ("localhost:3344", "localhost"),
+            ("localhost", "localhost"),
+            ("127.0.0.1:1", "127.0.0.1"),
+            ("[::1]:3344", "[::1]"),
+            ("[::1]", "[::1]"),
+        ] {
+            assert_eq!(without_port(given), name);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Which of the three stream formats a caller wants, and from where.
+
+use axum::http::{HeaderMap, header};
+
+use crate::journal::Cursor;
+use crate::model::Problem;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Sse,
+    Ndjson,
+    Text,
+}
+
+impl Format {
+    /// The first format in `Accept` that is served here; server-sent events where none is named.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        headers
+            .get_all(header::ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .find_map(
+                |part| match part.split(';').next().unwrap_or_default().trim() {
+                    "text/event-stream" => Some(Self::Sse),
+                    "application/x-ndjson" => Some(Self::Ndjson),
+                    "text/plain" => Some(Self::Text),
+                    _ => None,
+                },
+            )
+            .unwrap_or(Self::Sse)
+    }
+
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Sse => "text/event-stream",
+            Self::Ndjson => "application/x-ndjson",
+            Self::Text => "text/plain; charset=utf-8",
+        }
+    }
+}
+
+/// Where to resume: `Last-Event-ID`, which a browser sends by itself, or `?from=`.
+pub(super) fn cursor(headers: &HeaderMap, from: Option<&str>) -> Result<Option<Cursor>, Problem> {
+    let header = headers
+        .get("last-event-id")
+        .map(|value| value.to_str().map_err(|_| Cursor::refused("Last-Event-ID")))
+        .transpose()?;
+    header.or(from).map(Cursor::parse).transpose()
+}
+
+/// Whether the caller wants an answer now instead of the stream.
+pub(super) fn prefers_async(headers: &HeaderMap) -> bool {
+    headers
+        .get_all("prefer")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|part| part.trim().eq_ignore_ascii_case("respond-async"))
+}

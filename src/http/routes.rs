@@ -1,0 +1,51 @@
+//! Every address, with the right that it needs. A route cannot be added without saying so.
+
+use axum::routing::{MethodRouter, delete, get, post, put};
+
+use super::gate::Access::{self, Needs, Open};
+use super::{branches, files, health, repos, runs, streams};
+use crate::app::App;
+use crate::auth::Right;
+use crate::runs::RunRequest;
+
+pub(super) struct Route {
+    pub(super) path: &'static str,
+    pub(super) access: Access,
+    pub(super) handler: MethodRouter<App>,
+}
+
+#[rustfmt::skip]
+pub(super) fn all() -> Vec<Route> {
+    let route = |path, access, handler| Route { path, access, handler };
+    vec![
+        route("/",        Open,               get(health::welcome)),
+        route("/healthz", Open,               get(health::healthz)),
+        route("/readyz",  Needs(Right::Ops),  get(health::readyz)),
+        route("/metrics", Needs(Right::Ops),  get(health::metrics)),
+
+        route("/api/repos",        Needs(Right::RepoRead), get(repos::list)),
+        route("/api/repos",        Needs(Right::Admin),    post(repos::register)),
+        route("/api/repos/{repo}", Needs(Right::RepoRead), get(repos::show)),
+        route("/api/repos/{repo}", Needs(Right::Admin),    delete(repos::remove)),
+
+        route("/api/repos/{repo}/branches",                    Needs(Right::RepoRead), get(branches::list)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::RepoRead), get(branches::show)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), put(branches::prepare)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), delete(branches::remove)),
+        route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), get(files::env)),
+        route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), post(files::ls)),
+        route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), post(files::read_file)),
+        route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  post(files::git_quick)),
+
+        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Right::BuildRun), streams::starting(RunRequest::make)),
+        // Verbs that write ask for git:write where the verb is known.
+        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  streams::starting(RunRequest::git)),
+        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), streams::starting(RunRequest::task)),
+        route("/stream/runs/{run}",                            Needs(Right::RepoRead), get(streams::follow)),
+
+        route("/api/runs",              Needs(Right::RepoRead), get(runs::list)),
+        route("/api/runs/{run}",        Needs(Right::RepoRead), get(runs::show)),
+        route("/api/runs/{run}/log",    Needs(Right::RepoRead), get(runs::log)),
+        route("/api/runs/{run}/cancel", Needs(Right::BuildRun), post(runs::cancel)),
+    ]
+}
