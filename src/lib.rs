@@ -21,3 +21,5 @@ pub mod runs;
 pub mod app;
 
 pub mod http;
+
+pub mod server;

@@ -1,0 +1,126 @@
+//! How clients on this machine find the daemon: an endpoint file and a header file, readable by the
+//! owner alone.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::config::Config;
+
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    url: String,
+    /// One of the files is where clients look by themselves.
+    is_found: bool,
+    description: String,
+    files: Vec<PathBuf>,
+    header: PathBuf,
+}
+
+impl Endpoint {
+    pub(super) fn write(config: &Config, bound: SocketAddr) -> io::Result<Self> {
+        let url = format!("http://{}", reachable(bound));
+        let state = config.workspaces.join(".branchyard");
+        let header = state.join("auth.header");
+        write_private(
+            &header,
+            &format!("Authorization: Bearer {}\n", config.session_key.expose()),
+        )?;
+        let description = json!({
+            "version": 1,
+            "url": url,
+            "auth_header": header,
+            "workspaces": config.workspaces,
+            "pid": std::process::id(),
+        })
+        .to_string();
+        let file = state.join("endpoint.json");
+        write_private(&file, &description)?;
+        let default = config
+            .home
+            .as_ref()
+            .map(|home| home.join("build-workspaces"));
+        let mut endpoint = Self {
+            url,
+            is_found: default.as_ref() == Some(&config.workspaces),
+            description,
+            files: vec![file],
+            header,
+        };
+        if let Some(runtime) = config.runtime_dir.as_ref().filter(|dir| dir.is_dir()) {
+            // It may be another user's, as under sudo; a daemon can be reached without it.
+            match endpoint.write_in(runtime) {
+                Ok(()) => endpoint.is_found = true,
+                Err(error) => tracing::warn!(
+                    dir = %runtime.display(), %error,
+                    "clients must be told where the daemon is: no endpoint in XDG_RUNTIME_DIR"
+                ),
+            }
+        }
+        Ok(endpoint)
+    }
+
+    fn write_in(&mut self, runtime: &Path) -> io::Result<()> {
+        let dir = runtime.join("branchyard");
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&dir)?;
+        let file = dir.join("endpoint.json");
+        write_private(&file, &self.description)?;
+        self.files.push(file);
+        Ok(())
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn is_found(&self) -> bool {
+        self.is_found
+    }
+
+    /// Takes the files away. The one in the runtime directory may speak of a later daemon by now,
+    /// on a directory of its own; that one stays.
+    pub(super) fn remove(&self) {
+        let ours = self
+            .files
+            .iter()
+            .filter(|file| fs::read_to_string(file).is_ok_and(|text| text == self.description));
+        for file in ours.chain([&self.header]) {
+            if let Err(error) = fs::remove_file(file) {
+                tracing::warn!(file = %file.display(), %error, "failed to remove an endpoint file");
+            }
+        }
+    }
+}
+
+/// An address that can be dialled: everywhere means here.
+fn reachable(bound: SocketAddr) -> SocketAddr {
+    let ip = match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+        ip => ip,
+    };
+    SocketAddr::new(ip, bound.port())
+}
+
+/// Never readable by others, not even for the moment between making and filling it.
+fn write_private(path: &Path, content: &str) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&fresh)?;
+    file.write_all(content.as_bytes())?;
+    fs::rename(&fresh, path)
+}

@@ -1,0 +1,207 @@
+//! The composition root: builds the parts, serves until told to stop, drains, and cleans up. The
+//! caller owns the listener and the signals, so that tests bind port 0 and never sleep.
+
+mod endpoint;
+mod lock;
+mod prewarm;
+
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::{App, Parts};
+use crate::auth::Auth;
+use crate::config::Config;
+use crate::git::{Git, Settings, isolate_libgit2};
+use crate::repos::Repos;
+use crate::runs::Runs;
+use crate::workspace::Workspaces;
+use endpoint::Endpoint;
+use lock::YardLock;
+
+/// After the last run has ended, answers under way get this long.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// A daemon that holds its directory and is ready to serve.
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+    tasks: TaskTracker,
+    endpoint: Endpoint,
+    _lock: YardLock,
+}
+
+impl Server {
+    /// Takes the workspaces directory, finds what is in it, and writes down how to reach the daemon.
+    pub fn open(config: Config, listener: &TcpListener) -> anyhow::Result<Self> {
+        isolate_libgit2();
+        // Sets the recorder, so that nothing is counted into the void.
+        crate::telemetry::metrics();
+        let config = Arc::new(config);
+        let state = config.workspaces.join(".branchyard");
+        let trash = state.join("trash");
+        // Journals, records and the key are for the daemon's user alone.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&state)
+            .with_context(|| format!("failed to make {}", state.display()))?;
+        let lock = YardLock::take(&state)?;
+        let tasks = TaskTracker::new();
+        empty(&trash, &tasks)?;
+        let git = Git::new(git_settings(&config));
+        let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone())?);
+        let workspaces = Arc::new(Workspaces::new(
+            config.limits.max_concurrent_checkouts,
+            tasks.clone(),
+        ));
+        let runs = Runs::open(
+            config.clone(),
+            repos.clone(),
+            workspaces.clone(),
+            tasks.clone(),
+            &state,
+        )
+        .context("failed to open the runs on disk")?;
+        let endpoint = Endpoint::write(&config, listener.local_addr()?)
+            .context("failed to write the endpoint")?;
+        let app = App::new(Parts {
+            auth: Auth::new(&config.session_key),
+            config,
+            repos,
+            workspaces,
+            runs,
+            tasks: tasks.clone(),
+            trash,
+        });
+        Ok(Self {
+            app,
+            tasks,
+            endpoint,
+            _lock: lock,
+        })
+    }
+
+    /// Where the daemon can be reached, such as `http://127.0.0.1:3344`.
+    pub fn url(&self) -> &str {
+        self.endpoint.url()
+    }
+
+    /// Whether the client commands of this user find the daemon without being told where it is.
+    pub fn is_found_by_clients(&self) -> bool {
+        self.endpoint.is_found()
+    }
+
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Serves until `stop`; then takes no new runs and waits for those under way, as long as the
+    /// configuration allows or until `hurry`, before it cancels them. Streams end with their runs.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+        hurry: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let close = CancellationToken::new();
+        let service = crate::http::router(self.app.clone());
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection stays with delayed small packets");
+            }
+        });
+        let closing = close.clone();
+        let mut serving = tokio::spawn(
+            axum::serve(listener, service)
+                .with_graceful_shutdown(async move { closing.cancelled().await })
+                .into_future(),
+        );
+        prewarm::start(&self.app, &close);
+        tokio::select! {
+            () = stop => {}
+            ended = &mut serving => return ended.map_err(io::Error::other)?,
+        }
+        self.drain(hurry).await;
+        close.cancel();
+        if tokio::time::timeout(LAST_WORDS, &mut serving)
+            .await
+            .is_err()
+        {
+            tracing::warn!("some connections were still open and are cut");
+            serving.abort();
+        }
+        self.tasks.close();
+        if tokio::time::timeout(LAST_WORDS, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                left = self.tasks.len(),
+                "some background work is left undone"
+            );
+        }
+        self.endpoint.remove();
+        Ok(())
+    }
+
+    async fn drain(&self, hurry: impl Future<Output = ()>) {
+        let runs = &self.app.runs;
+        runs.refuse_new();
+        let (live, _) = runs.census();
+        tracing::info!(
+            runs = live,
+            "stopping: no new runs; waiting for those under way"
+        );
+        tokio::select! {
+            () = runs.idle() => return,
+            () = tokio::time::sleep(self.app.config.timeouts.shutdown) => {}
+            () = hurry => {}
+        }
+        runs.cancel_all("the daemon was stopped");
+        let grace = self.app.config.timeouts.grace + self.app.config.timeouts.drain + LAST_WORDS;
+        if tokio::time::timeout(grace, runs.idle()).await.is_err() {
+            tracing::error!("some runs did not end; they will be called lost at the next start");
+        }
+    }
+}
+
+fn git_settings(config: &Config) -> Settings {
+    let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+    Settings {
+        path: text(&config.path),
+        home: config
+            .home
+            .as_ref()
+            .map_or_else(|| "/".to_owned(), |home| text(home.as_os_str())),
+        ssh_auth_sock: config.ssh_auth_sock.as_deref().map(text),
+        user_name: config.git.user_name.as_str().to_owned(),
+        user_email: config.git.user_email.as_str().to_owned(),
+        protocols: config.git.allowed_protocols_env(),
+        remote_timeout: config.timeouts.remote,
+        stall_timeout: config.timeouts.fetch_stall,
+        checkout_workers: config.limits.max_concurrent_checkouts,
+    }
+}
+
+/// What was in the trash when an earlier daemon ended is deleted in the background.
+fn empty(trash: &std::path::Path, tasks: &TaskTracker) -> io::Result<()> {
+    std::fs::create_dir_all(trash)?;
+    for entry in std::fs::read_dir(trash)? {
+        let path = entry?.path();
+        tasks.spawn_blocking(move || {
+            if let Err(error) = std::fs::remove_dir_all(&path) {
+                tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
+            }
+        });
+    }
+    Ok(())
+}
