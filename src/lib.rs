@@ -23,3 +23,5 @@ pub mod app;
 pub mod http;
 
 pub mod server;
+
+pub mod cli;

@@ -1,0 +1,283 @@
+//! The command line, as types. The help is part of the product: every command says what it does,
+//! what it does not, and shows an example.
+
+mod client;
+mod run;
+mod values;
+mod yard;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::serve::{CheckConfigArgs, ServeArgs};
+
+pub use client::ClientCommand;
+pub use run::{FollowArgs, GitArgs, MakeArgs, RunFlags, RunsArgs, TaskArgs};
+pub use yard::{
+    BranchesArgs, CatArgs, CompletionsArgs, EnvArgs, LsArgs, PrepareArgs, RepoAction, RmArgs,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  branchyard serve                                   start the daemon
+  branchyard repos add app https://example.org/app   tell it about a repository
+  branchyard make app main -- -j8 test               build a branch, here and now
+  branchyard make app feature/login --detach         build another meanwhile
+  branchyard runs --repo app                         see how they went
+
+Finding the daemon, in this order:
+  --url and --key-file; BRANCHYARD_URL and BRANCHYARD_KEY_FILE;
+  $XDG_RUNTIME_DIR/branchyard/endpoint.json; ~/build-workspaces/.branchyard/endpoint.json
+
+Exit codes: the command's own; 2 wrong usage; 124 timed out; 125 the daemon refused, failed
+or is not there; 128+n ended by signal n; 130 cancelled.";
+
+/// Build every branch of every repository at the same time
+///
+/// Branchyard clones a repository once, gives each branch a git worktree of its own, and runs
+/// make, git and declared tasks there. This command starts the daemon and speaks to it.
+#[derive(Debug, Parser)]
+#[command(name = "branchyard", version, arg_required_else_help = true)]
+#[command(max_term_width = 100, after_long_help = EXAMPLES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The daemon's address, such as http://127.0.0.1:3344
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
+    /// A file that holds the key, or the line "Authorization: Bearer KEY"
+    #[arg(long, global = true, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Print the daemon's JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+    /// Say nothing but what was asked for, warnings and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start the daemon
+    ///
+    /// Serves until it is stopped with Ctrl-C or SIGTERM. Then it takes no new runs and waits for
+    /// those under way, up to `timeouts.shutdown`; a second signal cancels them at once.
+    #[command(after_long_help = "\
+Examples:
+  branchyard serve
+  branchyard serve --config workspaces.toml --listen 127.0.0.1:4000")]
+    Serve(ServeArgs),
+
+    /// Say whether the daemon would start with a configuration
+    ///
+    /// Reads and checks the configuration and changes nothing. Errors name file, line and column.
+    #[command(after_long_help = "\
+Example:
+  branchyard check-config --config workspaces.toml")]
+    CheckConfig(CheckConfigArgs),
+
+    #[command(flatten)]
+    Client(ClientCommand),
+
+    /// Check that this machine and the daemon are in order
+    ///
+    /// Looks for git, make and a C compiler, finds the daemon, asks it whether it is well and
+    /// whether it takes the key, and measures free disk. Exits with 1 if something fails.
+    #[command(after_long_help = "\
+Examples:
+  branchyard doctor
+  branchyard doctor --json")]
+    Doctor,
+
+    /// Print completions for a shell
+    ///
+    /// Put the output where the shell looks for completions.
+    #[command(after_long_help = "\
+Examples:
+  branchyard completions bash > ~/.local/share/bash-completion/completions/branchyard
+  branchyard completions zsh > ~/.zfunc/_branchyard
+  branchyard completions fish > ~/.config/fish/completions/branchyard.fish")]
+    Completions(CompletionsArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
+
+    fn parse(words: &[&str]) -> Cli {
+        Cli::try_parse_from(["branchyard"].iter().chain(words)).unwrap()
+    }
+
+    fn refusal(words: &[&str]) -> clap::Error {
+        Cli::try_parse_from(["branchyard"].iter().chain(words)).unwrap_err()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_by_example() {
+        for mut command in Cli::command().get_subcommands().cloned() {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Example"), "{} has none", command.get_name());
+            assert!(help.contains("  branchyard "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn git_gets_what_follows_its_operation_as_it_is() {
+        let Command::Client(ClientCommand::Git(args)) = parse(&[
+            "git", "app", "main", "--clean", "--env", "A=b", "log", "--json", "-q", "--help", "--",
+            "--sync", "src",
+        ])
+        .command
+        else {
+            panic!("not git");
+        };
+        assert_eq!(
+            args.command,
+            ["log", "--json", "-q", "--help", "--", "--sync", "src"]
+        );
+        assert!(args.flags.clean);
+        assert_eq!(args.flags.env, [("A".to_owned(), "b".to_owned())]);
+    }
+
+    #[test]
+    fn make_takes_its_arguments_after_two_hyphens_and_plain_ones_also_before() {
+        let Command::Client(ClientCommand::Make(args)) = parse(&[
+            "make",
+            "app",
+            "feature/login",
+            "test",
+            "--stale",
+            "--",
+            "-j8",
+            "--clean",
+        ])
+        .command
+        else {
+            panic!("not make");
+        };
+        assert_eq!(args.args, ["test", "-j8", "--clean"]);
+        assert!(args.flags.stale && !args.flags.clean);
+        assert!(
+            refusal(&["make", "app", "main", "-j8"])
+                .to_string()
+                .contains("-- -j")
+        );
+    }
+
+    #[test]
+    fn names_and_values_are_refused_before_anyone_is_asked() {
+        for words in [
+            &["make", "../app", "main"][..],
+            &["make", "app", "-x"],
+            &["make", "app", "a..b"],
+            &["make", "app", "main", "--commit", "abc"],
+            &["make", "app", "main", "--timeout", "soon"],
+            &["make", "app", "main", "--env", "A"],
+            &["make", "app", "main", "--sync", "commit"],
+            &["cancel", "../repos"],
+            &["cat", "app", "main", "x", "--lines", "9-3"],
+        ] {
+            let refusal = refusal(words);
+            assert_eq!(refusal.exit_code(), 2, "{words:?}");
+            assert_ne!(refusal.kind(), ErrorKind::DisplayHelp, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_and_another_sync_exclude_each_other() {
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let refusal = refusal(&["make", "app", "main", "--commit", sha, "--sync", "none"]);
+        assert_eq!(refusal.kind(), ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn global_flags_stand_before_and_after_the_command() {
+        let before = parse(&["--url", "http://h:1", "--json", "runs"]);
+        let after = parse(&["runs", "--url", "http://h:1", "--json"]);
+        for cli in [before, after] {
+            assert_eq!(cli.global.url.as_deref(), Some("http://h:1"));
+            assert!(cli.global.json);
+        }
+    }
+
+    #[test]
+    fn the_key_file_of_serve_is_its_own_flag() {
+        for words in [
+            &["serve", "--key-file", "k"][..],
+            &["--key-file", "k", "serve"],
+        ] {
+            let Command::Serve(args) = parse(words).command else {
+                panic!("not serve");
+            };
+            assert_eq!(args.key_file, Some(PathBuf::from("k")));
+        }
+    }
+
+    #[test]
+    fn no_argument_shares_its_id_with_a_global_flag() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for argument in command.get_arguments() {
+                let id = argument.get_id().as_str();
+                // That of `serve` means the same file.
+                let is_serves = (command.get_name(), id) == ("serve", "key_file");
+                let is_shared =
+                    !argument.is_global_set() && globals.iter().any(|global| global == id);
+                assert!(is_serves || !is_shared, "{id} of {}", command.get_name());
+            }
+            for command in command.get_subcommands() {
+                check(command, globals);
+            }
+        }
+        let cli = Cli::command();
+        let globals: Vec<String> = cli
+            .get_arguments()
+            .filter(|argument| argument.is_global_set())
+            .map(|argument| argument.get_id().to_string())
+            .collect();
+        assert!(globals.len() >= 5);
+        check(&cli, &globals);
+    }
+
+    #[test]
+    fn runs_and_repos_need_nothing_more() {
+        let Command::Client(ClientCommand::Repos(args)) = parse(&["repos"]).command else {
+            panic!("not repos");
+        };
+        assert!(args.action.is_none());
+        let Command::Client(ClientCommand::Follow(args)) =
+            parse(&["follow", RUN, "--from", "17.3"]).command
+        else {
+            panic!("not follow");
+        };
+        assert_eq!(args.from.as_deref(), Some("17.3"));
+    }
+}

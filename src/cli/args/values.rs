@@ -1,0 +1,115 @@
+//! Words of the command line, parsed by the same rules as on the daemon's side, so that a typing
+//! error costs no round trip.
+
+use crate::model::{BranchName, CommitId, Problem, RepoName, RunId};
+
+/// Lines of a file, counted from 1, both ends included; an open end is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineRange {
+    pub start: Option<u64>,
+    pub end: Option<u64>,
+}
+
+pub fn repo(text: &str) -> Result<RepoName, String> {
+    RepoName::parse(text).map_err(|problem| in_words(&problem))
+}
+
+pub fn branch(text: &str) -> Result<BranchName, String> {
+    BranchName::parse(text).map_err(|problem| in_words(&problem))
+}
+
+pub fn commit(text: &str) -> Result<CommitId, String> {
+    CommitId::parse(text).map_err(|problem| in_words(&problem))
+}
+
+pub fn run(text: &str) -> Result<RunId, String> {
+    RunId::parse(text)
+        .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
+}
+
+/// Checked here, but sent as it was written: the daemon reads the same notation.
+pub fn duration(text: &str) -> Result<String, String> {
+    match humantime::parse_duration(text) {
+        Ok(duration) if duration.is_zero() => Err("it must be longer than nothing".to_owned()),
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("{error}; write it like 90s, 10m or 1h30m")),
+    }
+}
+
+pub fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it like NAME=value".to_owned()),
+    }
+}
+
+pub fn lines(text: &str) -> Result<LineRange, String> {
+    let number = |word: &str| match word.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("write it like 10-40, 10-, -40 or 10; lines are counted from 1".to_owned()),
+    };
+    let range = match text.split_once('-') {
+        None => {
+            let only = number(text)?;
+            LineRange {
+                start: Some(only),
+                end: Some(only),
+            }
+        }
+        Some(("", end)) => LineRange {
+            start: None,
+            end: Some(number(end)?),
+        },
+        Some((start, "")) => LineRange {
+            start: Some(number(start)?),
+            end: None,
+        },
+        Some((start, end)) => LineRange {
+            start: Some(number(start)?),
+            end: Some(number(end)?),
+        },
+    };
+    match (range.start, range.end) {
+        (Some(start), Some(end)) if start > end => Err("it ends before it starts".to_owned()),
+        _ => Ok(range),
+    }
+}
+
+fn in_words(problem: &Problem) -> String {
+    match &problem.help {
+        Some(help) => format!("{}; {help}", problem.detail),
+        None => problem.detail.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ranges_may_be_open() {
+        let range = |start, end| Ok(LineRange { start, end });
+        assert_eq!(lines("10-40"), range(Some(10), Some(40)));
+        assert_eq!(lines("10-"), range(Some(10), None));
+        assert_eq!(lines("-40"), range(None, Some(40)));
+        assert_eq!(lines("7"), range(Some(7), Some(7)));
+        for text in ["", "-", "0-3", "3-2", "a-b", "1-2-3", "-0"] {
+            assert!(lines(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_variable_keeps_every_equals_sign_but_the_first() {
+        let parsed = variable("FLAGS=-DX=1");
+        assert_eq!(parsed, Ok(("FLAGS".to_owned(), "-DX=1".to_owned())));
+        assert!(variable("=x").is_err());
+        assert!(variable("x").is_err());
+    }
+
+    #[test]
+    fn durations_are_passed_on_as_written() {
+        assert_eq!(duration("1h30m"), Ok("1h30m".to_owned()));
+        assert!(duration("0s").is_err());
+        assert!(duration("10").is_err());
+    }
+}

@@ -1,0 +1,309 @@
+//! `doctor`: is everything there that builds and the daemon need? The only file of the command that
+//! starts programs, and only to ask them for their version.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::client::{Answer, Client};
+use super::endpoint::{Endpoint, Lookup};
+use super::exit::{self, Failure};
+use super::render::{Cell, Console, Listing, Tone, human_size};
+
+/// Older ones lack `worktree add --reason`, which tells a half-made workspace from somebody's work.
+const GIT_NEEDED: (u32, u32) = (2, 33);
+const DISK_LOW: u64 = 5 << 30;
+const DISK_FULL: u64 = 256 << 20;
+
+pub async fn doctor(console: &Console, lookup: &Lookup) -> Result<u8, Failure> {
+    let mut checks = vec![git(), make(), compiler(), curl()];
+    let endpoint = lookup.find();
+    checks.push(found(&endpoint));
+    let mut workspaces = lookup.default_workspaces();
+    if let Ok(endpoint) = endpoint {
+        workspaces = endpoint.workspaces.clone().or(workspaces);
+        let client = Client::to(endpoint, lookup.clone())?;
+        checks.extend(daemon(&client).await);
+    }
+    checks.push(disk(workspaces.as_deref()));
+
+    let is_well = checks.iter().all(|check| check.status != Status::Fail);
+    if console.json {
+        console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
+    } else {
+        console.print_listing(&listing(&checks))?;
+    }
+    Ok(if is_well { exit::OK } else { exit::LOCAL })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    status: Status,
+    detail: String,
+    /// What to do about it; nothing where all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+impl Check {
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            name,
+            status: Status::Ok,
+            detail: detail.into(),
+            mend: None,
+        }
+    }
+
+    fn warn(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            status: Status::Warn,
+            mend: Some(mend.into()),
+            ..Self::ok(name, detail)
+        }
+    }
+
+    fn fail(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            status: Status::Fail,
+            ..Self::warn(name, detail, mend)
+        }
+    }
+
+    fn of_failure(name: &'static str, failure: Failure) -> Self {
+        let mend = failure.help.unwrap_or_default();
+        Self::fail(name, failure.detail, mend)
+    }
+}
+
+fn git() -> Check {
+    const MEND: &str = "install git 2.33 or later";
+    let Some(answer) = version_of("git") else {
+        return Check::fail("git", "not found", MEND);
+    };
+    match git_version(&answer) {
+        Some(version) if version >= GIT_NEEDED => Check::ok("git", answer),
+        Some(_) => Check::fail("git", format!("{answer} is too old"), MEND),
+        None => Check::warn("git", format!("unknown version: {answer}"), MEND),
+    }
+}
+
+fn make() -> Check {
+    match version_of("make") {
+        Some(answer) => Check::ok("make", answer),
+        None => Check::fail("make", "not found", "install make"),
+    }
+}
+
+fn compiler() -> Check {
+    let mut names = ["cc", "gcc", "clang"].into_iter();
+    match names.find_map(version_of) {
+        Some(answer) => Check::ok("C compiler", answer),
+        None => Check::warn(
+            "C compiler",
+            "none of cc, gcc and clang found",
+            "install one if your builds compile C",
+        ),
+    }
+}
+
+fn curl() -> Check {
+    match version_of("curl") {
+        // Its first line goes on with every library it was built with.
+        Some(answer) => Check::ok("curl", answer.split(" (").next().unwrap_or_default()),
+        None => Check::warn(
+            "curl",
+            "not found",
+            "optional: install curl to call the API by hand",
+        ),
+    }
+}
+
+fn found(endpoint: &Result<Endpoint, Failure>) -> Check {
+    match endpoint {
+        Ok(endpoint) => Check::ok(
+            "endpoint",
+            format!("{} from {}", endpoint.url, endpoint.source),
+        ),
+        Err(failure) => Check::of_failure("endpoint", failure.clone()),
+    }
+}
+
+async fn daemon(client: &Client) -> Vec<Check> {
+    let health = match client.get("/healthz").await {
+        Ok(answer) => health(&answer),
+        Err(error) => return vec![Check::of_failure("daemon", error.into())],
+    };
+    let key = match client.get("/api/repos").await {
+        Ok(_) => Check::ok("key", "accepted"),
+        Err(error) => Check::of_failure("key", error.into()),
+    };
+    let key = if client.endpoint().authorization.is_none() && key.status == Status::Fail {
+        Check {
+            detail: format!("no key at hand: {}", key.detail),
+            ..key
+        }
+    } else {
+        key
+    };
+    vec![health, key]
+}
+
+fn health(answer: &Answer) -> Check {
+    #[derive(Deserialize)]
+    struct Health {
+        status: String,
+        version: String,
+    }
+    let ours = env!("CARGO_PKG_VERSION");
+    match answer.parse::<Health>() {
+        Ok(health) if health.status != "ok" => Check::fail(
+            "daemon",
+            format!("version {} says it is {:?}", health.version, health.status),
+            "read its log",
+        ),
+        Ok(health) if health.version != ours => Check::warn(
+            "daemon",
+            format!("version {}, and this command is {ours}", health.version),
+            "start the daemon anew after an update",
+        ),
+        Ok(health) => Check::ok("daemon", format!("version {}", health.version)),
+        Err(_) => Check::fail(
+            "daemon",
+            "what answers there is no branchyard daemon",
+            "check the address: --url, BRANCHYARD_URL",
+        ),
+    }
+}
+
+fn disk(workspaces: Option<&Path>) -> Check {
+    const NAME: &str = "disk";
+    let Some((dir, free)) = workspaces.and_then(free_space) else {
+        return Check::warn(NAME, "cannot tell how much is free", "look with `df`");
+    };
+    let detail = format!("{} free in {}", human_size(free), dir.display());
+    match free {
+        0..DISK_FULL => Check::fail(NAME, detail, "make room, or move the workspaces"),
+        DISK_FULL..DISK_LOW => Check::warn(NAME, detail, "make room soon"),
+        _ => Check::ok(NAME, detail),
+    }
+}
+
+/// Free bytes where the directory is, or will be.
+fn free_space(dir: &Path) -> Option<(PathBuf, u64)> {
+    let exists = dir.ancestors().find(|dir| dir.is_dir())?;
+    let disk = rustix::fs::statvfs(exists).ok()?;
+    Some((dir.to_owned(), disk.f_bavail.saturating_mul(disk.f_frsize)))
+}
+
+/// The first line of what a program says about itself.
+fn version_of(program: &str) -> Option<String> {
+    let output = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().next()?.trim();
+    (output.status.success() && !line.is_empty()).then(|| line.to_owned())
+}
+
+/// `git version 2.39.5 (Apple Git-154)` → (2, 39)
+fn git_version(answer: &str) -> Option<(u32, u32)> {
+    let numbers = answer.strip_prefix("git version ")?;
+    let mut numbers = numbers.split(['.', ' ', '-']);
+    let mut number = || numbers.next()?.parse().ok();
+    Some((number()?, number()?))
+}
+
+fn listing(checks: &[Check]) -> Listing {
+    let mut listing = Listing::new(&["CHECK", "STATUS", "FOUND", "MEND"]);
+    for check in checks {
+        let (word, tone) = match check.status {
+            Status::Ok => ("ok", Tone::Good),
+            Status::Warn => ("warn", Tone::Warn),
+            Status::Fail => ("fail", Tone::Bad),
+        };
+        listing.row(vec![
+            Cell::text(check.name),
+            Cell::text(word).tone(tone),
+            Cell::text(check.detail.as_str()),
+            Cell::text(check.mend.clone().unwrap_or_default()),
+        ]);
+    }
+    listing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_versions_are_compared_by_number() {
+        for (answer, version) in [
+            ("git version 2.39.5", Some((2, 39))),
+            ("git version 2.9.0", Some((2, 9))),
+            ("git version 2.50.1 (Apple Git-155)", Some((2, 50))),
+            ("git version 3.0-rc1", Some((3, 0))),
+            ("gitte 1", None),
+        ] {
+            assert_eq!(git_version(answer), version, "{answer}");
+        }
+        assert!((2, 9) < GIT_NEEDED && (3, 0) > GIT_NEEDED);
+    }
+
+    #[test]
+    fn a_daemon_of_another_version_or_none_at_all_is_noticed() {
+        let status = |body: &str| {
+            health(&Answer {
+                body: body.as_bytes().to_vec(),
+            })
+            .status
+        };
+        let ours = format!(
+            r#"{{"status":"ok","version":"{}"}}"#,
+            env!("CARGO_PKG_VERSION")
+        );
+        assert_eq!(status(&ours), Status::Ok);
+        assert_eq!(status(r#"{"status":"ok","version":"0.0.1"}"#), Status::Warn);
+        assert_eq!(
+            status(r#"{"status":"draining","version":"0.1.0"}"#),
+            Status::Fail
+        );
+        assert_eq!(status("<html>"), Status::Fail);
+    }
+
+    #[test]
+    fn free_space_is_known_before_the_directory_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, free) = free_space(&dir.path().join("not/yet")).unwrap();
+        assert!(free > 0);
+    }
+
+    #[test]
+    fn what_failed_says_how_to_mend_it() {
+        let checks = [
+            Check::ok("git", "git version 2.39.5"),
+            Check::of_failure(
+                "endpoint",
+                Failure::daemon("no daemon found").help("start one"),
+            ),
+        ];
+        assert_eq!(
+            listing(&checks).plain(),
+            "git\tok\tgit version 2.39.5\t\nendpoint\tfail\tno daemon found\tstart one\n"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! How a command ends: the exit codes, and the [`Failure`] that carries one to the top.
+//!
+//! A run's own exit code is passed on, so ours keep to the places that shells and `timeout` use:
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | the command's | it ran and ended by itself |
+//! | 2 | the command line, or a name or value in it, is wrong |
+//! | 124 | the run timed out |
+//! | 125 | the daemon refused, failed or could not be reached; the run was rejected or lost |
+//! | 128 + n | the command was ended by signal n |
+//! | 130 | cancelled, by Ctrl-C or by somebody else |
+//! | 141 | whoever read our output went away |
+//! | 1 | anything else, such as a check of `doctor` that failed |
+
+use std::fmt;
+use std::io;
+
+use reqwest::StatusCode;
+
+pub const OK: u8 = 0;
+pub const LOCAL: u8 = 1;
+pub const USAGE: u8 = 2;
+pub const TIMED_OUT: u8 = 124;
+pub const DAEMON: u8 = 125;
+pub const CANCELLED: u8 = 130;
+pub const BROKEN_PIPE: u8 = 141;
+
+/// The exit code for a run's end state, as the wire spells it.
+pub fn of_run(state: &str, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
+    match state {
+        "succeeded" => OK,
+        // Failed is failed, also where the code is missing or is one that no shell could pass on.
+        "failed" => match exit_code.map(u8::try_from) {
+            Some(Ok(code)) if code != 0 => code,
+            _ => LOCAL,
+        },
+        "signalled" => signal
+            .and_then(|signal| u8::try_from(signal).ok())
+            .and_then(|signal| signal.checked_add(128))
+            .unwrap_or(DAEMON),
+        "timed_out" => TIMED_OUT,
+        "cancelled" => CANCELLED,
+        _ => DAEMON,
+    }
+}
+
+/// The exit code for a refusal by the daemon.
+pub fn of_status(status: StatusCode) -> u8 {
+    match status {
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => USAGE,
+        _ => DAEMON,
+    }
+}
+
+/// Why a command could not do what it was asked, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub exit: u8,
+    /// A sentence for people; empty where there is nothing to say to anybody.
+    pub detail: String,
+    pub help: Option<String>,
+}
+
+impl Failure {
+    pub fn usage(detail: impl Into<String>) -> Self {
+        Self::new(USAGE, detail)
+    }
+
+    /// The daemon refused, misbehaved or is not there.
+    pub fn daemon(detail: impl Into<String>) -> Self {
+        Self::new(DAEMON, detail)
+    }
+
+    /// Something on this side went wrong.
+    pub fn local(detail: impl Into<String>) -> Self {
+        Self::new(LOCAL, detail)
+    }
+
+    /// A write to our stdout or stderr that failed. A reader that went away has seen enough.
+    pub fn writing(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::new(BROKEN_PIPE, "")
+        } else {
+            Self::daemon(format!("cannot write the output: {error}"))
+        }
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn new(exit: u8, detail: impl Into<String>) -> Self {
+        Self {
+            exit,
+            detail: detail.into(),
+            help: None,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+/// The daemon's own start-up reports with anyhow; its causes are part of the sentence.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::local(format!("{error:#}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_us_the_way_it_ended() {
+        for (state, exit_code, signal, code) in [
+            ("succeeded", Some(0), None, 0),
+            ("failed", Some(2), None, 2),
+            ("failed", Some(255), None, 255),
+            ("failed", Some(256), None, 1),
+            ("failed", None, None, 1),
+            ("failed", Some(0), None, 1),
+            ("signalled", None, Some(9), 137),
+            ("signalled", None, Some(15), 143),
+            ("signalled", None, None, 125),
+            ("timed_out", None, Some(15), 124),
+            ("cancelled", None, Some(15), 130),
+            ("lost", None, None, 125),
+            ("rejected", None, None, 125),
+            ("a state of tomorrow", Some(0), None, 125),
+        ] {
+            assert_eq!(of_run(state, exit_code, signal), code, "{state}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_caller_can_spell_better_is_a_usage_error() {
+        for (status, code) in [
+            (StatusCode::BAD_REQUEST, 2),
+            (StatusCode::UNPROCESSABLE_ENTITY, 2),
+            (StatusCode::UNAUTHORIZED, 125),
+            (StatusCode::NOT_FOUND, 125),
+            (StatusCode::CONFLICT, 125),
+            (StatusCode::SERVICE_UNAVAILABLE, 125),
+        ] {
+            assert_eq!(of_status(status), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_not_told_about_it() {
+        let failure = Failure::writing(&io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!((failure.exit, failure.detail.as_str()), (BROKEN_PIPE, ""));
+        let failure = Failure::writing(&io::Error::from(io::ErrorKind::StorageFull));
+        assert!(failure.detail.contains("cannot write"));
+    }
+}

@@ -1,0 +1,151 @@
+//! What people see: tables, colour, notes and errors. On a terminal a list is a table with human
+//! sizes and ages; piped, it is one line per row with tabs between, exact numbers and no header.
+//!
+//! Names come from elsewhere: control characters in them never reach a terminal or break a line.
+
+mod human;
+mod listing;
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+
+use super::args::{ColorChoice, Global};
+use super::client::Answer;
+use super::endpoint::Surroundings;
+use super::exit::Failure;
+
+pub use human::{human_age, human_duration, human_size, printable, short_commit};
+pub use listing::{Cell, Listing, Tone};
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// Where our words go, and how they may look there.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    pub json: bool,
+    pub quiet: bool,
+    pub stdout_is_terminal: bool,
+    pub stderr_is_terminal: bool,
+    color_stdout: bool,
+    color_stderr: bool,
+}
+
+impl Console {
+    pub fn new(global: &Global, surroundings: &Surroundings) -> Self {
+        let stdout_is_terminal = io::stdout().is_terminal();
+        let stderr_is_terminal = io::stderr().is_terminal();
+        let color = |is_terminal: bool| match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !surroundings.no_color,
+        };
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            stdout_is_terminal,
+            stderr_is_terminal,
+            color_stdout: color(stdout_is_terminal),
+            color_stderr: color(stderr_is_terminal),
+        }
+    }
+
+    /// Writes to stdout, all of it and at once.
+    pub fn print(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        stdout
+            .write_all(bytes)
+            .and_then(|()| stdout.flush())
+            .map_err(|error| Failure::writing(&error))
+    }
+
+    pub fn print_line(&self, line: &str) -> Result<(), Failure> {
+        self.print(format!("{line}\n").as_bytes())
+    }
+
+    /// The daemon's JSON: as it came, or laid out where a person reads it.
+    pub fn print_json(&self, answer: &Answer) -> Result<(), Failure> {
+        let mut body = answer.body.clone();
+        if self.stdout_is_terminal
+            && let Ok(value) = serde_json::from_slice::<serde_json::Value>(&body)
+        {
+            body = format!("{value:#}").into_bytes();
+        }
+        if body.last().is_some_and(|last| *last != b'\n') {
+            body.push(b'\n');
+        }
+        self.print(&body)
+    }
+
+    pub fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
+        if self.stdout_is_terminal {
+            let width = rustix::termios::tcgetwinsize(io::stdout()).ok();
+            let width = width.map(|size| size.ws_col).filter(|columns| *columns > 0);
+            self.print(listing.table(width, self.color_stdout).as_bytes())
+        } else {
+            self.print(listing.plain().as_bytes())
+        }
+    }
+
+    /// Something nice to know; on stderr, as all that follows.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            say(&format!("{}\n", lines_of(text)));
+        }
+    }
+
+    /// A note that is worth its colour, such as how a run ended.
+    pub fn verdict(&self, text: &str, good: bool) {
+        let style = if good { GREEN } else { RED };
+        say(&format!("{}\n", self.styled(&printable(text), style)));
+    }
+
+    pub fn warning(&self, text: &str) {
+        say(&format!(
+            "{} {}\n",
+            self.styled("warning:", YELLOW),
+            lines_of(text)
+        ));
+    }
+
+    pub fn failure(&self, failure: &Failure) {
+        if failure.detail.is_empty() {
+            return;
+        }
+        let mut text = format!(
+            "{} {}\n",
+            self.styled("error:", RED),
+            lines_of(&failure.detail)
+        );
+        if let Some(help) = &failure.help {
+            text.push_str(&format!(
+                "  {} {}\n",
+                self.styled("help:", CYAN),
+                lines_of(help)
+            ));
+        }
+        say(&text);
+    }
+
+    fn styled(&self, text: &str, style: Style) -> String {
+        if self.color_stderr {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Printable, but with its line breaks: an error may point into a file.
+fn lines_of(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
+/// To stderr. That it cannot be written there is nothing that could be said anywhere.
+fn say(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
