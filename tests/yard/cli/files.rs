@@ -1,0 +1,80 @@
+//! `ls`, `cat` and `env`.
+
+use super::{Said, cli};
+use crate::support::Yard;
+
+fn paths(said: &Said) -> Vec<&str> {
+    said.cells().iter().map(|row| row[3]).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_listed_in_columns_that_cut_understands() {
+    let mut yard = Yard::new().await;
+    let top = cli(&yard, &["ls", "demo", "main"]).await.ok();
+    assert_eq!(paths(&top), ["Makefile", "name.txt"]);
+    assert_eq!(top.cells()[1], ["file", "0644", "5", "name.txt", ""]);
+    let all = cli(&yard, &["ls", "demo", "main", "-a"]).await.ok();
+    assert_eq!(paths(&all), [".gitignore", "Makefile", "name.txt"]);
+
+    yard.origin.at("main");
+    yard.origin.write("src/deep/a.c", "");
+    yard.origin.commit("deep");
+    yard.origin.push("deep");
+    let deep = cli(&yard, &["ls", "demo", "deep", "src", "-R"]).await.ok();
+    assert_eq!(paths(&deep), ["src/deep", "src/deep/a.c"]);
+    let nothing = cli(&yard, &["ls", "demo", "main", "nothing"]).await;
+    nothing.refused(125, &["nothing"]);
+    cli(&yard, &["ls", "demo", "main", "../.."])
+        .await
+        .refused(125, &["error: "]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cat_prints_exactly_the_bytes() {
+    let mut yard = Yard::new().await;
+    let bytes: Vec<u8> = (0..=255).rev().collect();
+    yard.origin.at("main");
+    yard.origin.write("blob", &bytes);
+    yard.origin
+        .write("text", "one\r\ntwo\n\nfour, ünd kein Ende");
+    yard.origin.commit("files");
+    yard.origin.push("main");
+    let blob = cli(&yard, &["cat", "demo", "main", "blob"]).await.ok();
+    assert_eq!(blob.stdout, bytes);
+    for (lines, expected) in [
+        ("1-", "one\r\ntwo\n\nfour, ünd kein Ende"),
+        ("2", "two\n"),
+        ("-2", "one\r\ntwo\n"),
+        ("3-4", "\nfour, ünd kein Ende"),
+    ] {
+        let cut = cli(&yard, &["cat", "demo", "main", "text", "--lines", lines])
+            .await
+            .ok();
+        assert_eq!(cut.text(), expected, "{lines}");
+    }
+    cli(&yard, &["cat", "demo", "main", "none"])
+        .await
+        .refused(125, &["none"]);
+    cli(&yard, &["cat", "demo", "main", "/etc/passwd"])
+        .await
+        .refused(2, &["error: "]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn env_shows_what_a_build_finds() {
+    let mut yard = Yard::new().await;
+    let env = cli(&yard, &["env", "demo", "main"]).await.ok();
+    let rows = env.cells();
+    let has = |what: &str, name: &str, value: &str| {
+        rows.iter()
+            .any(|row| row[0] == what && row[1] == name && row[2].starts_with(value))
+    };
+    assert!(has("machine", "os", "Linux "), "{rows:?}");
+    assert!(has("tool", "git", "git version "), "{rows:?}");
+    assert!(has("tool", "make", "GNU Make "), "{rows:?}");
+    assert!(has("env", "BRANCHYARD_BRANCH", "main"), "{rows:?}");
+    assert!(has("env", "CI", "true"), "{rows:?}");
+    yard.stop().await;
+}

@@ -1,0 +1,122 @@
+//! On a terminal: a line that says what is waited for, and one that says how it ended. `script` of
+//! util-linux gives the terminal.
+
+use std::process::Stdio;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::{PROGRAM, command};
+use crate::support::{PATIENCE, Yard};
+
+/// The command on a terminal of its own; `None` where there is no `script`.
+fn on_terminal(yard: &Yard, args: &[&str]) -> Option<Command> {
+    let found = std::env::split_paths(env!("PATH")).any(|dir| dir.join("script").is_file());
+    if !found {
+        println!("skipped: there is no `script` here (util-linux) to give a terminal");
+        return None;
+    }
+    let words = [&[PROGRAM], args].concat();
+    let line = shlex::try_join(words).unwrap();
+    let plain = command(yard, &[]);
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .env_clear()
+        .env("TERM", "xterm")
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
+    for (name, value) in plain.as_std().get_envs() {
+        script.env(name, value.unwrap());
+    }
+    Some(script)
+}
+
+/// Reads until the terminal shows `text`, or to the end; all that it showed so far.
+async fn shown(from: &mut (impl AsyncReadExt + Unpin), so_far: &mut String, text: Option<&str>) {
+    let reading = async {
+        let mut buffer = [0; 4096];
+        while !text.is_some_and(|text| so_far.contains(text)) {
+            // A terminal whose last user has gone may end with an error instead of nothing.
+            match from.read(&mut buffer).await {
+                Ok(0) | Err(_) => break,
+                Ok(count) => so_far.push_str(&String::from_utf8_lossy(&buffer[..count])),
+            }
+        }
+    };
+    let read = tokio::time::timeout(PATIENCE, reading).await;
+    assert!(read.is_ok(), "no {text:?} in {so_far:?}");
+    if let Some(text) = text {
+        assert!(so_far.contains(text), "no {text:?} in {so_far:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_progress_and_a_summary() {
+    let mut yard = Yard::new().await;
+    let Some(mut first) = on_terminal(&yard, &["make", "demo", "main", "--", "gate"]) else {
+        return yard.stop().await;
+    };
+    let mut first = first.spawn().unwrap();
+    let (mut out, mut text) = (first.stdout.take().unwrap(), String::new());
+    shown(&mut out, &mut text, Some("waiting\r\n")).await;
+    assert!(text.contains("\u{1b}[2K"), "a line came and went: {text:?}");
+
+    let mut second = on_terminal(&yard, &["make", "demo", "main", "--", "fail"]).unwrap();
+    let mut second = second.spawn().unwrap();
+    let (mut queue, mut waiting) = (second.stdout.take().unwrap(), String::new());
+    let held = "queued, position 1, held by make gate of session";
+    shown(&mut queue, &mut waiting, Some(held)).await;
+
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    shown(&mut out, &mut text, None).await;
+    assert!(text.contains("passed\r\n"), "{text:?}");
+    let (_, summary) = text.split_once("passed\r\n").unwrap();
+    assert!(summary.contains("succeeded in "), "{text:?}");
+    assert!(
+        summary.contains("\u{1b}[1m\u{1b}[32m"),
+        "in green: {text:?}"
+    );
+    assert_eq!(first.wait().await.unwrap().code(), Some(0));
+
+    shown(&mut queue, &mut waiting, None).await;
+    assert!(waiting.contains("going wrong\r\n"), "{waiting:?}");
+    assert!(
+        waiting.contains("failed with exit code 2 in "),
+        "{waiting:?}"
+    );
+    assert_eq!(second.wait().await.unwrap().code(), Some(2));
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_tables_and_keeps_quiet_when_told() {
+    let mut yard = Yard::new().await;
+    let screen = async |args: &[&str]| {
+        let mut child = on_terminal(&yard, args)?.spawn().unwrap();
+        let mut text = String::new();
+        shown(&mut child.stdout.take().unwrap(), &mut text, None).await;
+        assert_eq!(child.wait().await.unwrap().code(), Some(0), "{text}");
+        Some(text)
+    };
+    let Some(quiet) = screen(&["-q", "make", "demo", "main", "--", "who"]).await else {
+        return yard.stop().await;
+    };
+    assert_eq!(quiet, "main\r\n");
+    let repos = screen(&["--color", "never", "repos"]).await.unwrap();
+    assert!(repos.starts_with("NAME "), "{repos:?}");
+    let runs = screen(&["runs"]).await.unwrap();
+    assert!(
+        runs.contains("STATE") && runs.contains("succeeded"),
+        "{runs:?}"
+    );
+    assert!(runs.contains('\u{1b}'), "in colour: {runs:?}");
+    let json = screen(&["--json", "runs"]).await.unwrap();
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&json).is_ok(),
+        "{json:?}"
+    );
+    yard.stop().await;
+}

@@ -1,0 +1,373 @@
+//! The daemon under test.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use branchyard::config::{Config, Environment, Flags, Sources};
+use branchyard::server::Server;
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_stream::StreamExt;
+
+use super::{Binary, Event, Origin, read_events};
+
+/// Longer than anything here takes; a test that waits this long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a test changes of the configuration.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Lines for the top of the file.
+    pub top: String,
+    /// Lines for `[timeouts]`.
+    pub timeouts: String,
+    /// Whole further tables.
+    pub tables: String,
+    /// Lines for `[repos.demo]`.
+    pub repo: String,
+    /// No repo, and none on this machine allowed: what a daemon with an empty configuration is.
+    pub bare: bool,
+}
+
+pub struct Yard {
+    pub dir: TempDir,
+    pub origin: Origin,
+    pub url: String,
+    pub workspaces: PathBuf,
+    pub client: Client,
+    options: Options,
+    daemon: Option<Daemon>,
+}
+
+struct Daemon {
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl Yard {
+    pub async fn new() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        let mut yard = Self::asleep(options);
+        yard.start().await;
+        yard
+    }
+
+    /// A yard without a daemon yet.
+    pub fn asleep(options: Options) -> Self {
+        let dir = tempfile::Builder::new()
+            .prefix("branchyard-test-")
+            .tempdir()
+            .unwrap();
+        let origin = Origin::new(dir.path());
+        Self {
+            origin,
+            url: String::new(),
+            workspaces: dir.path().join("yard"),
+            client: Client::builder().no_proxy().build().unwrap(),
+            dir,
+            options,
+            daemon: None,
+        }
+    }
+
+    /// Changes the configuration for the next start.
+    pub fn configure(&mut self, options: Options) {
+        self.options = options;
+    }
+
+    /// Starts a daemon on what is on disk.
+    pub async fn start(&mut self) {
+        let file = self.write_config();
+        let env = Environment::from_iter([
+            ("PATH", env!("PATH")),
+            ("HOME", self.dir.path().to_str().unwrap()),
+        ]);
+        let config = Config::load(Sources {
+            file: Some(file),
+            env,
+            flags: Flags::default(),
+        })
+        .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Server::open(config, &listener).unwrap();
+        self.url = server.url().to_owned();
+        let (stop, stopped) = oneshot::channel();
+        let stop_asked = async { drop(stopped.await) };
+        let serving = tokio::spawn(server.serve(listener, stop_asked, std::future::pending()));
+        self.daemon = Some(Daemon { stop, serving });
+    }
+
+    /// Starts the real program on what is on disk, with these variables and no others but PATH and
+    /// HOME, and waits until it serves.
+    pub async fn start_binary(&mut self, env: &[(&str, &str)]) -> Binary {
+        let mut binary = self.spawn_binary(env);
+        let welcome = binary.until_said(" serves http://").await;
+        let (_, url) = welcome.split_once(" serves ").unwrap();
+        self.url = url.trim_end_matches('/').to_owned();
+        binary
+    }
+
+    pub fn spawn_binary(&self, env: &[(&str, &str)]) -> Binary {
+        Binary::spawn(&self.write_config(), &self.dir.path().to_owned(), env)
+    }
+
+    fn write_config(&self) -> PathBuf {
+        let file = self.dir.path().join("yard.toml");
+        std::fs::write(&file, self.config_text()).unwrap();
+        file
+    }
+
+    fn config_text(&self) -> String {
+        let Options {
+            top,
+            timeouts,
+            tables,
+            repo,
+            bare,
+        } = &self.options;
+        let common = format!(
+            "{top}\nworkspaces = {:?}\n[timeouts]\ngrace = \"1s\"\n{timeouts}\n{tables}\n",
+            self.workspaces
+        );
+        if *bare {
+            return common;
+        }
+        format!(
+            "{common}[git]\nallow_local = true\n[repos.demo]\nurl = {:?}\n{repo}\n",
+            self.origin.url(),
+        )
+    }
+
+    /// TERM: drains and waits until the daemon has ended.
+    pub async fn stop(&mut self) {
+        let daemon = self.daemon.take().unwrap();
+        daemon.stop.send(()).unwrap();
+        let ended = tokio::time::timeout(PATIENCE, daemon.serving).await;
+        ended.expect("the daemon stops").unwrap().unwrap();
+    }
+
+    pub fn key(&self) -> String {
+        let header =
+            std::fs::read_to_string(self.workspaces.join(".branchyard/auth.header")).unwrap();
+        header
+            .trim()
+            .strip_prefix("Authorization: Bearer ")
+            .unwrap()
+            .to_owned()
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(self.key())
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.unwrap()
+    }
+
+    pub async fn put(&self, path: &str, body: Value) -> Response {
+        let request = self.request(Method::PUT, path).json(&body);
+        request.send().await.unwrap()
+    }
+
+    pub async fn delete(&self, path: &str) -> Response {
+        self.request(Method::DELETE, path).send().await.unwrap()
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Response {
+        self.request(Method::POST, path)
+            .json(&body)
+            .send()
+            .await
+            .unwrap()
+    }
+
+    /// A request that must succeed; its JSON.
+    pub async fn get_json(&self, path: &str) -> Value {
+        json_of(self.get(path).await).await
+    }
+
+    pub async fn post_json(&self, path: &str, body: Value) -> Value {
+        json_of(self.post(path, body).await).await
+    }
+
+    /// A run to its end, as events.
+    pub async fn run(&self, kind: &str, branch: &str, body: Value) -> Vec<Event> {
+        let path = format!("/stream/repos/demo/branches/{}/{kind}", encode(branch));
+        events_of(self.post(&path, body).await).await
+    }
+
+    pub async fn make(&self, branch: &str, args: &[&str]) -> Vec<Event> {
+        self.run("make", branch, json!({ "args": args })).await
+    }
+
+    /// Starts a run and reads its stream until `enough`; the rest is still to come.
+    pub async fn start_run(&self, kind: &str, branch: &str, body: Value) -> Following {
+        let path = format!("/stream/repos/demo/branches/{}/{kind}", encode(branch));
+        let response = self
+            .request(Method::POST, &path)
+            .header("accept", "application/x-ndjson")
+            .json(&body)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Following::new(response)
+    }
+
+    pub fn workspace(&self, branch: &str) -> PathBuf {
+        let name = branchyard::model::BranchName::parse(branch).unwrap();
+        self.workspaces.join("demo").join(name.dir().as_str())
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.workspaces.join("demo/.git")
+    }
+}
+
+impl Drop for Yard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        assert!(self.daemon.is_none(), "a test ends with yard.stop()");
+        assert_eq!(
+            processes_in(self.dir.path()),
+            Vec::<String>::new(),
+            "a process was left behind"
+        );
+    }
+}
+
+/// A stream that is being read.
+pub struct Following {
+    body: std::pin::Pin<Box<dyn tokio_stream::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
+    unread: String,
+    pub events: Vec<Event>,
+}
+
+impl Following {
+    pub fn new(response: Response) -> Self {
+        Self {
+            body: Box::pin(response.bytes_stream()),
+            unread: String::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Reads on until an event satisfies `wanted`, and returns it.
+    pub async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
+        let mut looked_at = 0;
+        loop {
+            while looked_at < self.events.len() {
+                if wanted(&self.events[looked_at]) {
+                    return self.events[looked_at].clone();
+                }
+                looked_at += 1;
+            }
+            let piece = tokio::time::timeout(PATIENCE, self.body.next())
+                .await
+                .expect("more comes");
+            let piece = piece.expect("the stream has not ended").unwrap();
+            self.unread.push_str(std::str::from_utf8(&piece).unwrap());
+            while let Some(end) = self.unread.find('\n') {
+                let line: String = self.unread.drain(..=end).collect();
+                self.events
+                    .extend(read_events("application/x-ndjson", &line));
+            }
+        }
+    }
+
+    pub async fn until_line(&mut self, line: &str) {
+        self.until(|event| event.data["line"] == line).await;
+    }
+
+    pub async fn end(&mut self) -> Event {
+        self.until(|event| event.kind == "complete" || event.kind == "error")
+            .await
+    }
+
+    pub fn run_id(&self) -> String {
+        self.events[0].data["run_id"].as_str().unwrap().to_owned()
+    }
+}
+
+pub async fn json_of(response: Response) -> Value {
+    let status = response.status();
+    let text = response.text().await.unwrap();
+    assert!(status.is_success(), "{status}: {text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A problem document: its status and content.
+pub async fn problem_of(response: Response) -> (u16, Value) {
+    assert_eq!(
+        response.headers()["content-type"],
+        "application/problem+json"
+    );
+    let status = response.status().as_u16();
+    let problem: Value = response.json().await.unwrap();
+    assert_eq!(problem["status"], status);
+    (status, problem)
+}
+
+pub async fn events_of(response: Response) -> Vec<Event> {
+    let status = response.status();
+    let kind = response.headers()["content-type"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let text = tokio::time::timeout(PATIENCE, response.text())
+        .await
+        .expect("the stream ends")
+        .unwrap();
+    assert!(status.is_success(), "{status}: {text}");
+    read_events(&kind, &text)
+}
+
+/// A path segment with everything but letters and digits percent-encoded.
+pub fn encode(segment: &str) -> String {
+    segment
+        .bytes()
+        .map(|b| {
+            if b.is_ascii_alphanumeric() {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect()
+}
+
+/// What a run's output says, as text.
+pub fn text_of(events: &[Event]) -> String {
+    let bytes: Vec<u8> = events.iter().flat_map(Event::bytes).collect();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The codes of a run's warnings, in order.
+pub fn warnings_of(events: &[Event]) -> Vec<&str> {
+    let warnings = events.iter().filter(|event| event.kind == "warning");
+    warnings.map(|e| e.data["code"].as_str().unwrap()).collect()
+}
+
+/// Processes whose working directory is inside `dir`.
+pub fn processes_in(dir: &Path) -> Vec<String> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let cwd = std::fs::read_link(path.join("cwd")).ok()?;
+            let command = std::fs::read_to_string(path.join("cmdline")).ok()?;
+            cwd.starts_with(dir).then(|| command.replace('\0', " "))
+        })
+        .collect()
+}
