@@ -1,0 +1,201 @@
+//! `make bench`: what the yard costs beside the plain tool, as ratios measured side by side in one
+//! run. `make bench BENCH=reads` runs one group. Results are checked before a time counts.
+
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot run has failed")]
+
+#[path = "../tests/yard/support/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the benchmark needs a part of what the tests need"
+)]
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::{Yard, git};
+
+const ROUNDS: usize = 15;
+const FILES: usize = 1000;
+
+#[tokio::main]
+async fn main() {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
+    let wants = |group: &str| wanted.is_empty() || wanted.iter().any(|name| name == group);
+    println!("{:<44} {:>12} {:>12} {:>8}", "", "plain", "yard", "ratio");
+    if wants("runs") {
+        runs().await;
+    }
+    if wants("workspaces") {
+        workspaces().await;
+    }
+    if wants("reads") {
+        reads().await;
+    }
+}
+
+/// A yard whose upstream has `FILES` files on `main`.
+async fn yard_with_files() -> Yard {
+    let yard = Yard::new().await;
+    yard.origin.at("main");
+    for n in 0..FILES {
+        let text = format!("int f{n}(void) {{ return {n}; }}\n").repeat(40);
+        yard.origin.write(&format!("src/d{}/f{n}.c", n % 30), text);
+    }
+    yard.origin.commit("files");
+    yard.origin.push("main");
+    yard.origin.git(&["branch", "-q", "-f", "main"]);
+    assert_eq!(
+        yard.make("main", &["who"]).await.last().unwrap().data["state"],
+        "succeeded"
+    );
+    yard
+}
+
+async fn runs() {
+    let mut yard = yard_with_files().await;
+    let workspace = yard.workspace("main");
+    let (mut plain, mut synced, mut offline) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        plain.push(timed(|| quiet(&workspace, "make", &["who"])));
+        let started = Instant::now();
+        let events = yard
+            .run("make", "main", json!({"args": ["who"], "sync": "none"}))
+            .await;
+        offline.push(started.elapsed());
+        assert_eq!(events.last().unwrap().data["exit_code"], 0);
+        let started = Instant::now();
+        yard.make("main", &["who"]).await;
+        synced.push(started.elapsed());
+    }
+    row("no-op make, sync none", &mut plain, &mut offline);
+    let mut by_hand = Vec::new();
+    for _ in 0..ROUNDS {
+        by_hand.push(timed(|| {
+            quiet(&workspace, "git", &["fetch", "-q", "origin", "main"]);
+            quiet(&workspace, "git", &["reset", "-q", "--hard", "origin/main"]);
+            quiet(&workspace, "make", &["who"]);
+        }));
+    }
+    row(
+        "no-op make, up to date / fetch, reset, make",
+        &mut by_hand,
+        &mut synced,
+    );
+    yard.stop().await;
+}
+
+async fn workspaces() {
+    let mut yard = yard_with_files().await;
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    let by_hand = yard.dir.path().join("by-hand.git");
+    git(
+        yard.dir.path(),
+        &[
+            "clone",
+            "-q",
+            "--bare",
+            &yard.origin.url(),
+            by_hand.to_str().unwrap(),
+        ],
+    );
+    for n in 0..ROUNDS {
+        let branch = format!("bench-{n}");
+        yard.origin.branch(&branch);
+        git(
+            &by_hand,
+            &["fetch", "-q", "origin", &format!("{branch}:{branch}")],
+        );
+        let path = yard.dir.path().join(format!("w{n}"));
+        let add = ["worktree", "add", "-q", path.to_str().unwrap(), &branch];
+        plain.push(timed(|| quiet(&by_hand, "git", &add)));
+        let started = Instant::now();
+        let answer = yard
+            .request(
+                reqwest::Method::PUT,
+                &format!("/api/repos/demo/branches/{branch}"),
+            )
+            .send()
+            .await
+            .unwrap();
+        ours.push(started.elapsed());
+        assert_eq!(answer.status(), 200);
+        assert_eq!(
+            git(&yard.workspace(&branch), &["rev-parse", "HEAD^{tree}"]),
+            git(&path, &["rev-parse", "HEAD^{tree}"])
+        );
+    }
+    row("new workspace / git worktree add", &mut plain, &mut ours);
+    yard.stop().await;
+}
+
+async fn reads() {
+    let mut yard = yard_with_files().await;
+    let workspace = yard.workspace("main");
+    for (name, args, path, body) in [
+        (
+            "log -20",
+            vec!["log", "-20"],
+            "git/quick",
+            json!({"operation": "log", "args": ["-20"]}),
+        ),
+        (
+            "status",
+            vec!["status", "--porcelain"],
+            "git/quick",
+            json!({"operation": "status", "args": ["--porcelain"]}),
+        ),
+        (
+            "read a file / git show",
+            vec!["show", "HEAD:name.txt"],
+            "read_file",
+            json!({"path": "name.txt"}),
+        ),
+    ] {
+        let (mut plain, mut ours) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            plain.push(timed(|| quiet(&workspace, "git", &args)));
+            let started = Instant::now();
+            yard.post_json(
+                &format!("/api/repos/demo/branches/main/{path}"),
+                body.clone(),
+            )
+            .await;
+            ours.push(started.elapsed());
+        }
+        row(name, &mut plain, &mut ours);
+    }
+    yard.stop().await;
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let started = Instant::now();
+    work();
+    started.elapsed()
+}
+
+fn quiet(dir: &Path, program: &str, args: &[&str]) {
+    let status = Command::new(program)
+        .args(args)
+        .current_dir(dir)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "{program} {args:?}");
+}
+
+fn row(name: &str, plain: &mut [Duration], ours: &mut [Duration]) {
+    let median = |times: &mut [Duration]| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let (plain, ours) = (median(plain), median(ours));
+    let ratio = ours.as_secs_f64() / plain.as_secs_f64();
+    println!("{name:<44} {plain:>12.2?} {ours:>12.2?} {ratio:>8.2}");
+}
