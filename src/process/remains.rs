@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
 use crate::model::RunId;
 
@@ -15,10 +15,11 @@ const ROUNDS: usize = 64;
 
 /// Kills every process that carries the run's id. Returns how many were met.
 pub fn end_processes_of(run: RunId) -> usize {
-    let mark = format!("{RUN_ID_VARIABLE}={run}");
-    let mut ended = 0;
+    let (mark, mut ended) = (mark(run), 0);
     for _ in 0..ROUNDS {
-        let met = round(mark.as_bytes());
+        let met = processes()
+            .filter(|pid| carries(*pid, &mark) && send(*pid, &mark, Signal::KILL))
+            .count();
         if met == 0 {
             break;
         }
@@ -27,15 +28,33 @@ pub fn end_processes_of(run: RunId) -> usize {
     ended
 }
 
-fn round(mark: &[u8]) -> usize {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return 0;
-    };
-    entries
+/// Asks the processes that carry the run's id and have left its group to end: once each, for a second
+/// TERM would cut short what the first one began.
+pub(super) fn ask_strays_of(run: RunId, group: Pid) {
+    let mark = mark(run);
+    for pid in processes().filter(|pid| carries(*pid, &mark)) {
+        if getpgid(Some(pid)).is_ok_and(|its| its != group) {
+            send(pid, &mark, Signal::TERM);
+        }
+    }
+}
+
+/// Whether a process that carries the run's id is alive.
+pub(super) fn has_processes(run: RunId) -> bool {
+    let mark = mark(run);
+    processes().any(|pid| carries(pid, &mark))
+}
+
+fn mark(run: RunId) -> Vec<u8> {
+    format!("{RUN_ID_VARIABLE}={run}").into_bytes()
+}
+
+fn processes() -> impl Iterator<Item = Pid> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
         .filter_map(Pid::from_raw)
-        .filter(|pid| carries(*pid, mark) && kill(*pid, mark))
-        .count()
 }
 
 fn carries(pid: Pid, mark: &[u8]) -> bool {
@@ -45,7 +64,7 @@ fn carries(pid: Pid, mark: &[u8]) -> bool {
 }
 
 /// Checks once more behind a pidfd, so that a number reused in between is never hit.
-fn kill(pid: Pid, mark: &[u8]) -> bool {
+fn send(pid: Pid, mark: &[u8], signal: Signal) -> bool {
     pidfd_open(pid, PidfdFlags::empty())
-        .is_ok_and(|fd| carries(pid, mark) && pidfd_send_signal(&fd, Signal::KILL).is_ok())
+        .is_ok_and(|fd| carries(pid, mark) && pidfd_send_signal(&fd, signal).is_ok())
 }

@@ -15,12 +15,15 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
 };
 
-use super::remains::{RUN_ID_VARIABLE, end_processes_of};
+use super::remains::{RUN_ID_VARIABLE, ask_strays_of, end_processes_of, has_processes};
 use crate::journal::{FrameKind, MAX_OUTPUT, Stream, Writer};
 use crate::model::RunId;
 
 /// A larger pipe lets a chatty command run ahead instead of waking us for every few lines.
 const PIPE_SIZE: usize = 1024 * 1024;
+
+/// How often the rest of a stopped run is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -178,6 +181,7 @@ impl<'a> Supervised<'a> {
             }
             if self.kill_at.is_some_and(|at| at <= now) {
                 self.kill_at = None;
+                self.drained_by = self.outcome.and(now.checked_add(self.launch.drain));
                 self.signal_group(Signal::KILL);
                 end_processes_of(self.launch.run);
             }
@@ -188,18 +192,25 @@ impl<'a> Supervised<'a> {
             }
             if ready.exited && self.outcome.is_none() {
                 self.outcome = self.peek_outcome()?;
-                self.drained_by = now.checked_add(self.launch.drain);
+                if self.kill_at.is_none() {
+                    self.drained_by = now.checked_add(self.launch.drain);
+                }
             }
-            if self.outcome.is_some() {
-                if self.streams.iter().all(|(_, fd)| fd.is_none()) {
-                    return Ok(());
-                }
-                if self.drained_by.is_some_and(|by| by <= now) {
-                    self.leaked = true;
-                    return Ok(());
-                }
+            if self.outcome.is_some() && self.is_over(now) {
+                return Ok(());
             }
         }
+    }
+
+    /// Whether nothing more is to be waited for after the command's own end: its output is drained, and
+    /// where it was stopped, whatever else it started has had the whole grace to end as well.
+    fn is_over(&mut self, now: Instant) -> bool {
+        let drained = self.streams.iter().all(|(_, fd)| fd.is_none());
+        if self.kill_at.is_some() {
+            return drained && !has_processes(self.launch.run);
+        }
+        self.leaked = !drained && self.drained_by.is_some_and(|by| by <= now);
+        drained || self.leaked
     }
 
     fn begin_stop(&mut self, why: Stop, now: Instant) {
@@ -209,6 +220,7 @@ impl<'a> Supervised<'a> {
             self.stopped = Some(why);
             self.kill_at = now.checked_add(self.launch.grace);
             self.signal_group(Signal::TERM);
+            ask_strays_of(self.launch.run, self.pid);
         }
     }
 
@@ -231,7 +243,12 @@ impl<'a> Supervised<'a> {
                 fds.push((Source::Stream(index), PollFd::new(fd, PollFlags::IN)));
             }
         }
-        let deadline = [self.timeout_at, self.kill_at, self.drained_by]
+        // Others than the command itself cannot be waited for, only looked at.
+        let look_again = self
+            .kill_at
+            .and(self.outcome)
+            .map(|_| Instant::now() + LOOK_AGAIN);
+        let deadline = [self.timeout_at, self.kill_at, self.drained_by, look_again]
             .into_iter()
             .flatten()
             .min();
@@ -323,8 +340,9 @@ struct Ready {
 
 fn timespec(duration: Duration) -> Timespec {
     // Rounded up to the next millisecond: waking early would only spin.
+    let duration = duration.saturating_add(Duration::from_nanos(999_999));
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(duration.subsec_nanos().div_ceil(1_000_000).min(999)) * 1_000_000,
+        tv_nsec: i64::from(duration.subsec_millis()) * 1_000_000,
     }
 }

@@ -132,8 +132,14 @@ impl Yard {
             repo,
             bare,
         } = &self.options;
+        // Short, so that no test waits for it by chance; a test about it brings its own.
+        let grace = if timeouts.contains("grace") {
+            ""
+        } else {
+            "grace = \"1s\""
+        };
         let common = format!(
-            "{top}\nworkspaces = {:?}\n[timeouts]\ngrace = \"1s\"\n{timeouts}\n{tables}\n",
+            "{top}\nworkspaces = {:?}\n[timeouts]\n{grace}\n{timeouts}\n{tables}\n",
             self.workspaces
         );
         if *bare {
