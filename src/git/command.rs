@@ -230,10 +230,14 @@ impl GitCommand {
     }
 
     fn verb(&self) -> String {
-        self.args
-            .first()
-            .map(|verb| verb.to_string_lossy().into_owned())
-            .unwrap_or_default()
+        let mut args = self.args.iter();
+        while let Some(arg) = args.next() {
+            if arg != "-c" {
+                return arg.to_string_lossy().into_owned();
+            }
+            args.next();
+        }
+        String::new()
     }
 }
 
@@ -244,7 +248,7 @@ fn last_words(stderr: &[u8]) -> String {
         .lines()
         .filter_map(|line| line.rsplit('\r').next())
         .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.contains('%'))
+        .filter(|line| !line.is_empty() && !line.contains("% ("))
         .collect();
     lines[lines.len().saturating_sub(8)..].join("; ")
 }

@@ -27,6 +27,8 @@ pub enum Error {
         verb: String,
         after: std::time::Duration,
     },
+    #[error("the workspace was moved by hand to a branch without a commit")]
+    Unborn,
     #[error("failed to read the repository: {0}")]
     Read(#[from] git2::Error),
     #[error("failed to {what}: {source}")]
@@ -57,6 +59,9 @@ impl Error {
                 Problem::new(ErrorKind::UpstreamTimeout, "remote_timed_out", self.to_string())
                     .help("try again; `stale: true` builds what is already here")
             }
+            Self::Unborn => Problem::new(ErrorKind::Conflict, "drifted", self.to_string())
+                .field("branch")
+                .help("check out the workspace's own branch there"),
             _ => Problem::new(ErrorKind::Internal, "git_failed", self.to_string()),
         }
     }

@@ -39,6 +39,11 @@ impl Seen<'_> {
         delete_ref(store, &self.next())
     }
 
+    /// Where a move that has not come to its end leads.
+    pub fn move_under_way(self, store: &Repository) -> Result<Option<Oid>, Error> {
+        read_ref(store, &self.next())
+    }
+
     /// The files could not be moved after all.
     pub fn abandon_move(self, store: &Repository) -> Result<(), Error> {
         delete_ref(store, &self.next())

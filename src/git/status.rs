@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use git2::{
-    Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState, Status, StatusOptions,
+    ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState, Status,
+    StatusOptions,
 };
 
 use super::refs::parked_oid;
@@ -27,7 +28,10 @@ pub struct Head {
 }
 
 pub fn head(repo: &Repository) -> Result<Head, Error> {
-    let reference = repo.head()?;
+    let reference = repo.head().map_err(|error| match error.code() {
+        ErrorCode::UnbornBranch => Error::Unborn,
+        _ => error.into(),
+    })?;
     let commit = reference.peel_to_commit()?;
     Ok(Head {
         commit: commit.id(),
@@ -203,6 +207,8 @@ fn differs(entry: &IndexEntry, workdir: &Path) -> bool {
                 Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).ok()
             })
             .is_none_or(|id| id != entry.id),
+        // Opening a pipe or a device could wait for ever; git stores neither.
+        Ok(meta) if !meta.is_file() => true,
         Ok(_) => Oid::hash_file(ObjectType::Blob, &path) != Ok(entry.id),
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 use super::store::quoted;
 use super::{Error, Git, Store};
@@ -179,6 +179,28 @@ impl Worktree {
         }
     }
 
+    /// Puts the registration of a directory that is gone out of the way, without losing what it knew: an
+    /// index, a rebase under way, commits of a detached HEAD. Returns whether there was one.
+    pub fn set_aside(&self, store: &Repository) -> Result<bool, Error> {
+        if !self.admin.exists() {
+            return Ok(false);
+        }
+        let name = format!("{}-{}", self.branch.dir(), uuid::Uuid::now_v7());
+        if let Some(head) = detached_head(&self.admin) {
+            store.reference(
+                &format!("refs/branchyard/set-aside/{name}"),
+                head,
+                true,
+                "branchyard",
+            )?;
+        }
+        let aside = store.path().join("set-aside");
+        fs::create_dir_all(&aside)
+            .and_then(|()| fs::rename(&self.admin, aside.join(name)))
+            .map_err(Error::io("set a worktree's registration aside"))?;
+        Ok(true)
+    }
+
     /// Removes a registration by name, never by `prune`, which also takes half-made and momentarily
     /// absent worktrees of others.
     pub fn forget(&self) -> Result<(), Error> {
@@ -200,4 +222,8 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     }
     fs::write(&fresh, text)?;
     fs::rename(&fresh, path)
+}
+
+fn detached_head(admin: &Path) -> Option<Oid> {
+    Oid::from_str(fs::read_to_string(admin.join("HEAD")).ok()?.trim()).ok()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use git2::{Oid, Repository};
 
-use super::error::conflict;
+use super::error::{conflict, incomplete};
 use super::{Error, Workspace};
 use crate::git::{self, Head, Seen};
 use crate::model::{About, CommitId, Problem, SyncMode, Warning};
@@ -49,7 +49,13 @@ impl Workspace {
             return Ok(Plan::Unpark);
         }
         let dirty = git::tracked_changes(&repo)?;
+        self.check_whole(&repo, dirty)?;
         let mut about = self.standing(&repo, Some(dirty))?;
+        if let (SyncMode::Commit(commit), Remote::Absent | Remote::Unreachable) = (mode, remote)
+            && (about.commit != *commit || work_in_the_way(&head, &about).is_some())
+        {
+            return Err(self.not_on_branch(commit).into());
+        }
         let target = match (mode, remote) {
             (_, Remote::Unreachable) => {
                 about.stale = true;
@@ -58,11 +64,7 @@ impl Workspace {
             (_, Remote::Absent) => return self.decide_absent(&repo, about, stale),
             (SyncMode::Commit(commit), Remote::Head(tip)) => {
                 if !is_on(&repo, oid(tip)?, commit)? {
-                    let detail =
-                        format!("{commit} is not a commit of the remote's {}", self.branch);
-                    return Err(conflict("commit_not_on_branch", detail)
-                        .field("commit")
-                        .into());
+                    return Err(self.not_on_branch(commit).into());
                 }
                 commit
             }
@@ -111,6 +113,28 @@ impl Workspace {
             .field("branch")
             .help("`stale: true` or `sync: none` builds what is still here; remove the workspace when it is not needed any more")
             .into())
+    }
+
+    fn not_on_branch(&self, commit: &CommitId) -> Problem {
+        let detail = format!(
+            "{commit} is not known to be a commit of the remote's {}",
+            self.branch
+        );
+        conflict("commit_not_on_branch", detail).field("commit")
+    }
+
+    /// Changes in a workspace whose last move never came to its end may be the move's own: what is
+    /// there is neither the old tree nor the new, and not to be built as either.
+    pub(super) fn check_whole(&self, repo: &Repository, dirty: bool) -> Result<(), Error> {
+        match Seen(&self.branch.dir()).move_under_way(repo)? {
+            Some(target) if dirty => Err(incomplete(
+                &target.to_string(),
+                "the last move was cut off",
+                self.path(),
+            )
+            .into()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn has_work(&self, target: &CommitId, work: &str) -> Problem {

@@ -1,6 +1,8 @@
 //! Why a workspace cannot be had or changed.
 
-use crate::model::{BranchName, CommitId, ErrorKind, Problem};
+use std::path::Path;
+
+use crate::model::{BranchName, ErrorKind, Problem};
 use crate::{git, repos};
 
 #[derive(Debug, thiserror::Error)]
@@ -66,12 +68,18 @@ pub(super) fn no_workspace(branch: &BranchName) -> Problem {
     .field("branch")
 }
 
-/// Some files of `target` could not be written; what is there is neither the old tree nor the new.
-pub(super) fn incomplete(target: &CommitId, complaint: &str) -> Problem {
-    Problem::new(
-        ErrorKind::Conflict,
-        "checkout_incomplete",
-        format!("some files of {target} could not be written: {complaint}"),
-    )
-    .help("make room or mend the permissions, then remove the workspace or run `git reset --hard` in it")
+/// Some files of `target` were not written; what is there is neither the old tree nor the new.
+pub(super) fn incomplete(target: &str, complaint: &str, path: &Path) -> Problem {
+    let detail = format!("the workspace is only partly at {target}: {complaint}");
+    Problem::new(ErrorKind::Conflict, "checkout_incomplete", detail).help(format!(
+        "see `git -C {0} status`, keep what is yours, then mend it with `git -C {0} reset --hard {target}`",
+        path.display()
+    ))
+}
+
+/// Somebody else's git is at work in the workspace, or was killed there.
+pub(super) fn locked(lock: &Path) -> Problem {
+    let detail = format!("another git holds {}", lock.display());
+    Problem::new(ErrorKind::Conflict, "index_locked", detail)
+        .help("wait for it; if no git is at work there, remove the file")
 }

@@ -161,11 +161,18 @@ impl Workspace {
         }
         let fresh = self.register(&start, remote.is_some(), report).await?;
         self.fill(report).await?;
-        if let Some(head) = remote.filter(|_| fresh) {
-            self.seen(head, |seen, store, id| seen.finish_move(store, id))
-                .await?;
+        match remote {
+            Some(head) if fresh => {
+                self.seen(head, |seen, store, id| seen.finish_move(store, id))
+                    .await
+            }
+            // The files are those of the branch that was here: nothing was moved to the remote's.
+            Some(head) => {
+                self.seen(head, |seen, store, _| seen.abandon_move(store))
+                    .await
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Registers the worktree under the repo's registry lock; files come later, without that lock.
@@ -254,7 +261,10 @@ impl Workspace {
                 .help("look at it, move it elsewhere, and ask again")
                 .into());
         }
-        // The directory was deleted by hand; the branch and its commits are still here.
-        Ok(self.worktree.forget()?)
+        // The directory was deleted or moved by hand; the branch and its commits are still here.
+        if self.worktree.set_aside(&self.repo.open_store()?)? {
+            tracing::warn!(repo = %self.repo.name, branch = %self.branch, "a workspace's directory was gone; git's files about it are set aside");
+        }
+        Ok(())
     }
 }

@@ -2,15 +2,20 @@
 //! the way is left alone and said.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::decide::{Plan, Remote};
-use super::error::{conflict, incomplete};
+use super::error::{conflict, incomplete, locked};
 use super::{Error, Report, Reporter, Workspace};
 use crate::git::{self, Moved};
 use crate::model::{About, CommitId, Phase, SyncMode, Warning};
+
+/// How long somebody else's git may hold the index, and how often that is looked at: there is nothing
+/// to be woken by.
+const INDEX_PATIENCE: Duration = Duration::from_secs(3);
+const INDEX_POLL: Duration = Duration::from_millis(20);
 
 /// What a workspace is about, and the floor to stand on while that must stay true.
 pub type Prepared = (About, OwnedRwLockReadGuard<()>);
@@ -67,6 +72,7 @@ impl Workspace {
                 let repo = this.worktree.open()?;
                 this.check_head(&repo, &git::head(&repo)?)?;
                 let dirty = git::tracked_changes(&repo)?;
+                this.check_whole(&repo, dirty)?;
                 this.standing(&repo, Some(dirty))
             })
             .await?;
@@ -146,8 +152,15 @@ impl Workspace {
         report(Report::Phase(Phase::Checkout, None));
         self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
             .await?;
-        let moved = self.worktree.move_to(self.repo.git(), target).await?;
+        self.wait_for_index().await?;
+        let moved = self.worktree.move_to(self.repo.git(), target).await;
         let about = self.about().await?;
+        if moved.is_err() && about.dirty == Some(false) {
+            // Nothing was touched, so nothing is half done.
+            self.seen(target.clone(), |seen, store, _| seen.abandon_move(store))
+                .await?;
+        }
+        let moved = moved?;
         match moved {
             Moved::InTheWay(why) => {
                 self.seen(target.clone(), |seen, store, _| seen.abandon_move(store))
@@ -165,7 +178,7 @@ impl Workspace {
             Moved::Yes {
                 complaint: Some(complaint),
             } if about.dirty != Some(false) => {
-                return Err(incomplete(target, &complaint).into());
+                return Err(incomplete(target.as_str(), &complaint, self.path()).into());
             }
             Moved::Yes { .. } => {
                 self.seen(target.clone(), |seen, store, id| {
@@ -175,6 +188,19 @@ impl Workspace {
             }
         }
         Ok(about)
+    }
+
+    /// A person's own git may be at work here; it is given a moment.
+    async fn wait_for_index(&self) -> Result<(), Error> {
+        let lock = self.worktree.admin().join("index.lock");
+        let patience = Instant::now() + INDEX_PATIENCE;
+        while lock.exists() {
+            if Instant::now() >= patience {
+                return Err(locked(&lock).into());
+            }
+            tokio::time::sleep(INDEX_POLL).await;
+        }
+        Ok(())
     }
 
     /// Gives a parked workspace its branch back. The caller holds the floor.
