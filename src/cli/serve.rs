@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -17,6 +18,9 @@ use super::render::Console;
 use crate::config::{Config, Flags};
 use crate::server::Server;
 use crate::telemetry;
+
+/// How long blocking work may go on after everything else has ended.
+const LAST_THREADS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -50,10 +54,13 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     };
     let config = Config::from_process(args.config.clone(), flags)?;
     telemetry::start_logging(config.log.as_str());
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build()?
-        .block_on(run(config))?;
+        .build()?;
+    let outcome = runtime.block_on(run(config));
+    // A thread that is stuck in the kernel must not keep the daemon from ending.
+    runtime.shutdown_timeout(LAST_THREADS);
+    outcome?;
     Ok(0)
 }
 

@@ -190,6 +190,9 @@ impl Drive {
             record.started_at = Some(Timestamp::now());
             record.about = Some(about.clone());
         });
+        if let Err(error) = self.shared.history.save(&self.live.record()) {
+            tracing::error!(run = %self.live.id, %error, "failed to record the start of a run");
+        }
         self.tell(&Event::Status(Status {
             state: "running".to_owned(),
             about: Some(about),

@@ -136,9 +136,12 @@ pub(super) fn bury_the_lost(history: &History) {
             EndState::Lost,
             Some("the daemon ended while it was under way".to_owned()),
         );
-        let told =
-            Writer::reopen(&history.journal(id)).and_then(|(mut journal, _)| journal.event(&event));
-        if let Err(error) = told.and_then(|()| history.save(&record)) {
+        // The record first: what is recorded as lost is not told a second time at the next start.
+        let told = history.save(&record).and_then(|()| {
+            let (mut journal, _) = Writer::reopen(&history.journal(id))?;
+            journal.event(&event)
+        });
+        if let Err(error) = told {
             tracing::error!(run = %id, %error, "failed to record a lost run");
         }
         remove_tmp(history, id);
