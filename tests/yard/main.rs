@@ -15,6 +15,7 @@ mod created;
 mod interrupted;
 mod lifetime;
 mod many;
+mod mended;
 mod names;
 mod reads;
 mod removal;
