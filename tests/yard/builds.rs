@@ -256,6 +256,7 @@ async fn another_viewer_keeps_a_build_alive() {
         ..Options::default()
     };
     let mut yard = Yard::with(options).await;
+    yard.origin.branch("alone");
     let mut initiator = yard
         .start_run("make", "main", json!({"args": ["gate"]}))
         .await;
@@ -263,10 +264,18 @@ async fn another_viewer_keeps_a_build_alive() {
     let id = initiator.run_id();
     let viewer = yard.get(&format!("/stream/runs/{id}")).await;
     drop(initiator);
-    let open = yard.workspace("main").join("open");
-    let after_the_grace = tokio::time::Duration::from_millis(200);
-    tokio::time::sleep(after_the_grace).await;
-    std::fs::write(open, "").unwrap();
+    // A run that is left alone later than this one is over only when this one's grace is, too.
+    let mut alone = yard
+        .start_run("make", "alone", json!({"args": ["gate"]}))
+        .await;
+    alone.until_line("waiting").await;
+    let alone_id = alone.run_id();
+    drop(alone);
+    let ended = yard
+        .get_json(&format!("/api/runs/{alone_id}?wait=30s"))
+        .await;
+    assert_eq!(ended["state"], "cancelled");
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
     let events = events_of(viewer).await;
     assert_eq!(events.last().unwrap().data["state"], "succeeded");
     yard.stop().await;
