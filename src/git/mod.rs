@@ -5,6 +5,7 @@
 mod command;
 mod error;
 mod isolation;
+mod locks;
 mod progress;
 mod refs;
 mod remote;
@@ -15,6 +16,7 @@ mod worktree;
 pub use command::{Git, Settings};
 pub use error::Error;
 pub use isolation::isolate_libgit2;
+pub use locks::{clear_stale_locks, store_locks};
 pub use progress::Percent;
 pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, unpark,

@@ -6,9 +6,11 @@
 //! These two are the only places that start a process.
 
 mod capture;
+mod presence;
 mod remains;
 mod supervise;
 
 pub use capture::{CaptureError, Captured, Patience, capture, plain_command};
+pub use presence::is_in_use;
 pub use remains::end_processes_of;
 pub use supervise::{Exit, Launch, Outcome, Stop, StopHandle, stop_channel, supervise};

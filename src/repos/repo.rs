@@ -289,6 +289,16 @@ impl Repo {
         .await
     }
 
+    /// Removes lock files of the store that a killed git left; the caller holds the lock on what it does
+    /// there. Returns whether it is worth trying again.
+    pub async fn clear_stale_locks(
+        self: &Arc<Self>,
+        branches: &[BranchName],
+    ) -> Result<bool, Error> {
+        let (repo, locks) = (self.clone(), git::store_locks(&self.store, branches));
+        blocking(move || Ok(git::clear_stale_locks(&locks, &[repo.store.path()])?)).await
+    }
+
     async fn fetch_all(
         self: &Arc<Self>,
         branches: &[BranchName],
@@ -309,7 +319,11 @@ impl Repo {
         })
         .await?;
         let mut failures = Vec::new();
-        if let Err(error) = git::fetch(&self.git, &self.store, branches, &on_percent).await {
+        let mut fetched = git::fetch(&self.git, &self.store, branches, &on_percent).await;
+        if fetched.is_err() && self.clear_stale_locks(branches).await? {
+            fetched = git::fetch(&self.git, &self.store, branches, &on_percent).await;
+        }
+        if let Err(error) = fetched {
             if branches.len() == 1 {
                 return Err(error.into());
             }

@@ -194,9 +194,16 @@ impl Workspace {
         })
         .await?;
         let exists = self.local_tip().await?.is_some();
-        self.worktree
-            .add(self.repo.git(), self.repo.store(), start, exists)
-            .await?;
+        let (git, store) = (self.repo.git(), self.repo.store());
+        let mut added = self.worktree.add(git, store, start, exists).await;
+        let own = std::slice::from_ref(&self.branch);
+        if added.is_err() && self.repo.clear_stale_locks(own).await? {
+            // What the first attempt left is half made, and ours.
+            self.blocking(|this| this.clear_leftovers()).await?;
+            added = self.worktree.add(git, store, start, exists).await;
+        }
+        added?;
+
         Record::new(self.branch.clone())
             .save(self.worktree.admin())
             .map_err(Error::io("record the workspace"))?;

@@ -15,7 +15,7 @@ use crate::model::{About, CommitId, Phase, SyncMode, Warning};
 /// How long somebody else's git may hold the index, and how often that is looked at: there is nothing
 /// to be woken by.
 const INDEX_PATIENCE: Duration = Duration::from_secs(3);
-const INDEX_POLL: Duration = Duration::from_millis(20);
+const INDEX_POLL: Duration = Duration::from_millis(50);
 
 /// What a workspace is about, and the floor to stand on while that must stay true.
 pub type Prepared = (About, OwnedRwLockReadGuard<()>);
@@ -190,13 +190,24 @@ impl Workspace {
         Ok(about)
     }
 
-    /// A person's own git may be at work here; it is given a moment.
-    async fn wait_for_index(&self) -> Result<(), Error> {
-        let lock = self.worktree.admin().join("index.lock");
+    /// A person's own git may be at work here and is given a moment. A lock that nobody is behind goes;
+    /// the caller holds the floor, so it is none of ours.
+    async fn wait_for_index(self: &Arc<Self>) -> Result<(), Error> {
+        let admin = self.worktree.admin();
+        let locks = [admin.join("index.lock"), admin.join("HEAD.lock")];
         let patience = Instant::now() + INDEX_PATIENCE;
-        while lock.exists() {
-            if Instant::now() >= patience {
-                return Err(locked(&lock).into());
+        while let Some(lock) = locks.iter().find(|lock| lock.exists()) {
+            let looked_at = locks.to_vec();
+            let cleared = self
+                .blocking(move |this| {
+                    Ok(git::clear_stale_locks(
+                        &looked_at,
+                        &[this.path(), this.worktree.admin()],
+                    )?)
+                })
+                .await?;
+            if !cleared && Instant::now() >= patience {
+                return Err(locked(lock).into());
             }
             tokio::time::sleep(INDEX_POLL).await;
         }

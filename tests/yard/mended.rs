@@ -91,19 +91,48 @@ async fn a_pipe_in_the_place_of_an_overlooked_file_is_a_change_and_no_trap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_somebody_holds_is_named() {
+async fn a_lock_is_waited_for_while_somebody_is_behind_it_and_goes_when_nobody_is() {
     let mut yard = Yard::new().await;
     yard.make("main", &["who"]).await;
-    yard.origin.at("main");
-    yard.origin.write("name.txt", "new\n");
-    yard.origin.commit("new");
-    yard.origin.push("main");
+    let push = |content: &str| {
+        yard.origin.at("main");
+        yard.origin.write("name.txt", content);
+        yard.origin.commit(content);
+        yard.origin.push("main");
+    };
+    push("new\n");
     let lock = yard.store().join("worktrees/main/index.lock");
     std::fs::write(&lock, "").unwrap();
+    let mut person = std::process::Command::new("sleep")
+        .arg("60")
+        .current_dir(yard.workspace("main"))
+        .spawn()
+        .unwrap();
     let events = yard.make("main", &["who"]).await;
     assert_eq!(refusal(&events), "index_locked");
-    std::fs::remove_file(lock).unwrap();
+    assert!(lock.exists());
+    person.kill().unwrap();
+    person.wait().unwrap();
     assert_eq!(text_of(&yard.make("main", &["who"]).await), "new\n");
+    assert!(!lock.exists());
+
+    // Those of the store, met by the fetch and by a new workspace.
+    push("newer\n");
+    for name in [
+        "refs/remotes/origin/main.lock",
+        "packed-refs.lock",
+        "shallow.lock",
+        "config.lock",
+    ] {
+        std::fs::write(yard.store().join(name), "").unwrap();
+    }
+    assert_eq!(text_of(&yard.make("main", &["who"]).await), "newer\n");
+    yard.origin.branch("fresh");
+    let heads = yard.store().join("refs/heads");
+    std::fs::create_dir_all(&heads).unwrap();
+    std::fs::write(heads.join("fresh.lock"), "").unwrap();
+    let events = yard.make("fresh", &["who"]).await;
+    assert_eq!(text_of(&events), "fresh\n", "{events:?}");
     yard.stop().await;
 }
 
