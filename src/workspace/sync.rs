@@ -126,6 +126,7 @@ impl Workspace {
     ) -> Result<Prepared, Error> {
         let floor = self.floor.clone().write_owned().await;
         let _place = self.checkouts.acquire().await;
+        self.wait_for_index().await?;
         self.guard(report)?;
         let mut plan = self.plan(mode, remote, stale).await?;
         if matches!(plan, Plan::Unpark) {
@@ -152,7 +153,6 @@ impl Workspace {
         report(Report::Phase(Phase::Checkout, None));
         self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
             .await?;
-        self.wait_for_index().await?;
         let moved = self.worktree.move_to(self.repo.git(), target).await;
         let about = self.about().await?;
         if moved.is_err() && about.dirty == Some(false) {

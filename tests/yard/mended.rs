@@ -111,6 +111,11 @@ async fn a_lock_is_waited_for_while_somebody_is_behind_it_and_goes_when_nobody_i
     let events = yard.make("main", &["who"]).await;
     assert_eq!(refusal(&events), "index_locked");
     assert!(lock.exists());
+    let marks = git(
+        &yard.store(),
+        &["for-each-ref", "refs/branchyard/seen-next/"],
+    );
+    assert_eq!(marks, "", "no move was begun");
     person.kill().unwrap();
     person.wait().unwrap();
     assert_eq!(text_of(&yard.make("main", &["who"]).await), "new\n");
