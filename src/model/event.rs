@@ -17,23 +17,6 @@ pub enum Event {
     Error(Problem),
 }
 
-impl Event {
-    /// The word in the `event:` line and in the JSON's `type`.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            Self::Status(_) => "status",
-            Self::Warning(_) => "warning",
-            Self::Complete(_) => "complete",
-            Self::Error(_) => "error",
-        }
-    }
-
-    /// Whether nothing follows this event in a journal.
-    pub fn is_last(&self) -> bool {
-        matches!(self, Self::Complete(_) | Self::Error(_))
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {

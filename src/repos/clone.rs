@@ -73,7 +73,12 @@ impl Cloner {
                 Ok(()) => tracing::info!(repo = %name, "cloned"),
                 Err(error) => {
                     tracing::warn!(repo = %name, %error, "clone failed");
-                    let _ = std::fs::remove_dir_all(&staging);
+                    // What stays behind is cleared at the next start.
+                    if staging.exists()
+                        && let Err(error) = std::fs::remove_dir_all(&staging)
+                    {
+                        tracing::warn!(path = %staging.display(), %error, "failed to clear a half-made clone");
+                    }
                 }
             }
             tell.send_replace((None, Some(outcome)));
