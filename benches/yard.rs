@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run has failed")]
 
 #[path = "../tests/yard/support/mod.rs"]
-#[allow(
+#[expect(
     dead_code,
     unused_imports,
     reason = "the benchmark needs a part of what the tests need"
