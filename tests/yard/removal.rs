@@ -209,42 +209,14 @@ const WORK: &[Work] = &[
     (
         "a submodule's own repository",
         |yard, w| {
-            let url = yard.origin.url();
-            git(
-                w,
-                &[
-                    "-c",
-                    "protocol.file.allow=always",
-                    "submodule",
-                    "add",
-                    "-q",
-                    &url,
-                    "sub",
-                ],
-            );
-            git(w, &["commit", "-q", "-m", "submodule"]);
-            git(w, &["push", "-q", "origin", "work"]);
+            add_submodule(yard, w);
         },
         "submodules",
     ),
     (
         "an edit in a submodule",
         |yard, w| {
-            let url = yard.origin.url();
-            git(
-                w,
-                &[
-                    "-c",
-                    "protocol.file.allow=always",
-                    "submodule",
-                    "add",
-                    "-q",
-                    &url,
-                    "sub",
-                ],
-            );
-            git(w, &["commit", "-q", "-m", "submodule"]);
-            git(w, &["push", "-q", "origin", "work"]);
+            add_submodule(yard, w);
             write(w, "sub/name.txt", "mine\n");
         },
         "tracked files",
@@ -267,6 +239,25 @@ const WORK: &[Work] = &[
         "ignored",
     ),
 ];
+
+/// Adds a submodule, commits and pushes it: all of the branch is on the remote.
+fn add_submodule(yard: &Yard, workspace: &Path) {
+    let allow = "protocol.file.allow=always";
+    git(
+        workspace,
+        &[
+            "-c",
+            allow,
+            "submodule",
+            "add",
+            "-q",
+            &yard.origin.url(),
+            "sub",
+        ],
+    );
+    git(workspace, &["commit", "-q", "-m", "submodule"]);
+    git(workspace, &["push", "-q", "origin", "work"]);
+}
 
 fn write(workspace: &Path, file: &str, content: &str) {
     let path = workspace.join(file);
