@@ -58,6 +58,14 @@ impl Principal {
         }
     }
 
+    /// Whoever asked for a build before, with the right that was looked at then.
+    pub fn of_build(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            rights: vec![Right::BuildRun],
+        }
+    }
+
     pub fn require(&self, right: Right) -> Result<(), Problem> {
         if self.rights.contains(&right) {
             return Ok(());

@@ -4,7 +4,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{CommitId, EndState, Problem, RunId};
+use super::{
+    CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted, Problem,
+    RunId, Summary,
+};
 
 /// A journalled event, as JSON with its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,9 +15,19 @@ use super::{CommitId, EndState, Problem, RunId};
 pub enum Event {
     Status(Status),
     Warning(Warning),
+    /// Output is missing here.
+    Gap(Gap),
     Complete(Complete),
     /// The run was refused before its command started.
     Error(Problem),
+    /// The first event of a group's journal: which runs there are.
+    Group(GroupRecord),
+    /// A run of the group has started.
+    Started(MemberStarted),
+    /// A run of the group has ended.
+    Ended(MemberEnded),
+    /// The last event of a group's journal.
+    Summary(Summary),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +107,13 @@ impl Warning {
     }
 }
 
+/// Output that was beyond the limit and was not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// How many bytes are missing.
+    pub bytes: u64,
+}
+
 /// The end of a run whose command was started, or that was cancelled before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Complete {
@@ -103,6 +123,9 @@ pub struct Complete {
     pub signal: Option<i32>,
     pub commit: Option<CommitId>,
     pub duration_ms: u64,
+    /// Errors and warnings in the output; left out where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<DiagnosticsSummary>,
     /// In words, where the state does not say all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -12,12 +13,12 @@ use super::Problem;
 #[serde(transparent)]
 pub struct RunId(Uuid);
 
-impl RunId {
-    /// A new id, later than every id made before it in this process.
-    pub fn new() -> Self {
-        Self(Uuid::now_v7())
-    }
+/// The identifier of a group of runs that were started together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupId(Uuid);
 
+impl RunId {
     /// The random end of the id: enough to tell the runs of one daemon apart.
     pub fn short(self) -> String {
         let text = self.0.simple().to_string();
@@ -25,26 +26,60 @@ impl RunId {
     }
 
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        // Only the hyphenated form: an id is also a directory name and must have one spelling.
-        match Uuid::try_parse(text) {
-            Ok(id) if id.to_string() == text => Ok(Self(id)),
-            _ => Err(Problem::bad("run_id", format!("{text:?} is not a run id"))
-                .help("list the runs with GET /api/runs or `branchyard runs`")),
+        hyphenated(text).map(Self).ok_or_else(|| {
+            Problem::bad("run_id", format!("{text:?} is not a run id"))
+                .help("list the runs with GET /api/runs or `branchyard runs`")
+        })
+    }
+}
+
+impl GroupId {
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        hyphenated(text).map(Self).ok_or_else(|| {
+            Problem::bad("group_id", format!("{text:?} is not a group id"))
+                .help("a run of a group names it: GET /api/runs/{run_id}")
+        })
+    }
+}
+
+/// Only this form: an id is also a directory name and must have one spelling.
+fn hyphenated(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text)
+        .ok()
+        .filter(|id| id.to_string() == text)
+}
+
+macro_rules! made_by_time {
+    ($($id:ident),*) => {$(
+        impl $id {
+            /// A new id, later than every id made before it in this process.
+            pub fn new() -> Self {
+                Self(Uuid::now_v7())
+            }
+
+            /// When it was made, to the millisecond.
+            pub fn made_at(self) -> Timestamp {
+                let time = self.0.get_timestamp();
+                let (seconds, nanos) = time.map_or((0, 0), |time| time.to_unix());
+                let seconds = i64::try_from(seconds).unwrap_or(0);
+                Timestamp::new(seconds, i32::try_from(nanos).unwrap_or(0)).unwrap_or_default()
+            }
         }
-    }
-}
 
-impl Default for RunId {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+        impl Default for $id {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
 
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
 }
+made_by_time!(RunId, GroupId);
 
 /// A commit (or tree) as 40 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

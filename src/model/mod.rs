@@ -1,14 +1,20 @@
 //! The words of the yard, as types that cannot be wrong: names parsed once at the edge, runs and
 //! their events, and the problems that a caller can be told about. No I/O happens here.
 
+mod diagnostic;
 mod event;
+mod group;
 mod id;
 mod names;
 mod problem;
 mod run;
 
-pub use event::{About, Complete, Event, Holder, Phase, Status, Warning};
-pub use id::{CommitId, RunId};
+pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
+pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warning};
+pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
+pub use id::{CommitId, GroupId, RunId};
 pub use names::{BranchName, DirName, RepoName};
 pub use problem::{ErrorKind, Problem};
-pub use run::{EndState, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode};
+pub use run::{
+    EndState, Idempotency, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode,
+};

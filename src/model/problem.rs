@@ -19,6 +19,7 @@ pub enum ErrorKind {
     Conflict,
     TooLarge,
     UnsupportedMedia,
+    RangeNotSatisfiable,
     NotImplemented,
     /// The repository's remote said no or could not be reached.
     Upstream,
@@ -26,6 +27,8 @@ pub enum ErrorKind {
     UpstreamTimeout,
     /// The daemon is starting, draining or out of a resource.
     Unavailable,
+    /// The disk is full.
+    StorageFull,
     Internal,
 }
 
@@ -65,6 +68,17 @@ impl Problem {
     /// A well-formed value that makes no sense: 422 in HTTP.
     pub fn unprocessable(field: &str, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unprocessable, "unprocessable", detail).field(field)
+    }
+
+    /// Something could not be written: most likely the disk is full, else `code` stands for a defect.
+    pub fn unwritten(code: &str, detail: &str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        let detail = format!("{detail}: {error}");
+        match error.kind() {
+            StorageFull | QuotaExceeded => Self::new(ErrorKind::StorageFull, "disk_full", detail)
+                .help("make room on the disk that holds the daemon's workspaces, then ask again"),
+            _ => Self::new(ErrorKind::Internal, code, detail),
+        }
     }
 
     /// The problem as callers are told it: what went wrong inside is for the log.

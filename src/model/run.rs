@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{About, BranchName, CommitId, Problem, RepoName, RunId};
+use super::{About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId};
 
 /// What is executed: `make`, a git verb, or a task that the operator declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +59,18 @@ pub struct RunSpec {
     pub on_disconnect: OnDisconnect,
     /// Who asked.
     pub principal: String,
+    /// The runs that it was started with, where it was not started alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupId>,
+}
+
+/// What makes a repeated request the same request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idempotency {
+    /// The caller's `Idempotency-Key`.
+    pub key: String,
+    /// A digest of what was asked for under it.
+    pub request: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +120,13 @@ pub struct RunRecord {
     /// Why it was refused or failed to start.
     #[serde(default)]
     pub error: Option<Problem>,
+    /// Why it ended as it did, in words, where the state does not say all.
+    #[serde(default)]
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsSummary>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<Idempotency>,
 }
 
 impl RunState {
@@ -163,16 +182,25 @@ impl RunRecord {
             duration_ms: None,
             about: None,
             error: None,
+            reason: None,
+            diagnostics: None,
+            idempotency: None,
         }
     }
 
     /// The record as others may see it: what a caller put into the environment may be a secret.
     #[must_use]
     pub fn shown(mut self) -> Self {
+        self.hide_env();
+        self.idempotency = None;
+        self
+    }
+
+    /// Forgets what the caller put into the environment: only a run that may still start needs it.
+    pub fn hide_env(&mut self) {
         for value in self.spec.env.values_mut() {
             "(hidden)".clone_into(value);
         }
-        self
     }
 }
 

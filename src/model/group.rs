@@ -1,0 +1,159 @@
+//! Runs that were started together: one command on many branches.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BranchName, CommitId, DiagnosticsSummary, EndState, GroupId, Idempotency, Problem, RepoName,
+    RunId, RunRecord, RunState,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupState {
+    Running,
+    /// Every run of it succeeded.
+    Succeeded,
+    Failed,
+}
+
+impl GroupState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A group as everyone sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupRecord {
+    pub group_id: GroupId,
+    pub repo: RepoName,
+    /// Who asked.
+    pub principal: String,
+    pub state: GroupState,
+    pub created_at: Timestamp,
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
+    /// In the order in which they were queued.
+    pub members: Vec<Member>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<Idempotency>,
+}
+
+/// One branch of a group, and the run that it got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    pub branch: BranchName,
+    pub run_id: RunId,
+}
+
+/// A member whose command has started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberStarted {
+    #[serde(flatten)]
+    pub member: Member,
+    pub commit: Option<CommitId>,
+}
+
+/// A member that has ended, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemberEnded {
+    #[serde(flatten)]
+    pub member: Member,
+    pub state: EndState,
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    pub commit: Option<CommitId>,
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<DiagnosticsSummary>,
+}
+
+/// The end of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub state: GroupState,
+    pub total: usize,
+    /// How many ended in which state.
+    pub counts: BTreeMap<String, usize>,
+    pub duration_ms: u64,
+    /// In the order in which they were queued.
+    pub results: Vec<MemberEnded>,
+}
+
+impl MemberEnded {
+    /// `None` if the run has not ended.
+    pub fn of(member: &Member, run: &RunRecord) -> Option<Self> {
+        let RunState::Ended(state) = run.state else {
+            return None;
+        };
+        Some(Self {
+            member: member.clone(),
+            state,
+            exit_code: run.exit_code,
+            signal: run.signal,
+            commit: run.about.as_ref().map(|about| about.commit.clone()),
+            duration_ms: run.duration_ms.unwrap_or(0),
+            reason: run.reason.clone(),
+            error: run.error.clone(),
+            diagnostics: run.diagnostics.clone(),
+        })
+    }
+
+    /// A member of which there is nothing on disk any more.
+    pub fn lost(member: &Member) -> Self {
+        Self {
+            member: member.clone(),
+            state: EndState::Lost,
+            exit_code: None,
+            signal: None,
+            commit: None,
+            duration_ms: 0,
+            reason: Some("its record is gone".to_owned()),
+            error: None,
+            diagnostics: None,
+        }
+    }
+}
+
+impl Summary {
+    pub fn of(results: Vec<MemberEnded>, duration_ms: u64) -> Self {
+        let mut counts = BTreeMap::new();
+        for result in &results {
+            *counts.entry(result.state.as_str().to_owned()).or_default() += 1;
+        }
+        let all_well = results
+            .iter()
+            .all(|result| result.state == EndState::Succeeded);
+        Self {
+            state: match all_well {
+                true => GroupState::Succeeded,
+                false => GroupState::Failed,
+            },
+            total: results.len(),
+            counts,
+            duration_ms,
+            results,
+        }
+    }
+}
+
+impl GroupRecord {
+    /// The record as others may see it.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        self.idempotency = None;
+        self
+    }
+}
