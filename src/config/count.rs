@@ -5,30 +5,47 @@ use std::fmt;
 use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
 
-/// More than any machine can hold, and few enough for every semaphore.
-const MOST: u16 = u16::MAX;
+/// More than any machine can do at once, and few enough for every semaphore.
+const AT_ONCE: i64 = 65_535;
+/// For what is only kept or counted.
+const AT_ALL: i64 = 1_000_000_000;
 
 /// At least one.
-pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
-    struct Count;
-    impl Visitor<'_> for Count {
-        type Value = usize;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a whole number from 1 to {MOST}")
-        }
-        fn visit_i64<E: Error>(self, number: i64) -> Result<usize, E> {
-            match u16::try_from(number) {
-                Ok(number) if number > 0 => Ok(usize::from(number)),
-                _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
-            }
+struct Count {
+    most: i64,
+}
+
+impl Visitor<'_> for Count {
+    type Value = usize;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 1 to {}", self.most)
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<usize, E> {
+        match usize::try_from(number) {
+            Ok(count) if (1..=self.most).contains(&number) => Ok(count),
+            _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
     }
-    from.deserialize_i64(Count)
+}
+
+/// How many at once.
+pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    from.deserialize_i64(Count { most: AT_ONCE })
+}
+
+/// How many in all.
+pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    from.deserialize_i64(Count { most: AT_ALL })
 }
 
 /// For keys that may be left out.
 pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
     count(from).map(Some)
+}
+
+/// For keys that may be left out.
+pub(super) fn optional_many<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    many(from).map(Some)
 }
 
 /// The number of cores that this process may use.

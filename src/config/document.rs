@@ -131,7 +131,7 @@ mod tests {
             refusal("# yard\nlisen = \"127.0.0.1:1\"\n"),
             "yard.toml:2:1: unknown field `lisen`, expected one of `listen`, `workspaces`, \
              `key_file`, `allowed_hosts`, `allowed_origins`, `log`, `limits`, `timeouts`, `git`, \
-             `build`, `reaper`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
+             `build`, `reaper`, `history`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
         );
         assert_eq!(
             refusal("[timeouts]\nrun = \"10 parsecs\"\n"),
@@ -148,6 +148,11 @@ mod tests {
             refusal("[limits]\nmax_jobs = 0\n"),
             "yard.toml:2:12: invalid value: integer `0`, expected a whole number from 1 to 65535\n  \
              |\n2 | max_jobs = 0\n  |            ^"
+        );
+        assert_eq!(
+            refusal("[history]\nmax_runs = 0\n"),
+            "yard.toml:2:12: invalid value: integer `0`, expected a whole number from 1 to \
+             1000000000\n  |\n2 | max_runs = 0\n  |            ^"
         );
         assert_eq!(
             refusal("[reaper]\nlisten = \"x\"\n"),

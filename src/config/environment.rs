@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use super::ConfigError;
+use super::crash;
 use super::value::{self, TextValue};
 
 pub(super) const CONFIG: &str = "BRANCHYARD_CONFIG";
@@ -71,6 +72,7 @@ impl Environment {
             .filter(|name| name.starts_with("BRANCHYARD_"))
             .filter(|name| !KNOWN.contains(&&**name))
             .filter(|name| !(in_build && IN_BUILDS.contains(&&**name)))
+            .filter(|name| !(cfg!(debug_assertions) && name == crash::VARIABLE))
             .map(|name| name.into_owned())
             .collect();
         if names.is_empty() {

@@ -6,7 +6,7 @@ use serde::de::value::Error;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 
 use super::values::Values;
-use super::{BuildConfig, GitConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
+use super::{BuildConfig, GitConfig, HistoryConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
 
 /// A section of the file and its keys; the first is the top of the file.
 pub(super) struct Section {
@@ -15,7 +15,7 @@ pub(super) struct Section {
     pub keys: &'static [&'static str],
 }
 
-pub(super) fn sections() -> [Section; 7] {
+pub(super) fn sections() -> [Section; 8] {
     let section = |name, keys| Section { name, keys };
     [
         section("", keys_of::<Values>()),
@@ -24,6 +24,7 @@ pub(super) fn sections() -> [Section; 7] {
         section("git", keys_of::<GitConfig>()),
         section("build", keys_of::<BuildConfig>()),
         section("reaper", keys_of::<ReaperConfig>()),
+        section("history", keys_of::<HistoryConfig>()),
         section("repos.NAME", keys_of::<RepoConfig<String>>()),
     ]
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::ByteSize;
-use super::count::{cores, count};
+use super::count::{cores, count, many, optional_many};
 
 /// How much the daemon does at once and how much it takes or gives in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -25,6 +25,16 @@ pub struct Limits {
     pub max_body: ByteSize,
     /// The largest piece of a file that one `read_file` returns. Default `1MiB`.
     pub max_read: ByteSize,
+    /// What is kept of a run's output: its head and its tail. Default `1GiB`.
+    pub max_output: ByteSize,
+    /// The memory of all of a run's processes together. Default: none.
+    pub max_memory: Option<ByteSize>,
+    /// How many processes and threads a run may have. Default 4096.
+    #[serde(deserialize_with = "many")]
+    pub max_processes: usize,
+    /// How many files one process of a run may have open. Default: as the daemon.
+    #[serde(deserialize_with = "optional_many")]
+    pub max_open_files: Option<usize>,
 }
 
 impl Default for Limits {
@@ -36,6 +46,10 @@ impl Default for Limits {
             max_jobs: cores(),
             max_body: ByteSize::mib(1),
             max_read: ByteSize::mib(1),
+            max_output: ByteSize::gib(1),
+            max_memory: None,
+            max_processes: 4096,
+            max_open_files: None,
         }
     }
 }

@@ -85,6 +85,7 @@ impl Config {
             git: values.git.clone(),
             build: values.build.clone(),
             reaper: values.reaper.clone(),
+            history: values.history.clone(),
             repos: repos::collect(document, &env, home.as_deref())?,
             build_env_base,
             path,

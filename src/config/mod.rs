@@ -9,12 +9,14 @@
 
 mod build;
 mod count;
+mod crash;
 mod document;
 mod duration;
 mod environment;
 mod error;
 mod git;
 mod glob;
+mod history;
 mod host;
 mod key;
 mod keys;
@@ -47,10 +49,12 @@ use std::path::PathBuf;
 use crate::model::RepoName;
 
 pub use build::{BuildConfig, MakeArg, SearchPath};
+pub use crash::{crash_point, crash_variable};
 pub use environment::Environment;
 pub use error::{ConfigError, InFile};
 pub use git::{GitConfig, Identity, Protocol};
 pub use glob::BuildOutput;
+pub use history::HistoryConfig;
 pub use host::HostName;
 pub use key::SessionKey;
 pub use limits::Limits;
@@ -63,7 +67,7 @@ pub use size::ByteSize;
 pub use task::{Task, TaskName};
 pub use timeouts::Timeouts;
 pub use url::{RepoUrl, UrlPolicy};
-pub use variable::{EnvName, EnvValue};
+pub use variable::{EnvName, EnvValue, is_secret_name};
 
 /// Everything that the daemon was told, checked and complete.
 #[derive(Debug, Clone)]
@@ -85,6 +89,7 @@ pub struct Config {
     pub git: GitConfig,
     pub build: BuildConfig,
     pub reaper: ReaperConfig,
+    pub history: HistoryConfig,
     pub repos: BTreeMap<RepoName, RepoConfig>,
     /// All that a build inherits of the daemon's environment: `PATH` (or `build.path`) and `HOME`.
     pub build_env_base: BTreeMap<OsString, OsString>,

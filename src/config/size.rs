@@ -30,6 +30,10 @@ impl ByteSize {
         Self(mib.saturating_mul(1 << 20))
     }
 
+    pub const fn gib(gib: u64) -> Self {
+        Self(gib.saturating_mul(1 << 30))
+    }
+
     pub const fn as_u64(self) -> u64 {
         self.0
     }

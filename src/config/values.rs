@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::value;
-use super::{BuildConfig, GitConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
+use super::{BuildConfig, GitConfig, HistoryConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
 use super::{HostName, LogFilter, WebOrigin};
 use crate::model::RepoName;
 
@@ -33,6 +33,7 @@ pub(super) struct Values {
     pub git: GitConfig,
     pub build: BuildConfig,
     pub reaper: ReaperConfig,
+    pub history: HistoryConfig,
     pub repos: BTreeMap<RepoName, RepoConfig<String>>,
 }
 
@@ -50,6 +51,7 @@ impl Default for Values {
             git: GitConfig::default(),
             build: BuildConfig::default(),
             reaper: ReaperConfig::default(),
+            history: HistoryConfig::default(),
             repos: BTreeMap::new(),
         }
     }

@@ -26,6 +26,37 @@ impl EnvValue {
     }
 }
 
+/// Whether the value of a variable of this name is to be kept out of output and logs. It judges by
+/// what people call such things, and rather hides too much.
+pub fn is_secret_name(name: &str) -> bool {
+    /// Anywhere, also within a word: `MYTOKEN`, `PGPASSWORD`.
+    const PARTS: [&str; 9] = [
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "CREDENTIAL",
+        "API_KEY",
+        "APIKEY",
+        "ACCESS_KEY",
+    ];
+    /// Too short or too common to be looked for within a word (`MONKEY`, `PATH`), or alone (`PWD`).
+    const ENDINGS: [&str; 6] = ["_KEY", "_PAT", "_AUTH", "_PASS", "_PWD", "_DSN"];
+    /// These say where a secret is kept, or are meant to be seen.
+    const OPEN: [&str; 5] = ["_FILE", "_PATH", "_DIR", "PUBLIC_KEY", "_SOCK"];
+
+    // `TOKENIZERS_PARALLELISM` and the like speak of another kind of token.
+    let name = name.to_ascii_uppercase().replace("TOKENI", "");
+    if OPEN.iter().any(|ending| name.ends_with(ending)) {
+        return false;
+    }
+    PARTS.iter().any(|part| name.contains(part))
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        // A word of its own: `GOPRIVATE` lists hosts.
+        || name.split('_').any(|word| word == "PRIVATE")
+}
+
 impl TextValue for EnvName {
     const EXPECTED: &'static str = r#"the name of an environment variable, such as "RUST_LOG""#;
 
@@ -96,6 +127,59 @@ mod tests {
             "BRANCHYARD_RUN_ID",
         ] {
             assert!(EnvName::from_text(name).is_err(), "{name} was accepted");
+        }
+    }
+
+    #[test]
+    fn names_of_secrets_are_told_from_others() {
+        for name in [
+            "GITHUB_TOKEN",
+            "MYTOKEN",
+            "npm_config__authToken",
+            "CLIENT_SECRET",
+            "SECRET",
+            "PGPASSWORD",
+            "DB_PASSWD",
+            "GPG_PASSPHRASE",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "GIT_CREDENTIALS",
+            "SIGNING_PRIVATE",
+            "PRIVATE_KEY_PEM",
+            "STRIPE_APIKEY",
+            "OPENAI_API_KEY",
+            "api_key",
+            "SSH_KEY",
+            "AZURE_PAT",
+            "DOCKER_AUTH",
+            "DB_PASS",
+            "DB_PWD",
+            "SENTRY_DSN",
+        ] {
+            assert!(is_secret_name(name), "{name} would be shown");
+        }
+        for name in [
+            "",
+            "PATH",
+            "HOME",
+            "MONKEY",
+            "KEYBOARD",
+            "KEYMAP",
+            "PATTERN",
+            "AUTHOR",
+            "GIT_AUTHOR_NAME",
+            "PWD",
+            "OLDPWD",
+            "COMPASS",
+            "GOPRIVATE",
+            "SSH_AUTH_SOCK",
+            "TOKENIZERS_PARALLELISM",
+            "GPG_PUBLIC_KEY",
+            "POSTGRES_PASSWORD_FILE",
+            "RUST_LOG",
+            "CI",
+        ] {
+            assert!(!is_secret_name(name), "{name} would be hidden");
         }
     }
 
