@@ -4,7 +4,9 @@
 pub mod config;
 pub mod model;
 
+pub mod diagnostics;
 pub mod journal;
+pub mod store;
 pub mod telemetry;
 
 pub mod process;

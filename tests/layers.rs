@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A module imports only from layers below its own, and never from a module of the same layer.
 const LAYERS: [(u32, &[&str]); 11] = [
     (0, &["model", "config"]),
-    (1, &["telemetry", "journal"]),
+    (1, &["telemetry", "journal", "store", "diagnostics"]),
     (2, &["process"]),
     (3, &["git"]),
     (4, &["repos", "auth"]),
@@ -33,11 +33,19 @@ const ROOMS: [(&str, &[&str]); 5] = [
         "Command::new(",
         &[
             "process/supervise.rs",
+            "process/attendant.rs",
             "process/capture.rs",
             "cli/doctor.rs",
         ],
     ),
-    ("env::var", &["config/environment.rs", "cli/endpoint.rs"]),
+    (
+        "env::var",
+        &[
+            "config/environment.rs",
+            "config/crash.rs",
+            "cli/endpoint.rs",
+        ],
+    ),
     ("env::set_var", &[]),
     ("unsafe {", &["git/isolation.rs"]),
     ("worktree\", \"prune", &[]),
@@ -81,6 +89,9 @@ fn every_module_has_a_layer() {
 fn some_calls_are_made_in_one_room_only() {
     for (call, rooms) in ROOMS {
         for (file, text) in sources() {
+            if file.ends_with("tests.rs") {
+                continue;
+            }
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             assert!(
                 rooms.contains(&file.as_str()) || !code.contains(call),

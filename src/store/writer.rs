@@ -1,0 +1,201 @@
+//! The one thread that writes. Whatever is waiting goes into one transaction, so that a burst of
+//! runs costs one commit.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread::JoinHandle;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::row::{self, Row};
+use crate::model::RunId;
+
+/// How many orders one transaction takes at most, so that whoever waits at a barrier waits briefly.
+const BATCH: usize = 1000;
+/// How many changes are kept while they cannot be written. Beyond it the oldest runs go first; their
+/// directories still have them, and the next start finds them there.
+const KEPT: usize = 10_000;
+
+#[derive(Debug)]
+pub(super) enum Order {
+    Put(RunId, Box<Row>),
+    Remove(Vec<RunId>),
+    /// Answered when everything before it was tried.
+    Barrier(Sender<()>),
+}
+
+/// Ends, after a last attempt to write, when nobody can order any more.
+pub(super) fn spawn(
+    connection: Connection,
+    inbox: Receiver<Order>,
+) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("run-index".to_owned())
+        .spawn(move || Writer::new(connection, KEPT).serve(&inbox))
+}
+
+struct Writer {
+    connection: Connection,
+    /// What each run is to become, none meaning gone. Only the last word on a run counts.
+    changes: BTreeMap<RunId, Option<Box<Row>>>,
+    kept: usize,
+}
+
+impl Writer {
+    fn new(connection: Connection, kept: usize) -> Self {
+        Self {
+            connection,
+            changes: BTreeMap::new(),
+            kept,
+        }
+    }
+
+    fn serve(mut self, inbox: &Receiver<Order>) {
+        while let Ok(first) = inbox.recv() {
+            let mut waiting = Vec::new();
+            for order in std::iter::once(first).chain(inbox.try_iter().take(BATCH)) {
+                match order {
+                    Order::Put(run, row) => {
+                        self.changes.insert(run, Some(row));
+                    }
+                    Order::Remove(runs) => {
+                        self.changes.extend(runs.into_iter().map(|run| (run, None)));
+                    }
+                    Order::Barrier(done) => waiting.push(done),
+                }
+            }
+            self.write();
+            for done in waiting {
+                // Whoever waited may have gone.
+                let _ = done.send(());
+            }
+        }
+        self.write();
+    }
+
+    /// Writes all changes or none. What failed is tried again with what comes next.
+    fn write(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        match self.transaction() {
+            Ok(()) => self.changes.clear(),
+            Err(error) => {
+                let waiting = self.changes.len();
+                tracing::error!(%error, waiting, "failed to write the run index; it is tried again");
+                self.forget_beyond_what_is_kept();
+            }
+        }
+    }
+
+    fn transaction(&mut self) -> rusqlite::Result<()> {
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (run, row) in &self.changes {
+            match row {
+                Some(row) => row.write(*run, &transaction)?,
+                None => row::delete(*run, &transaction)?,
+            }
+        }
+        transaction.commit()
+    }
+
+    fn forget_beyond_what_is_kept(&mut self) {
+        while self.changes.len() > self.kept {
+            if let Some((run, _)) = self.changes.pop_first() {
+                tracing::error!(%run, "a change of a run is not indexed before the next start");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::RunRecord;
+    use crate::store::fixture::record;
+    use crate::store::open;
+
+    fn writer(dir: &tempfile::TempDir, kept: usize) -> Writer {
+        let (connection, _) = open::writable(&dir.path().join("yard.db")).unwrap();
+        Writer::new(connection, kept)
+    }
+
+    fn change(writer: &mut Writer, record: &RunRecord) {
+        let row = Row::new(record, 0, true).unwrap();
+        writer.changes.insert(record.run_id, Some(Box::new(row)));
+        writer.write();
+    }
+
+    fn written(writer: &Writer) -> Vec<String> {
+        let mut rows = writer
+            .connection
+            .prepare("SELECT id FROM runs ORDER BY id")
+            .unwrap();
+        let ids = rows.query_map([], |row| row.get(0)).unwrap();
+        ids.map(Result::unwrap).collect()
+    }
+
+    /// The database may not grow from here on: SQLite then fails as it does on a full disk.
+    fn fill_disk(writer: &Writer) {
+        writer
+            .connection
+            .pragma_update(None, "max_page_count", 1)
+            .unwrap();
+    }
+
+    fn empty_disk(writer: &Writer) {
+        writer
+            .connection
+            .pragma_update(None, "max_page_count", 1_000_000)
+            .unwrap();
+    }
+
+    #[test]
+    fn what_a_full_disk_refused_is_written_once_there_is_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(&dir, KEPT);
+        let before = record();
+        change(&mut writer, &before);
+        fill_disk(&writer);
+        let mut refused = Vec::new();
+        while refused.len() < 20 {
+            let mut run = record();
+            run.reason = Some("long ".repeat(1000));
+            change(&mut writer, &run);
+            refused.push(run.run_id.to_string());
+        }
+        assert!(!writer.changes.is_empty(), "the disk was full");
+        assert!(writer.connection.is_autocommit());
+        empty_disk(&writer);
+        let after = record();
+        change(&mut writer, &after);
+        let mut all = vec![before.run_id.to_string()];
+        all.append(&mut refused);
+        all.push(after.run_id.to_string());
+        assert_eq!(written(&writer), all);
+        assert!(writer.changes.is_empty());
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_kept_while_nothing_can_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(&dir, 3);
+        writer
+            .connection
+            .execute_batch("PRAGMA query_only = ON")
+            .unwrap();
+        let runs: Vec<_> = (0..10).map(|_| record()).collect();
+        for run in &runs {
+            change(&mut writer, run);
+        }
+        writer
+            .connection
+            .execute_batch("PRAGMA query_only = OFF")
+            .unwrap();
+        writer.write();
+        let newest: Vec<_> = runs[7..].iter().map(|run| run.run_id.to_string()).collect();
+        assert_eq!(written(&writer), newest);
+    }
+}
