@@ -22,6 +22,9 @@ have make || packages+=(make)
 compiles_c || packages+=(gcc libc6-dev)
 have curl || packages+=(curl ca-certificates)
 have ps || packages+=(procps)
+# Tests look at what these print when a build fails.
+have python3 || packages+=(python3)
+have pytest || packages+=(python3-pytest)
 
 if [[ ${#packages[@]} -gt 0 ]]; then
     echo "setup: missing: ${packages[*]}"

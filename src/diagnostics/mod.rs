@@ -1,0 +1,81 @@
+//! Errors and warnings, pulled out of what a build printed.
+//!
+//! The log is seen once, line by line. Almost no line of a log is a complaint, so a line is first
+//! asked whether it could be one ([`filter`]), which costs little; only then is it cleaned and shown to
+//! the families of tools in turn. Formats that span lines (Rust, Python, pytest) are small state
+//! machines, which ask for every line while they are in the middle of something; the others look at
+//! one line. What they find is weighed, de-duplicated and bounded in [`found`].
+//!
+//! A pattern is strict where tools disagree: a complaint that is missed is still in the log, but a
+//! timestamp that is shown as an error makes all the others worth less.
+
+mod filter;
+mod found;
+mod gcc;
+mod generic;
+mod make;
+mod place;
+mod pytest;
+mod python;
+mod rust;
+#[cfg(test)]
+mod tests;
+
+pub use found::Diagnostics;
+use found::Found;
+
+/// Reads a log line by line, and remembers what it complained about.
+#[derive(Default)]
+pub struct Collector {
+    make: make::Make,
+    pytest: pytest::Pytest,
+    python: python::Python,
+    rust: rust::Rust,
+    found: Found,
+}
+
+impl Collector {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One line of the log without its ending, counted from 1.
+    pub fn line(&mut self, number: u64, line: &[u8]) {
+        if self.in_the_middle() || filter::may_complain(line) {
+            self.look_at(number, &filter::clean(line));
+        }
+    }
+
+    pub fn finish(mut self) -> Diagnostics {
+        self.pytest.finish(&mut self.found);
+        self.python.finish(&mut self.found);
+        self.rust.finish(&mut self.found);
+        self.found.finish()
+    }
+
+    fn in_the_middle(&self) -> bool {
+        self.pytest.in_the_middle() || self.python.in_the_middle() || self.rust.in_the_middle()
+    }
+
+    fn look_at(&mut self, number: u64, line: &str) {
+        let found = &mut self.found;
+        if make::program(line).is_some() {
+            self.pytest.interrupted();
+            self.make.line(number, line, found);
+            return;
+        }
+        let taken = self.pytest.line(number, line, found)
+            || self.python.line(number, line, found)
+            || self.rust.line(number, line, found);
+        if taken {
+            return;
+        }
+        let complaint = make::parse(line)
+            .or_else(|| generic::placed(line))
+            .or_else(|| gcc::parse(line))
+            .or_else(|| generic::unplaced(line));
+        if let Some(complaint) = complaint {
+            found.add(number, complaint);
+        }
+    }
+}
