@@ -8,14 +8,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_stream::Stream;
 
+use super::reader::damaged;
 use super::{Extent, Frame, Reader};
 
 /// An unfinished line is shown after this long.
 const PARTIAL_AFTER: Duration = Duration::from_millis(100);
 /// Silence longer than this makes proxies and clients doubt the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A piece for the wire: many events at once, but soon.
-const PIECE: usize = 256 * 1024;
+/// A piece for the wire: many events at once, but little to hold for a viewer that does not take it.
+const PIECE: usize = 64 * 1024;
 
 /// Turns frames into the bytes of one wire format.
 pub trait Sink: Send + 'static {
@@ -31,7 +32,8 @@ pub trait Sink: Send + 'static {
 }
 
 /// The journal from the reader's place to its end, as pieces of the sink's format. Files are read
-/// and rendered on the blocking pool; a viewer that does not poll holds one piece and nothing else.
+/// and rendered on the blocking pool; a viewer that does not poll holds one piece, and one
+/// that waits for output not even that.
 pub fn follow<S: Sink>(
     reader: Reader,
     mut extent: watch::Receiver<Extent>,
@@ -95,13 +97,9 @@ fn read_piece(reader: &mut Reader, sink: &mut impl Sink, len: u64) -> io::Result
     while sink.buffered() < PIECE && reader.position() < len {
         match reader.next(len)? {
             Some((frame, skip)) => sink.frame(&frame, skip),
-            None => {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "the journal is damaged here",
-                ));
-            }
+            None => return Err(damaged()),
         }
     }
+    reader.release();
     Ok(())
 }

@@ -119,6 +119,7 @@ pub(super) fn encode_frame_header(
 /// The size of the frame whose header begins `bytes`; `None` if that can be no header.
 pub(super) fn frame_size(bytes: &[u8]) -> Option<usize> {
     let len = le_u32(bytes.get(..4)?)? as usize;
+    FrameKind::from_code(*bytes.get(4)?)?;
     (len <= MAX_PAYLOAD).then_some(FRAME_HEADER_LEN + len)
 }
 

@@ -112,7 +112,7 @@ impl Splitter {
             within: 0,
         };
         emit(self.partial(&self.pending), cursor);
-        self.pending.clear();
+        self.pending = Vec::new();
     }
 
     fn output(&mut self, frame: &Frame<'_>, skip: usize, emit: &mut impl FnMut(Item<'_>, Cursor)) {
@@ -144,7 +144,7 @@ impl Splitter {
             if newline.is_some() {
                 at += 1;
                 emit(whole(self.stream, &self.pending), frame.cursor_at(at));
-                self.pending.clear();
+                self.pending = Vec::new();
             } else {
                 self.remember(frame, part);
             }

@@ -17,17 +17,40 @@
 //!
 //! The checksum covers salt and offset so that a torn tail, another run's cursor, or output that
 //! imitates a frame is never taken for one.
+//!
+//! Beside a journal stands its `index` (see [`index`]), marks that spare reading; after the end of a
+//! run it is packed into `journal.zst` (see [`packed`]); and output beyond a run's limit is kept aside
+//! in `tail.0` and `tail.1` until the end (see [`overflow`]). All three keep to the offsets and frames
+//! above.
 
+mod ansi;
 mod cursor;
+mod each_line;
+mod excerpt;
 mod follow;
 mod format;
+mod frontier;
+mod index;
 mod lines;
+mod output;
+mod overflow;
+mod packed;
 mod reader;
+mod search;
+mod watcher;
 mod writer;
 
+pub use ansi::AnsiFilter;
 pub use cursor::Cursor;
+pub use excerpt::{Excerpt, Pieces, stream};
 pub use follow::{Sink, follow};
 pub use format::{Frame, FrameKind, MAX_OUTPUT, Stream};
+pub use frontier::Frontier;
 pub use lines::{Eol, Item, Splitter};
-pub use reader::{Reader, valid_length};
+pub use output::{Output, Totals};
+pub use overflow::{Recorder, recover_tail};
+pub use packed::{length, pack};
+pub use reader::{Reader, last_event, valid_length};
+pub use search::{Line, Query, Report, Search};
+pub use watcher::{Watch, Watcher};
 pub use writer::{Extent, Writer};

@@ -1,21 +1,23 @@
 //! Reading frames from any cursor, a buffer at a time.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
 use std::path::Path;
 
 use super::Cursor;
 use super::format::{
-    FRAME_HEADER_LEN, Frame, FrameKind, HEADER_LEN, Salt, decode_frame, decode_header, frame_size,
+    FRAME_HEADER_LEN, Frame, FrameKind, HEADER_LEN, MAX_OUTPUT, Salt, decode_frame, decode_header,
+    frame_size,
 };
-use crate::model::Problem;
+use super::packed::{Source, length};
+use crate::model::{Event, Problem};
 
-const BUFFER: usize = 256 * 1024;
+/// One read: the longest output frame fits in.
+const BUFFER: usize = FRAME_HEADER_LEN + MAX_OUTPUT;
 
 #[derive(Debug)]
 pub struct Reader {
-    file: File,
+    source: Source,
     salt: Salt,
     /// Where the next frame starts.
     pos: u64,
@@ -25,11 +27,35 @@ pub struct Reader {
     buffer_start: u64,
 }
 
+/// The event that a journal ends with, if it does not end with output. All of it is read for that.
+pub fn last_event(path: &Path) -> io::Result<Option<Event>> {
+    let len = length(path)?;
+    let (mut reader, mut last) = (Reader::open(path)?, None);
+    while let Some((frame, _)) = reader.next(len)? {
+        last = (frame.kind == FrameKind::Event).then(|| frame.payload.to_vec());
+    }
+    Ok(last.and_then(|json| serde_json::from_slice(&json).ok()))
+}
+
+/// A frame that the reader has gone past and still holds.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pub(super) start: u64,
+    pub(super) kind: FrameKind,
+    micros: u64,
+    /// Where in the buffer.
+    payload: Range<usize>,
+    skip: usize,
+}
+
 impl Reader {
+    /// The journal at this path, plain or packed.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let source = Source::open(path)?;
         let mut header = [0; HEADER_LEN];
-        file.read_exact_at(&mut header, 0)?;
+        if source.read_at(&mut header, 0)? < HEADER_LEN {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let salt = decode_header(&header).ok_or_else(|| {
             io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -37,7 +63,7 @@ impl Reader {
             )
         })?;
         Ok(Self {
-            file,
+            source,
             salt,
             pos: Cursor::START.frame,
             skip: 0,
@@ -70,6 +96,16 @@ impl Reader {
         Ok(Ok(()))
     }
 
+    /// Goes to a place that is known to be one.
+    pub(super) fn go_to(&mut self, place: Cursor) {
+        self.pos = place.frame;
+        self.skip = place.within as usize;
+    }
+
+    pub(super) fn salt(&self) -> Salt {
+        self.salt
+    }
+
     pub fn position(&self) -> u64 {
         self.pos
     }
@@ -77,6 +113,19 @@ impl Reader {
     /// The next frame that ends at or before `len`, with the bytes of its payload to pass over.
     /// `None` at `len`, and at a place that is damaged.
     pub fn next(&mut self, len: u64) -> io::Result<Option<(Frame<'_>, usize)>> {
+        Ok(self.advance(len)?.map(|passed| {
+            let frame = Frame {
+                start: passed.start,
+                kind: passed.kind,
+                micros: passed.micros,
+                payload: &self.buffer[passed.payload],
+            };
+            (frame, passed.skip)
+        }))
+    }
+
+    /// As `next`, for one who wants another frame if this one does not suit.
+    pub(super) fn advance(&mut self, len: u64) -> io::Result<Option<Passed>> {
         if self.pos >= len {
             return Ok(None);
         }
@@ -90,10 +139,29 @@ impl Reader {
             return Ok(None);
         }
         let skip = std::mem::take(&mut self.skip);
-        let start = usize::try_from(self.pos - self.buffer_start).map_err(io::Error::other)?;
-        let frame = decode_frame(self.salt, self.pos, &self.buffer[start..start + size]);
-        self.pos += frame.map_or(0, |_| size as u64);
-        Ok(frame.map(|frame| (frame, skip)))
+        let at = usize::try_from(self.pos - self.buffer_start).map_err(io::Error::other)?;
+        let frame = decode_frame(self.salt, self.pos, &self.buffer[at..at + size]);
+        let passed = frame.map(|frame| Passed {
+            start: frame.start,
+            kind: frame.kind,
+            micros: frame.micros,
+            payload: at + FRAME_HEADER_LEN..at + size,
+            skip,
+        });
+        self.pos += passed.as_ref().map_or(0, |_| size as u64);
+        Ok(passed)
+    }
+
+    /// The payload of a frame that was passed, until the reader goes on.
+    pub(super) fn payload(&self, passed: &Passed) -> &[u8] {
+        self.buffer
+            .get(passed.payload.start + passed.skip..passed.payload.end)
+            .unwrap_or_default()
+    }
+
+    /// Gives back the memory for reading until there is more to read.
+    pub fn release(&mut self) {
+        self.buffer = Vec::new();
     }
 
     fn buffered(&self) -> &[u8] {
@@ -115,16 +183,7 @@ impl Reader {
         }
         self.buffer.resize(need.max(BUFFER).min(available), 0);
         self.buffer_start = self.pos;
-        let mut filled = 0;
-        while filled < self.buffer.len() {
-            match self
-                .file
-                .read_at(&mut self.buffer[filled..], self.pos + filled as u64)?
-            {
-                0 => break,
-                n => filled += n,
-            }
-        }
+        let filled = self.source.read_at(&mut self.buffer, self.pos)?;
         self.buffer.truncate(filled);
         Ok(filled >= need)
     }
@@ -132,10 +191,14 @@ impl Reader {
 
 /// How far the journal at `path` can be read: its length without a torn tail.
 pub fn valid_length(path: &Path) -> io::Result<u64> {
-    let len = std::fs::metadata(path)?.len();
     let mut reader = Reader::open(path)?;
+    let len = reader.source.len()?;
     while reader.next(len)?.is_some() {}
     Ok(reader.position())
+}
+
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged here")
 }
 
 #[cfg(test)]

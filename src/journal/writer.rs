@@ -2,16 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
-use super::format::{
-    FrameKind, HEADER_LEN, Salt, decode_header, encode_frame_header, encode_header,
-};
-use super::reader::valid_length;
+use super::format::{FrameKind, HEADER_LEN, Salt, encode_frame_header, encode_header};
+use super::index::Indexer;
+use super::reader::Reader;
 use crate::model::Event;
 
 /// How far a journal reaches, and whether it will grow any further.
@@ -26,12 +24,21 @@ pub struct Writer {
     file: File,
     salt: Salt,
     len: u64,
+    index: Indexer,
     extent: watch::Sender<Extent>,
 }
 
 impl Writer {
-    /// A new journal; the file must not exist.
+    /// A new journal with its index; the file must not exist.
     pub fn create(path: &Path) -> io::Result<(Self, watch::Receiver<Extent>)> {
+        let mut writer = Self::create_bare(path)?;
+        writer.index = Indexer::create(path, writer.salt);
+        let follow = writer.extent.subscribe();
+        Ok((writer, follow))
+    }
+
+    /// A new journal without an index.
+    pub(super) fn create_bare(path: &Path) -> io::Result<Self> {
         let mut salt = Salt::default();
         rustix::rand::getrandom(&mut salt, rustix::rand::GetRandomFlags::empty())?;
         let mut file = OpenOptions::new()
@@ -39,41 +46,82 @@ impl Writer {
             .create_new(true)
             .open(path)?;
         file.write_all(&encode_header(salt))?;
-        Ok(Self::over(file, salt, HEADER_LEN as u64))
+        Ok(Self::over(
+            file,
+            salt,
+            HEADER_LEN as u64,
+            Indexer::none(salt),
+        ))
     }
 
-    /// Goes on with a journal that another writer left; a torn tail is cut first.
+    /// Goes on with a journal that another writer left; a torn tail is cut first. All of it is read for
+    /// that, so its index is made anew on the way.
     pub fn reopen(path: &Path) -> io::Result<(Self, watch::Receiver<Extent>)> {
-        let len = valid_length(path)?;
-        let file = OpenOptions::new().read(true).append(true).open(path)?;
-        let mut header = [0; HEADER_LEN];
-        file.read_exact_at(&mut header, 0)?;
-        let salt = decode_header(&header).ok_or_else(|| io::Error::other("not a journal"))?;
+        let file = OpenOptions::new().append(true).open(path)?;
+        let mut reader = Reader::open(path)?;
+        let salt = reader.salt();
+        let mut index = Indexer::create(path, salt);
+        let len = file.metadata()?.len();
+        while let Some((frame, _)) = reader.next(len)? {
+            if frame.kind != FrameKind::Event {
+                index.pass(frame.start, frame.payload);
+            }
+        }
+        let len = reader.position();
         file.set_len(len)?;
-        Ok(Self::over(file, salt, len))
+        let writer = Self::over(file, salt, len, index);
+        let follow = writer.extent.subscribe();
+        Ok((writer, follow))
     }
 
-    fn over(file: File, salt: Salt, len: u64) -> (Self, watch::Receiver<Extent>) {
-        let (extent, follow) = watch::channel(Extent { len, closed: false });
-        (
-            Self {
-                file,
-                salt,
-                len,
-                extent,
-            },
-            follow,
-        )
+    fn over(file: File, salt: Salt, len: u64, index: Indexer) -> Self {
+        let (extent, _) = watch::channel(Extent { len, closed: false });
+        Self {
+            file,
+            salt,
+            len,
+            index,
+            extent,
+        }
+    }
+
+    /// The end that the viewers hang on to: kept while another process writes.
+    pub fn extent(&self) -> watch::Sender<Extent> {
+        self.extent.clone()
+    }
+
+    /// Goes on where another process stopped: after `len`, where its last whole frame ends.
+    pub fn take_back(path: &Path, len: u64, extent: watch::Sender<Extent>) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).open(path)?;
+        let salt = Reader::open(path)?.salt();
+        file.set_len(len)?;
+        extent.send_modify(|extent| extent.len = len);
+        Ok(Self {
+            file,
+            salt,
+            len,
+            // What is left to say is events, and those are not indexed.
+            index: Indexer::none(salt),
+            extent,
+        })
     }
 
     /// Appends one frame and wakes the viewers. After an error nothing of the frame is left behind.
     pub fn append(&mut self, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
-        let header = encode_frame_header(self.salt, self.len, kind, now_micros(), payload)
+        self.append_at(kind, payload, now_micros())
+    }
+
+    /// As `append`, for what was said at another time.
+    pub fn append_at(&mut self, kind: FrameKind, payload: &[u8], micros: u64) -> io::Result<()> {
+        let header = encode_frame_header(self.salt, self.len, kind, micros, payload)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "frame too large"))?;
         if let Err(error) = write_both(&mut self.file, &header, payload) {
             // A half-written frame would end the journal for every reader: take it back.
             self.file.set_len(self.len)?;
             return Err(error);
+        }
+        if kind != FrameKind::Event {
+            self.index.pass(self.len, payload);
         }
         self.len += (header.len() + payload.len()) as u64;
         self.extent.send_modify(|extent| extent.len = self.len);
@@ -83,6 +131,11 @@ impl Writer {
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         let json = serde_json::to_vec(event).map_err(io::Error::other)?;
         self.append(FrameKind::Event, &json)
+    }
+
+    /// How long the journal is.
+    pub(super) fn len(&self) -> u64 {
+        self.len
     }
 
     pub fn is_closed(&self) -> bool {

@@ -1,0 +1,128 @@
+//! Terminal escapes taken out of output, bytes as they come. (The crates for it decode to text first
+//! and drop tabs, returns and whatever is not UTF-8.)
+
+use bytes::BufMut;
+
+/// Takes escape sequences out of bytes that come in pieces. All else stays as it is, and so does every
+/// newline: it ends any sequence, so that lines keep their numbers and a sequence that is never ended
+/// swallows no more than its line.
+#[derive(Debug, Default)]
+pub struct AnsiFilter {
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC, and what may stand between it and its last byte.
+    Escape,
+    /// ESC `[`, up to a byte from `@` to `~`.
+    Control,
+    /// ESC `]` and its like, up to BEL or ESC `\`.
+    String,
+    /// An ESC within a string.
+    StringEscape,
+}
+
+const ESC: u8 = 0x1b;
+const BEL: u8 = 0x07;
+
+impl AnsiFilter {
+    /// Adds to `out` what is left of `bytes`.
+    pub fn pass(&mut self, mut bytes: &[u8], out: &mut impl BufMut) {
+        while !bytes.is_empty() {
+            if self.state == State::Text {
+                let text = memchr::memchr(ESC, bytes).unwrap_or(bytes.len());
+                out.put_slice(&bytes[..text]);
+                bytes = &bytes[text..];
+                if !bytes.is_empty() {
+                    self.state = State::Escape;
+                    bytes = &bytes[1..];
+                }
+            } else {
+                let (next, kept) = step(self.state, bytes[0]);
+                self.state = next;
+                if kept {
+                    out.put_u8(bytes[0]);
+                }
+                bytes = &bytes[1..];
+            }
+        }
+    }
+}
+
+/// What follows on a byte within a sequence, and whether the byte stays.
+fn step(state: State, byte: u8) -> (State, bool) {
+    match (state, byte) {
+        (_, b'\n') => (State::Text, true),
+        (State::String, BEL) | (State::StringEscape, b'\\') => (State::Text, false),
+        (State::String, ESC) => (State::StringEscape, false),
+        (State::String, _) => (State::String, false),
+        (_, ESC) => (State::Escape, false),
+        (State::Escape | State::StringEscape, b'[') => (State::Control, false),
+        (State::Escape | State::StringEscape, b']' | b'P' | b'X' | b'^' | b'_') => {
+            (State::String, false)
+        }
+        (State::Control, 0x20..=0x3f) => (State::Control, false),
+        (_, 0x20..=0x2f) => (State::Escape, false),
+        (_, 0x30..=0x7e) => (State::Text, false),
+        // No byte of a sequence: it was none, or was cut off.
+        _ => (State::Text, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stripped(pieces: &[&[u8]]) -> Vec<u8> {
+        let (mut filter, mut out) = (AnsiFilter::default(), Vec::new());
+        for piece in pieces {
+            filter.pass(piece, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn escapes_go_and_all_else_stays() {
+        for (with, without) in [
+            (&b"\x1b[31mred\x1b[0m\ttab\r\n"[..], &b"red\ttab\r\n"[..]),
+            (b"\x1b[38;5;196mx\x1b[K\x1b[2J\x1b[?25ly", b"xy"),
+            (
+                b"a\x1b]8;;http://x/\x1b\\link\x1b]8;;\x1b\\b\x1b]0;title\x07c",
+                b"alinkbc",
+            ),
+            (b"\x1b(Bx\x1b=y\x1b7z\x1bMw", b"xyzw"),
+            (b"\x1bP1$r0m\x1b\\after", b"after"),
+            (b"\xff\xfe\0 \xc3\x9b[31m", b"\xff\xfe\0 \xc3\x9b[31m"),
+            (
+                b"never ended \x1b]0;title\nnext line\n",
+                b"never ended \nnext line\n",
+            ),
+            (b"cut off \x1b[31\nnext\x1b", b"cut off \nnext"),
+            (b"\x1b\x1b[1mx", b"x"),
+            (b"\x1b]0;a\x1b[1mx", b"x"),
+            (b"\x1b\xc3\xa9", b"\xc3\xa9"),
+            (b"plain [31m", b"plain [31m"),
+        ] {
+            let text = String::from_utf8_lossy(with);
+            assert_eq!(stripped(&[with]), without, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference(text in "[\x1b\\[\\]0-9;mx\n\x07\\\\ ]{0,60}", cut in any::<prop::sample::Index>()) {
+            let bytes = text.as_bytes();
+            let at = cut.index(bytes.len() + 1);
+            let whole = stripped(&[bytes]);
+            prop_assert_eq!(&stripped(&[&bytes[..at], &bytes[at..]]), &whole);
+            let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            prop_assert_eq!(lines(&whole), lines(bytes));
+            prop_assert!(!whole.contains(&ESC));
+        }
+    }
+}
