@@ -1,0 +1,192 @@
+//! Which means of holding a run together this machine has. Nothing is believed that was not tried:
+//! a group is made and removed in each place that looks possible.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access, getxattr};
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+use super::group::Group;
+use super::hierarchy::Own;
+
+/// Found out once, when the daemon starts, and told to each supervisor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Mechanisms {
+    pub(super) unified: Option<Unified>,
+    /// Where groups of version 1 are made, for what the unified hierarchy cannot limit here.
+    pub(super) pids: Option<PathBuf>,
+    pub(super) memory: Option<PathBuf>,
+    /// Why something is missing, in the words of the system.
+    obstacles: Vec<String>,
+}
+
+/// What a group of version 2 can do here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Unified {
+    pub parent: PathBuf,
+    /// Linux 5.14; before that its processes are killed one by one.
+    pub kill: bool,
+    pub pids: bool,
+    pub memory: bool,
+}
+
+impl Mechanisms {
+    /// Makes and removes a group in each place that looks possible. The daemon itself is never moved.
+    pub fn probe() -> Self {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let own = Own::parse(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
+        Self::within(&own)
+    }
+
+    fn within(own: &Own) -> Self {
+        let mut obstacles = Vec::new();
+        let mut tried = |dir: &Option<PathBuf>, file| {
+            let dir = dir.as_deref()?;
+            match try_group(dir, |group| group.has(file)) {
+                Ok(true) => return Some(dir.to_owned()),
+                Ok(false) => obstacles.push(format!("{}: no {file}", dir.display())),
+                Err(error) => obstacles.push(format!("{}: {error}", dir.display())),
+            }
+            None
+        };
+        let unified = own.unified.as_deref().and_then(|own| {
+            // Groups beside the daemon's own can have controllers, groups below it cannot, for the
+            // daemon is in it. That is what `DelegateSubgroup=` is for.
+            let beside = own.parent().filter(|parent| is_delegated(parent));
+            let mut places = beside
+                .into_iter()
+                .chain([own])
+                .map(Path::to_owned)
+                .map(Some);
+            places.find_map(|place| tried(&place, "cgroup.freeze"))
+        });
+        let unified = unified.and_then(|parent| Unified::of(parent).ok());
+        let has = |what: fn(&Unified) -> bool| unified.as_ref().is_some_and(what);
+        Self {
+            pids: (!has(|u| u.pids))
+                .then(|| tried(&own.pids, "pids.max"))
+                .flatten(),
+            memory: (!has(|u| u.memory))
+                .then(|| tried(&own.memory, "memory.limit_in_bytes"))
+                .flatten(),
+            unified,
+            obstacles,
+        }
+    }
+
+    pub(super) fn limits_processes(&self) -> bool {
+        self.pids.is_some() || self.unified.as_ref().is_some_and(|u| u.pids)
+    }
+
+    pub(super) fn limits_memory(&self) -> bool {
+        self.memory.is_some() || self.unified.as_ref().is_some_and(|u| u.memory)
+    }
+
+    /// One line for logs and those who ask what the daemon can do here.
+    pub fn describe(&self) -> String {
+        let kill = match &self.unified {
+            Some(unified) if unified.kill => "cgroup v2",
+            Some(_) => "cgroup v2, one by one",
+            None if self.pids.is_some() || self.memory.is_some() => "cgroup v1, one by one",
+            None => "by descent",
+        };
+        let processes = match &self.pids {
+            Some(_) => "cgroup v1 pids",
+            None if self.limits_processes() => "cgroup v2",
+            None if geteuid().is_root() => "not limited, for root has no rlimit",
+            None => "rlimit, shared by all runs",
+        };
+        let memory = match &self.memory {
+            Some(_) => "cgroup v1 memory",
+            None if self.limits_memory() => "cgroup v2",
+            None => "rlimit, per process",
+        };
+        let mut text = format!("kill: {kill}; processes: {processes}; memory: {memory}");
+        if self.unified.is_none() && self.pids.is_none() && self.memory.is_none() {
+            text.insert_str(0, "no cgroups; ");
+        }
+        let complete = self.limits_processes() && self.limits_memory();
+        if !complete && !self.obstacles.is_empty() {
+            text += &format!(" ({})", self.obstacles.join("; "));
+        }
+        text
+    }
+}
+
+impl Unified {
+    fn of(parent: PathBuf) -> io::Result<Self> {
+        let place = Group::at(&parent);
+        for controller in ["pids", "memory"] {
+            // Refused wherever processes stand in the way, and not needed where it is on already.
+            let _ = place.write("cgroup.subtree_control", &format!("+{controller}"));
+        }
+        let [kill, pids, memory] = try_group(&parent, |group| {
+            ["cgroup.kill", "pids.max", "memory.max"].map(|file| group.has(file))
+        })?;
+        Ok(Self {
+            parent,
+            kill,
+            pids,
+            memory,
+        })
+    }
+}
+
+/// Makes a group, looks at it, and removes it.
+fn try_group<T>(parent: &Path, look: impl FnOnce(&Group) -> T) -> io::Result<T> {
+    // Whoever moves a process must be allowed to write where both groups meet, which is here.
+    access(parent.join("cgroup.procs"), Access::WRITE_OK)?;
+    let group = Group::new(parent, &format!("branchyard-probe-{}", std::process::id()));
+    group.make()?;
+    let seen = look(&group);
+    group.remove();
+    Ok(seen)
+}
+
+/// Whether systemd left this group to the service in it.
+fn is_delegated(group: &Path) -> bool {
+    ["user.delegate", "trusted.delegate"]
+        .into_iter()
+        .any(|mark| {
+            let mut value = [0; 8];
+            getxattr(group, mark, &mut value[..]).is_ok_and(|length| &value[..length] == b"1")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_made_is_not_counted_on_and_said() {
+        // A plain directory refuses nothing, but has none of a group's files.
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("cgroup.procs"), "").unwrap();
+        let here = Some(dir.path().to_owned());
+        let found = Mechanisms::within(&Own {
+            unified: here.clone(),
+            pids: here,
+            memory: Some("/nonexistent".into()),
+        });
+        assert!(!found.limits_processes() && !found.limits_memory());
+        let text = found.describe();
+        assert!(text.starts_with("no cgroups; kill: by descent; "), "{text}");
+        assert!(
+            text.contains("no pids.max") && text.contains("/nonexistent: "),
+            "{text}"
+        );
+        let left = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(left, 1, "the groups that were tried are gone");
+    }
+
+    #[test]
+    fn what_was_found_can_be_told_to_a_supervisor() {
+        let found = Mechanisms::probe();
+        let told = serde_json::to_string(&found).unwrap();
+        let heard: Mechanisms = serde_json::from_str(&told).unwrap();
+        assert_eq!(heard.describe(), found.describe());
+    }
+}
