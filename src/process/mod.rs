@@ -1,16 +1,30 @@
 //! Running one child: its process group, its time limits, its bytes, its end.
 //!
-//! [`supervise`] owns a run's command from start to end and is deliberately synchronous and alone
-//! on its thread: it is what a supervisor process of its own will execute, unchanged.
+//! A run's command belongs to a supervisor, a process of its own ([`supervisor_main`]) which outlives
+//! the daemon; [`Supervisor`] is the daemon's side of it. What the two leave for each other stands in
+//! the run's directory: the lock that proves life, the journal, and the record of the [`Exit`].
 //! [`capture`] is for the daemon's own short commands, whose output is wanted whole.
-//! These two are the only places that start a process.
 
+mod attendant;
+mod cage;
 mod capture;
+mod descendants;
+mod exit;
+mod launch;
 mod presence;
+mod proof;
+mod redact;
 mod remains;
+mod streams;
 mod supervise;
+mod supervisor;
 
+pub use attendant::{Found, Supervisor};
+pub use cage::{Cage, Exceeded, Limits, Mechanisms};
 pub use capture::{CaptureError, Captured, Patience, capture, plain_command};
+pub use exit::{CommandError, Exit, Outcome, Stop};
+pub use launch::Launch;
 pub use presence::is_in_use;
+pub use redact::Redactor;
 pub use remains::end_processes_of;
-pub use supervise::{Exit, Launch, Outcome, Stop, StopHandle, stop_channel, supervise};
+pub use supervisor::{SUPERVISOR_COMMAND, supervisor_main};

@@ -1,9 +1,9 @@
-//! What a run leaves behind: processes that left its group (`setsid`, double fork) still carry its
-//! id in their environment, and are found by that.
+//! What is left of a run whose supervisor is gone: its processes are nobody's children any more, but
+//! they still carry its id in their environment, and are found by that.
 
 use std::fs;
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::model::RunId;
 
@@ -26,23 +26,6 @@ pub fn end_processes_of(run: RunId) -> usize {
         ended += met;
     }
     ended
-}
-
-/// Asks the processes that carry the run's id and have left its group to end: once each, for a second
-/// TERM would cut short what the first one began.
-pub(super) fn ask_strays_of(run: RunId, group: Pid) {
-    let mark = mark(run);
-    for pid in processes().filter(|pid| carries(*pid, &mark)) {
-        if getpgid(Some(pid)).is_ok_and(|its| its != group) {
-            send(pid, &mark, Signal::TERM);
-        }
-    }
-}
-
-/// Whether a process that carries the run's id is alive.
-pub(super) fn has_processes(run: RunId) -> bool {
-    let mark = mark(run);
-    processes().any(|pid| carries(pid, &mark))
 }
 
 fn mark(run: RunId) -> Vec<u8> {

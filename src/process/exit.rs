@@ -1,0 +1,147 @@
+//! How a command ended, as its supervisor writes it down for whichever daemon comes to read it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Exceeded;
+
+const FILE: &str = "exit.json";
+const FRESH: &str = "exit.json.new";
+/// More than a record takes, and one block of most disks.
+const ROOM: usize = 4096;
+/// Raised when a reader of the version before could misunderstand; new fields alone do not raise it.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Code(i32),
+    Signal(i32),
+    /// There never was a process.
+    NotStarted(CommandError),
+}
+
+/// Why there never was a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandError {
+    pub message: String,
+    /// The program does not exist.
+    #[serde(default)]
+    pub missing: bool,
+}
+
+impl From<&io::Error> for CommandError {
+    fn from(error: &io::Error) -> Self {
+        Self {
+            message: error.to_string(),
+            missing: error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+}
+
+/// Why a command was stopped before its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    Asked,
+    TimedOut,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exit {
+    pub outcome: Outcome,
+    pub ended_at: Timestamp,
+    #[serde(default)]
+    pub stopped: Option<Stop>,
+    /// Something kept the output open after the command's end and was cut off.
+    #[serde(default)]
+    pub leaked: bool,
+    /// The limit that it ran into, where that could be seen.
+    #[serde(default)]
+    pub exceeded: Option<Exceeded>,
+    /// Output that could not be written, and why. The command was not disturbed by it.
+    #[serde(default)]
+    pub unwritten: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    #[serde(flatten)]
+    exit: Exit,
+}
+
+impl Exit {
+    pub(super) fn not_started(error: CommandError) -> Self {
+        Self {
+            outcome: Outcome::NotStarted(error),
+            ended_at: Timestamp::now(),
+            stopped: None,
+            leaked: false,
+            exceeded: None,
+            unwritten: None,
+        }
+    }
+
+    /// Takes the room that the record needs, before the command starts: a disk that is full by the end
+    /// must not keep the end from being told.
+    pub(super) fn make_room(home: &Path) -> io::Result<()> {
+        File::create(home.join(FRESH))?.write_all_at(&[b' '; ROOM], 0)
+    }
+
+    /// Written whole or not at all, into the room that was made for it.
+    pub(super) fn save(&self, home: &Path) -> io::Result<()> {
+        let record = Record {
+            version: VERSION,
+            exit: self.clone(),
+        };
+        let (fresh, json) = (home.join(FRESH), serde_json::to_vec(&record)?);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&fresh)?;
+        file.write_all_at(&json, 0)?;
+        file.set_len(json.len() as u64)?;
+        fs::rename(&fresh, home.join(FILE))
+    }
+
+    /// The record in a run's directory; `None` where none was written, or none that can be read here.
+    pub fn load(home: &Path) -> Option<Self> {
+        let record: Record = serde_json::from_slice(&fs::read(home.join(FILE)).ok()?).ok()?;
+        (record.version == VERSION).then_some(record.exit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn the_record_takes_the_room_that_was_made_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        Exit::make_room(dir.path()).unwrap();
+        let room = fs::metadata(dir.path().join(FRESH)).unwrap();
+        assert_eq!(room.len(), ROOM as u64);
+        assert_eq!(Exit::load(dir.path()), None);
+        let exit = Exit {
+            outcome: Outcome::Code(3),
+            ..Exit::not_started(CommandError {
+                message: String::new(),
+                missing: false,
+            })
+        };
+        exit.save(dir.path()).unwrap();
+        assert_eq!(Exit::load(dir.path()), Some(exit));
+        let record = fs::metadata(dir.path().join(FILE)).unwrap();
+        assert_eq!(record.ino(), room.ino());
+        assert!(!dir.path().join(FRESH).exists());
+    }
+}

@@ -1,0 +1,88 @@
+//! The supervisor: a process of its own for every run, so that a command outlives the daemon that
+//! started it. This is all of it; there is no async runtime here, and little memory.
+//!
+//! It is given three descriptors: standard input is the run's lock file, already locked; standard
+//! output is a socket with the [`Launch`]; standard error leads nowhere. It reads the launch to its
+//! end before it starts anything, so that a daemon which dies in mid-sentence starts nothing.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use signal_hook::consts::{SIGCHLD, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use super::exit::Exit;
+use super::proof::Identity;
+use super::supervise::{Signals, supervise};
+use super::{CommandError, Launch};
+use crate::config::crash_point;
+use crate::journal::{Recorder, Writer};
+
+/// The hidden word on the command line that makes this program a supervisor.
+pub const SUPERVISOR_COMMAND: &str = "supervise-run";
+
+/// Runs one command as the launch on standard output says, and writes down how it ended.
+pub fn supervisor_main() -> ExitCode {
+    match attend() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody listens; the missing exit record says it.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn attend() -> io::Result<()> {
+    close_strays()?;
+    // A terminal's signals and its hanging up are meant for others.
+    let _ = rustix::process::setsid();
+    let signals = signals()?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let mut told = Vec::new();
+    UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).read_to_end(&mut told)?;
+    // Cut short: the daemon went before it had said all. Without a name in the lock file the run counts
+    // as never started.
+    let launch: Launch = serde_json::from_slice(&told)?;
+    drop(told);
+    Identity::own()?.write(io::stdin())?;
+    crash_point("supervisor-ready");
+
+    let exit = match Writer::reopen(&launch.home.join("journal")) {
+        Ok((journal, _)) => {
+            let journal = Recorder::new(journal, &launch.home, launch.max_output);
+            supervise(&launch, journal, &signals)
+        }
+        Err(error) => Err(error),
+    };
+    crash_point("command-ended");
+    let exit = exit.unwrap_or_else(|error| Exit::not_started(CommandError::from(&error)));
+    let saved = exit.save(&launch.home);
+    crash_point("exit-recorded");
+    saved
+}
+
+fn signals() -> io::Result<Signals> {
+    let heard = |signal| -> io::Result<OwnedFd> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        pipe::register(signal, theirs)?;
+        Ok(ours.into())
+    };
+    Ok(Signals {
+        stop: heard(SIGTERM)?,
+        child: heard(SIGCHLD)?,
+    })
+}
+
+/// Whatever the daemon was itself given by mistake must not reach the command.
+fn close_strays() -> io::Result<()> {
+    let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|fd| *fd > 2)
+        .collect();
+    for fd in open {
+        // Among them is the directory just read, closed by now.
+        let _ = nix::unistd::close(fd);
+    }
+    Ok(())
+}
