@@ -28,6 +28,25 @@ pub fn store_locks(store: &Store, branches: &[BranchName]) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Removes the locks of refs that only a daemon writes, libgit2 being killed like anyone else. To be
+/// called when a daemon starts, which is the only one then.
+pub fn clear_own_ref_locks(store: &Path) -> Result<(), Error> {
+    let inside = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
+    for kind in inside(&store.join("refs/branchyard")) {
+        for entry in inside(&kind.path()) {
+            let path = entry.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "lock")
+            {
+                tracing::warn!(lock = %path.display(), "a lock file of an earlier daemon is removed");
+                fs::remove_file(path).map_err(Error::io("remove a stale lock file"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Removes those of `locks` that exist, unless somebody is at work in one of `places`. Returns whether
 /// there is anything to try again for.
 pub fn clear_stale_locks(locks: &[PathBuf], places: &[&Path]) -> Result<bool, Error> {

@@ -16,7 +16,7 @@ mod worktree;
 pub use command::{Git, Settings};
 pub use error::Error;
 pub use isolation::isolate_libgit2;
-pub use locks::{clear_stale_locks, store_locks};
+pub use locks::{clear_own_ref_locks, clear_stale_locks, store_locks};
 pub use progress::Percent;
 pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, unpark,

@@ -28,7 +28,7 @@ pub use error::Error;
 pub use files::{Entry, EntryKind, FileText, ListRequest, Listing, ReadRequest};
 pub use registry::{Workspace, Workspaces};
 pub use sync::Prepared;
-pub use turn::{Turn, TurnGuard, Waiting};
+pub use turn::{Place, Turn, TurnGuard, Waiting};
 
 /// What happens on the way, for whoever watches.
 #[derive(Debug, Clone)]

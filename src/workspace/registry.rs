@@ -105,7 +105,7 @@ impl Workspace {
     }
 
     /// Shared access to the files: nothing of ours moves them while it is held.
-    pub(super) async fn stand(&self) -> OwnedRwLockReadGuard<()> {
+    pub async fn stand(&self) -> OwnedRwLockReadGuard<()> {
         self.floor.clone().read_owned().await
     }
 

@@ -6,11 +6,16 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::model::{Holder, RunId};
+
+/// A waiter is told of its position at most this often: a long queue must not flood its journals.
+const BETWEEN_POSITIONS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
 pub struct Turn(Arc<Shared>);
@@ -45,42 +50,26 @@ pub struct TurnGuard {
 
 /// A place in the line, given up when dropped.
 #[derive(Debug)]
-struct Place {
+#[must_use = "the place is given up when this is dropped"]
+pub struct Place {
     shared: Arc<Shared>,
     ticket: u64,
 }
 
 impl Turn {
-    /// Waits in line. `on_wait` is told at once, and again whenever the place or the holder changes.
-    pub async fn take(
-        &self,
-        what: &str,
-        who: &str,
-        run_id: Option<RunId>,
-        mut on_wait: impl FnMut(&Waiting),
-    ) -> TurnGuard {
-        let place = self.join(Holder {
+    /// Takes the last place in the line.
+    pub fn enter(&self, what: &str, who: &str, run_id: Option<RunId>) -> Place {
+        self.join(Holder {
             what: what.to_owned(),
             run_id,
             who: who.to_owned(),
             since: Timestamp::now(),
-        });
-        let mut changed = self.0.changed.subscribe();
-        let mut told = None;
-        loop {
-            changed.mark_unchanged();
-            match place.waiting() {
-                None => return TurnGuard { _place: place },
-                Some(now) => {
-                    if told.as_ref() != Some(&now) {
-                        on_wait(&now);
-                        told = Some(now);
-                    }
-                }
-            }
-            // The sender lives in `self`, so it cannot be gone.
-            let _ = changed.changed().await;
-        }
+        })
+    }
+
+    /// Waits in line and takes the turn.
+    pub async fn take(&self, what: &str, who: &str) -> TurnGuard {
+        self.enter(what, who, None).wait(|_| {}).await
     }
 
     pub fn holder(&self) -> Option<Holder> {
@@ -107,6 +96,32 @@ impl Shared {
 }
 
 impl Place {
+    /// Waits for the turn. `on_wait` is told at once, and again when the place or the holder has changed,
+    /// but not for every step of a line that moves fast.
+    pub async fn wait(self, mut on_wait: impl FnMut(&Waiting)) -> TurnGuard {
+        let mut changed = self.shared.changed.subscribe();
+        let mut told = None;
+        let mut due = Instant::now();
+        loop {
+            changed.mark_unchanged();
+            let Some(now) = self.waiting() else {
+                return TurnGuard { _place: self };
+            };
+            let news = told.as_ref() != Some(&now);
+            if news && due <= Instant::now() {
+                on_wait(&now);
+                told = Some(now);
+                due = Instant::now() + BETWEEN_POSITIONS;
+                continue;
+            }
+            tokio::select! {
+                // The sender lives as long as a place does, so it cannot be gone.
+                _ = changed.changed() => {}
+                () = tokio::time::sleep_until(due), if news => {}
+            }
+        }
+    }
+
     fn waiting(&self) -> Option<Waiting> {
         let mut queue = self.shared.lock();
         let position = queue
@@ -137,12 +152,10 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     async fn take(turn: &Turn, what: &str) -> TurnGuard {
-        turn.take(what, "test", None, |_| {}).await
+        turn.take(what, "test").await
     }
 
     #[tokio::test]
@@ -153,12 +166,7 @@ mod tests {
         let waiters: Vec<_> = (1..=3)
             .map(|n| {
                 let (turn, tell) = (turn.clone(), tell.clone());
-                let place = turn.join(Holder {
-                    what: format!("w{n}"),
-                    run_id: None,
-                    who: String::new(),
-                    since: Timestamp::now(),
-                });
+                let place = turn.enter(&format!("w{n}"), "test", None);
                 let seen = place.waiting().map(|w| (w.position, w.holder.what));
                 assert_eq!(seen, Some((n, "first".to_owned())));
                 tokio::spawn(async move {
@@ -178,6 +186,26 @@ mod tests {
             waiter.await.unwrap();
         }
         assert!(turn.holder().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_line_that_moves_fast_is_told_of_once_in_a_while() {
+        let turn = Turn::default();
+        let mut before: Vec<_> = (0..10)
+            .map(|_| turn.enter("before", "test", None))
+            .collect();
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let place = turn.enter("last", "test", None);
+        let waiter = tokio::spawn(place.wait(move |now| tell.send(now.position).unwrap()));
+        assert_eq!(told.recv().await, Some(10));
+        while before.len() > 1 {
+            drop(before.pop());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(told.recv().await, Some(1), "the rest in one");
+        drop(before);
+        let _last = waiter.await.unwrap();
+        assert_eq!(told.recv().await, None);
     }
 
     #[tokio::test]
