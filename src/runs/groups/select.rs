@@ -1,0 +1,98 @@
+//! Which branches a group is for: names and globs, against what the remote has.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::git;
+use crate::model::{BranchName, ErrorKind, Problem};
+use crate::repos::Repo;
+use crate::workspace::Workspaces;
+
+/// More than anybody means.
+const MAX_MEMBERS: usize = 1000;
+
+enum Pattern {
+    Name(BranchName),
+    Glob(String, GlobMatcher),
+}
+
+/// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
+/// none twice. A name or glob that finds nothing is refused: it would be missed in silence.
+pub(super) async fn select(
+    repo: &Repo,
+    workspaces: &Workspaces,
+    patterns: &[String],
+) -> Result<Vec<BranchName>, Problem> {
+    if patterns.is_empty() {
+        return Err(Problem::unprocessable("branches", "branches is empty")
+            .help("name branches or globs, such as [\"main\", \"release/*\"]"));
+    }
+    if patterns.len() > MAX_MEMBERS {
+        let detail = format!("{MAX_MEMBERS} names and globs are the most at once");
+        return Err(Problem::unprocessable("branches", detail));
+    }
+    let patterns = patterns
+        .iter()
+        .map(|text| parse(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
+        .await
+        .map_err(|error| error.problem())?;
+    let mut on_remote: Vec<_> = heads
+        .keys()
+        .filter_map(|name| BranchName::parse(name.strip_prefix("refs/heads/")?).ok())
+        .collect();
+    on_remote.sort();
+    let mut selected = Vec::new();
+    for pattern in patterns {
+        let found = match pattern {
+            Pattern::Name(name) => {
+                let known = on_remote.contains(&name) || workspaces.on_disk(repo).contains(&name);
+                known
+                    .then_some(name.clone())
+                    .map(|name| vec![name])
+                    .ok_or(name.to_string())
+            }
+            Pattern::Glob(text, glob) => {
+                let matches = |branch: &&BranchName| glob.is_match(branch.as_str());
+                let found: Vec<_> = on_remote.iter().filter(matches).cloned().collect();
+                if found.is_empty() {
+                    Err(text)
+                } else {
+                    Ok(found)
+                }
+            }
+        };
+        for branch in found.map_err(|text| nothing(&text))? {
+            if !selected.contains(&branch) {
+                selected.push(branch);
+            }
+        }
+    }
+    if selected.len() > MAX_MEMBERS {
+        let detail = format!(
+            "{} branches match, and {MAX_MEMBERS} is the most at once",
+            selected.len()
+        );
+        return Err(Problem::unprocessable("branches", detail));
+    }
+    Ok(selected)
+}
+
+fn parse(text: &str) -> Result<Pattern, Problem> {
+    if !text.contains(['*', '?', '[', '{']) {
+        let name = BranchName::parse(text).map_err(|problem| problem.field("branches"))?;
+        return Ok(Pattern::Name(name));
+    }
+    let glob = GlobBuilder::new(text)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| Problem::unprocessable("branches", format!("{text:?}: {error}")))?;
+    Ok(Pattern::Glob(text.to_owned(), glob.compile_matcher()))
+}
+
+fn nothing(text: &str) -> Problem {
+    let detail = format!("no branch is named or matched by {text:?}");
+    Problem::new(ErrorKind::NotFound, "branch_not_found", detail)
+        .field("branches")
+        .help("in a glob * stays within a segment and ** crosses them; GET …/branches?remote=true lists what there is")
+}
