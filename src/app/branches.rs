@@ -79,10 +79,7 @@ impl App {
     ) -> Result<(Description, Vec<Warning>), Problem> {
         let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
         let asked_at = Instant::now();
-        let _turn = workspace
-            .turn
-            .take("prepare", &principal.name, None, |_| {})
-            .await;
+        let _turn = workspace.turn.take("prepare", &principal.name).await;
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let report: Reporter = Arc::new(move |report| {
             if let Report::Warning(warning) = report {
@@ -114,10 +111,7 @@ impl App {
         branch: &BranchName,
     ) -> Result<(), Problem> {
         let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
-        let _turn = workspace
-            .turn
-            .take("remove", &principal.name, None, |_| {})
-            .await;
+        let _turn = workspace.turn.take("remove", &principal.name).await;
         workspace
             .remove(&self.trash)
             .await

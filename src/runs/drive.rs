@@ -1,26 +1,23 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
-//! take the turn, take a slot, prepare the workspace, execute, tell how it ended.
+//! take the turn, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedRwLockReadGuard;
 
-use super::environment::{self, Place};
 use super::finish::Ending;
 use super::live::Live;
+use super::pen::Pen;
 use super::slots::Slot;
 use super::start::Shared;
-use crate::journal::Writer;
 use crate::model::{About, ErrorKind, Event, Holder, Problem, RunKind, RunState, Status};
-use crate::process::{Exit, Launch, stop_channel, supervise};
-use crate::workspace::{Report, Reporter, TurnGuard, Waiting, Workspace};
+use crate::workspace::{Place, Report, Reporter, TurnGuard, Waiting, Workspace};
 
 /// What is left to see to when the command starts.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Checks {
     /// Paths in the arguments that must not lead out of the workspace.
     pub(super) beneath: Vec<String>,
@@ -28,77 +25,91 @@ pub(super) struct Checks {
     pub(super) network: bool,
 }
 
+/// Where a run has to go before its command can start.
+pub(super) struct Errand {
+    pub(super) workspace: Arc<Workspace>,
+    /// Its place in the line for the workspace.
+    pub(super) place: Place,
+    pub(super) checks: Checks,
+    pub(super) asked_at: Instant,
+}
+
+/// The turn of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
+/// another, whose turn is free.
+pub(super) type Held = (TurnGuard, Arc<Workspace>);
+
 pub(super) struct Drive {
     pub(super) shared: Arc<Shared>,
     pub(super) live: Arc<Live>,
-    workspace: Arc<Workspace>,
-    command: Checks,
-    asked_at: Instant,
+    pub(super) pen: Mutex<Pen>,
     waited: AtomicBool,
-    journal: Arc<Mutex<Writer>>,
 }
 
 impl Drive {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        live: Arc<Live>,
-        workspace: Arc<Workspace>,
-        command: Checks,
-        asked_at: Instant,
-        journal: Writer,
-    ) -> Self {
-        Self {
+    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>, pen: Pen) -> Arc<Self> {
+        Arc::new(Self {
             shared,
             live,
-            workspace,
-            command,
-            asked_at,
+            pen: Mutex::new(pen),
             waited: AtomicBool::new(false),
-            journal: Arc::new(Mutex::new(journal)),
-        }
+        })
     }
 
-    /// Ends in an end state on every path; a defect of ours is told as such, not as silence.
-    pub(super) async fn run_until_end(self) {
-        let drive = Arc::new(self);
-        let worker = tokio::spawn({
-            let drive = drive.clone();
-            async move { drive.until_ended().await }
-        });
-        let (ending, turn) = worker.await.unwrap_or_else(|error| {
+    /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
+    /// then the next one goes on with it.
+    pub(super) async fn run_until_end(self: Arc<Self>, errand: Errand) {
+        let drive = self.clone();
+        let worker = tokio::spawn(async move { drive.until_ended(errand).await });
+        let (ending, held) = worker.await.unwrap_or_else(|error| {
             let detail = format!("the run's task failed: {error}");
-            (
-                Ending::Refused(Problem::new(ErrorKind::Internal, "run_failed", detail)),
-                None,
-            )
+            let problem = Problem::new(ErrorKind::Internal, "run_failed", detail);
+            (Some(Ending::Refused(problem)), None)
         });
-        drive.finish(ending);
-        // The next in line may start once everyone can see that this run is over.
-        drop(turn);
-        drive.shared.live.remove(&drive.live.id);
+        self.close(ending, held).await;
     }
 
-    async fn until_ended(self: &Arc<Self>) -> (Ending, Option<TurnGuard>) {
+    /// Tells the end, if this is one, and lets the next in line start once everyone can see it, or once
+    /// it is clear that this takes a while.
+    pub(super) async fn close(&self, ending: Option<Ending>, held: Option<Held>) {
+        if let Some(ending) = ending {
+            self.finish(ending, held).await;
+        }
+        // Ended or left: from now on nobody's going means anything.
+        self.live.audience.dismiss();
+        self.shared.live.remove(&self.live.id);
+    }
+
+    async fn until_ended(self: &Arc<Self>, errand: Errand) -> (Option<Ending>, Option<Held>) {
+        let Errand {
+            workspace,
+            place,
+            checks,
+            asked_at,
+        } = errand;
+        let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
+        // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
         let turn = tokio::select! {
-            turn = self.take_turn() => turn,
-            () = self.live.cancelled.cancelled() => return (Ending::CancelledBeforeStart, None),
+            biased;
+            () = self.live.audience.stopped() => return (Some(Ending::CancelledBeforeStart), None),
+            () = self.live.leaving.cancelled() => return (None, None),
+            turn = place.wait(waiting) => turn,
         };
         let ending = tokio::select! {
-            ending = self.prepare_and_execute() => ending,
+            biased;
+            ending = self.prepare_and_execute(&workspace, &checks, asked_at) => ending,
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
-            () = self.cancelled_before_start() => Ending::CancelledBeforeStart,
+            () = self.before_start(self.live.audience.stopped()) => Some(Ending::CancelledBeforeStart),
+            () = self.before_start(self.live.leaving.cancelled()) => None,
         };
-        (ending, Some(turn))
+        (ending, Some((turn, workspace)))
     }
 
-    async fn take_turn(&self) -> TurnGuard {
-        let record = self.live.record();
-        let what = record.spec.argv.join(" ");
-        let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
-        self.workspace
-            .turn
-            .take(&what, &record.spec.principal, Some(self.live.id), waiting)
-            .await
+    /// `event`, if it comes before the command runs; pending for ever after that.
+    async fn before_start(&self, event: impl Future<Output = ()>) {
+        event.await;
+        if self.live.record.borrow().state == RunState::Running {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Notes that others are served first.
@@ -112,52 +123,71 @@ impl Drive {
         }));
     }
 
-    async fn prepare_and_execute(self: &Arc<Self>) -> Ending {
-        match self.prepare().await {
-            Ok((about, slot, floor)) => {
-                let _held_while_it_runs = (slot, floor);
-                let spec = &self.live.record().spec;
-                match self.execute(about).await {
-                    Ok(exit) => Ending::Exited(exit),
-                    Err(error) => Ending::Refused(could_not_start(&spec.argv, &error)),
-                }
+    async fn prepare_and_execute(
+        self: &Arc<Self>,
+        workspace: &Arc<Workspace>,
+        checks: &Checks,
+        asked_at: Instant,
+    ) -> Option<Ending> {
+        let (about, slot, floor) = match self.prepare(workspace, checks, asked_at).await {
+            Ok(prepared) => prepared,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        let _held_while_it_runs = (slot, floor);
+        // Pushes and fetches of the store go one at a time, ours and the callers'.
+        let _network = match checks.network {
+            true => Some(workspace.repo.network.lock().await),
+            false => None,
+        };
+        match self.start(workspace, about).await {
+            Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
+            Err(error) => {
+                let detail = "the run's supervisor could not be started";
+                let problem = Problem::unwritten("supervisor_not_started", detail, &error);
+                Some(Ending::Refused(problem))
             }
-            Err(problem) => Ending::Refused(problem),
         }
     }
 
-    async fn prepare(self: &Arc<Self>) -> Result<(About, Slot, OwnedRwLockReadGuard<()>), Problem> {
+    async fn prepare(
+        self: &Arc<Self>,
+        workspace: &Arc<Workspace>,
+        checks: &Checks,
+        asked_at: Instant,
+    ) -> Result<(About, Slot, OwnedRwLockReadGuard<()>), Problem> {
         let spec = self.live.record().spec;
-        let repo = &self.workspace.repo;
-        let max = repo
+        let max = workspace
+            .repo
             .config
             .max_concurrent_runs
             .unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo);
         let queued = |position| self.wait(position, None);
-        let slot = self.shared.slots.take(&spec.repo, max, queued).await;
+        let slot = self
+            .shared
+            .slots
+            .take(&spec.principal, &spec.repo, max, queued)
+            .await;
         self.live
             .record
             .send_modify(|record| record.state = RunState::Preparing);
-        // Whoever had to wait wants what is there now, not what was there when they came.
-        let not_before = match self.waited.load(Ordering::Relaxed) {
+        self.shared.history.note(&self.live.record());
+        // Whoever had to wait, or joined, wants what is there now, not what was there at first.
+        let joined = self.live.company.close();
+        let not_before = match joined || self.waited.load(Ordering::Relaxed) {
             true => Instant::now(),
-            false => self.asked_at,
+            false => asked_at,
         };
         let report = self.reporter();
-        let prepared = self
-            .workspace
+        let prepared = workspace
             .prepare(&spec.sync, spec.stale, not_before, &report)
             .await;
         let (about, floor) = prepared.map_err(|error| error.problem())?;
-        let beneath = self.command.beneath.clone();
-        self.workspace
-            .check_beneath(beneath)
+        workspace
+            .check_beneath(checks.beneath.clone())
             .await
             .map_err(|error| error.problem())?;
         if spec.kind == RunKind::Git {
-            self.workspace
-                .guard(&report)
-                .map_err(|error| error.problem())?;
+            workspace.guard(&report).map_err(|error| error.problem())?;
         }
         Ok((about, slot, floor))
     }
@@ -174,119 +204,5 @@ impl Drive {
             })),
             Report::Warning(warning) => drive.tell(&Event::Warning(warning)),
         })
-    }
-
-    async fn execute(&self, about: About) -> std::io::Result<Exit> {
-        // Pushes and fetches of the store go one at a time, ours and the callers'.
-        let _network = match self.command.network {
-            true => Some(self.workspace.repo.network.lock().await),
-            false => None,
-        };
-        let tmp = self.shared.history.tmp(self.live.id);
-        std::fs::create_dir_all(&tmp)?;
-        let launch = self.launch(&about, &tmp);
-        self.live.record.send_modify(|record| {
-            record.state = RunState::Running;
-            record.started_at = Some(Timestamp::now());
-            record.about = Some(about.clone());
-        });
-        if let Err(error) = self.shared.history.save(&self.live.record()) {
-            tracing::error!(run = %self.live.id, %error, "failed to record the start of a run");
-        }
-        self.tell(&Event::Status(Status {
-            state: "running".to_owned(),
-            about: Some(about),
-            ..Status::default()
-        }));
-        let (stop, asked_to_stop) = stop_channel()?;
-        let journal = self.journal.clone();
-        let mut command = tokio::task::spawn_blocking(move || {
-            supervise(&launch, &mut lock(&journal), &asked_to_stop)
-        });
-        let joined = tokio::select! {
-            joined = &mut command => joined,
-            () = self.live.cancelled.cancelled() => {
-                stop.stop();
-                command.await
-            }
-        };
-        joined.map_err(std::io::Error::other)?
-    }
-
-    fn launch(&self, about: &About, tmp: &PathBuf) -> Launch {
-        let spec = self.live.record().spec;
-        let (config, repo) = (&self.shared.config, &self.workspace.repo);
-        let place = Place {
-            repo: &spec.repo,
-            branch: &spec.branch,
-            commit: &about.commit,
-            tmp,
-        };
-        let path = self.workspace.path();
-        Launch {
-            run: self.live.id,
-            env: environment::of_run(
-                config,
-                &repo.config,
-                spec.kind,
-                repo.git(),
-                &place,
-                path,
-                &spec.env,
-            ),
-            argv: spec.argv,
-            cwd: path.to_owned(),
-            timeout: spec.timeout,
-            grace: config.timeouts.grace,
-            drain: config.timeouts.drain,
-        }
-    }
-
-    /// A cancel that comes before the command runs; pending for ever after that.
-    async fn cancelled_before_start(&self) {
-        self.live.cancelled.cancelled().await;
-        if self.live.record.borrow().state == RunState::Running {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    /// Journals an event. A journal that cannot be written never fails the run.
-    pub(super) fn tell(&self, event: &Event) {
-        let mut journal = lock(&self.journal);
-        if !journal.is_closed() {
-            self.note_failure(journal.event(event));
-        }
-    }
-
-    /// Journals the last event; nothing can follow it.
-    pub(super) fn tell_last(&self, event: &Event) {
-        let mut journal = lock(&self.journal);
-        self.note_failure(journal.event(event));
-        journal.close();
-    }
-
-    fn note_failure(&self, outcome: std::io::Result<()>) {
-        if let Err(error) = outcome {
-            tracing::error!(run = %self.live.id, %error, "failed to journal an event");
-        }
-    }
-}
-
-fn lock(journal: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
-    journal.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn could_not_start(argv: &[String], error: &std::io::Error) -> Problem {
-    let program = argv.first().map_or("", String::as_str);
-    let problem = Problem::new(
-        ErrorKind::Unprocessable,
-        "command_not_started",
-        format!("{program} could not be started: {error}"),
-    );
-    match error.kind() {
-        std::io::ErrorKind::NotFound => problem.help(format!(
-            "install {program} on the daemon's machine, or set [build] path"
-        )),
-        _ => problem,
     }
 }

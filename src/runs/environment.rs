@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::config::{Config, RepoConfig};
+use crate::config::{Config, RepoConfig, is_secret_name};
 use crate::git::Git;
 use crate::model::{BranchName, CommitId, RepoName, RunKind};
 
@@ -55,4 +55,20 @@ pub(super) fn of_run(
     }
     env.extend(caller.clone());
     env.into_iter().collect()
+}
+
+/// Values that must not be seen in a log: those of variables whose names say so.
+pub(super) fn secrets(repo: &RepoConfig, caller: &BTreeMap<String, String>) -> Vec<String> {
+    let declared = repo
+        .env
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.expose()));
+    let given = caller
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    declared
+        .chain(given)
+        .filter(|(name, _)| is_secret_name(name))
+        .map(|(_, value)| value.to_owned())
+        .collect()
 }

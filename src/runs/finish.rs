@@ -1,46 +1,110 @@
 //! The end of a run: its end state, its last record and its last event.
 
 use std::fs;
+use std::io;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::drive::Drive;
+use super::drive::{Drive, Held};
 use super::history::History;
-use crate::journal::Writer;
+use crate::config::{Limits, crash_point};
 use crate::model::{
-    Complete, EndState, ErrorKind, Event, Problem, RunId, RunRecord, RunState, Warning,
+    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Problem, RunId, RunRecord, RunState,
+    Warning,
 };
-use crate::process::{Exit, Outcome, Stop, end_processes_of};
+use crate::process::{Cage, CommandError, Exceeded, Exit, Outcome, Stop, end_processes_of};
+
+/// How long after an end could not be written it is tried again.
+pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) enum Ending {
     Exited(Exit),
     /// Refused or failed before its command ran.
     Refused(Problem),
     CancelledBeforeStart,
+    /// Its supervisor is gone and left no word.
+    Lost,
 }
 
 impl Drive {
-    /// Records the end, then tells it: whoever sees the last event finds the record to match.
-    pub(super) fn finish(&self, ending: Ending) {
-        let reason = self.live.cancel_reason.get().cloned();
-        if let Ending::Exited(exit) = &ending {
-            self.tell_of_irregularities(exit);
+    /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the
+    /// disk is full that is tried again and again, while the run shows its end and holds nobody up.
+    pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
+        let id = self.live.id;
+        match &ending {
+            Ending::Exited(exit) => self.tell_of_irregularities(exit),
+            Ending::Lost => {
+                let cage = Cage::of(&self.shared.mechanisms, id);
+                let ended = tokio::task::spawn_blocking(move || {
+                    let inside = cage.kill();
+                    let outside = end_processes_of(id);
+                    cage.remove();
+                    inside + outside
+                })
+                .await;
+                tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run was lost");
+                self.recover_tail();
+            }
+            Ending::Refused(_) | Ending::CancelledBeforeStart => {}
         }
         let mut record = self.live.record();
-        let event = close(&mut record, ending, reason);
-        let history = &self.shared.history;
-        if let Err(error) = history.save(&record) {
-            tracing::error!(run = %self.live.id, %error, "failed to record the end of a run");
+        if let Some(reason) = self.live.audience.reason() {
+            record.reason = Some(reason.clone());
         }
+        record.diagnostics = self.diagnose(&ending).await;
+        close(&mut record, ending, &self.shared.config.limits);
+        let event = end_event(&record);
+        let history = &self.shared.history;
+        while let Err(error) = history.save(&record) {
+            tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
+            self.live.record.send_replace(record.clone());
+            drop(held.take());
+            if !self.may_try_again().await {
+                return;
+            }
+        }
+        crash_point("end-recorded");
         let state = record.state.as_str();
-        tracing::info!(run = %self.live.id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
+        tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
         self.live.record.send_replace(record);
-        self.tell_last(&event);
-        let (shared, run) = (self.shared.clone(), self.live.id);
+        while let Err(error) = self.tell_last(&event) {
+            tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
+            drop(held.take());
+            if !self.may_try_again().await {
+                return;
+            }
+        }
+        crash_point("end-told");
+        let shared = self.shared.clone();
         self.shared
             .tasks
-            .spawn_blocking(move || remove_tmp(&shared.history, run));
+            .spawn_blocking(move || tidy(&shared.history, id));
+    }
+
+    /// Waits a little; false if the daemon leaves: the next one does what is left.
+    async fn may_try_again(&self) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(TRY_AGAIN) => true,
+            () = self.live.leaving.cancelled() => false,
+        }
+    }
+
+    /// Looks through the output for errors and warnings, and keeps them beside it.
+    async fn diagnose(&self, ending: &Ending) -> Option<DiagnosticsSummary> {
+        if !matches!(ending, Ending::Exited(_) | Ending::Lost) {
+            return None;
+        }
+        let (shared, id) = (self.shared.clone(), self.live.id);
+        let found = tokio::task::spawn_blocking(move || shared.history.diagnose(id)).await;
+        match found.map_err(io::Error::other).flatten() {
+            Ok(summary) => summary,
+            Err(error) => {
+                tracing::error!(run = %id, %error, "failed to look through the output of a run");
+                None
+            }
+        }
     }
 
     fn tell_of_irregularities(&self, exit: &Exit) {
@@ -59,91 +123,140 @@ impl Drive {
     }
 }
 
-/// Gives the record its end and returns the event that tells it.
-fn close(record: &mut RunRecord, ending: Ending, cancel_reason: Option<String>) -> Event {
-    let ended = Timestamp::now();
+/// Gives the record its end.
+fn close(record: &mut RunRecord, ending: Ending, limits: &Limits) {
+    let ended = match &ending {
+        Ending::Exited(exit) => exit.ended_at,
+        _ => Timestamp::now(),
+    };
+    record.hide_env();
     record.ended_at = Some(ended);
     let duration = ended.duration_since(record.created_at);
-    let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(0);
-    record.duration_ms = Some(duration_ms);
-    let (state, reason) = match ending {
-        Ending::Refused(problem) => {
-            if problem.kind == ErrorKind::Internal {
-                tracing::error!(run = %record.run_id, code = problem.code, error = problem.detail, "a run failed inside");
-            }
-            let problem = problem.outward();
-            record.state = RunState::Ended(EndState::Rejected);
-            record.error = Some(problem.clone());
-            return Event::Error(problem);
+    record.duration_ms = Some(u64::try_from(duration.as_millis()).unwrap_or(0));
+    let state = match ending {
+        Ending::Refused(problem) => return refuse(record, problem),
+        Ending::Exited(Exit {
+            outcome: Outcome::NotStarted(error),
+            ..
+        }) => {
+            let problem = could_not_start(&record.spec.argv, &error);
+            return refuse(record, problem);
         }
-        Ending::CancelledBeforeStart => (EndState::Cancelled, cancel_reason),
-        Ending::Exited(exit) => {
-            match exit.outcome {
-                Outcome::Code(code) => record.exit_code = Some(code),
-                Outcome::Signal(signal) => record.signal = Some(signal),
-            }
-            match (exit.stopped, exit.outcome) {
-                (Some(Stop::Asked), _) => (EndState::Cancelled, cancel_reason),
-                (Some(Stop::TimedOut), _) => {
-                    let limit = humantime::format_duration(record.spec.timeout);
-                    (
-                        EndState::TimedOut,
-                        Some(format!("it ran longer than {limit}")),
-                    )
-                }
-                (None, Outcome::Code(0)) => (EndState::Succeeded, None),
-                (None, Outcome::Code(_)) => (EndState::Failed, None),
-                (None, Outcome::Signal(_)) => (EndState::Signalled, None),
-            }
+        Ending::CancelledBeforeStart => EndState::Cancelled,
+        Ending::Lost => {
+            record.reason = Some(
+                "its supervisor ended without a word: killed, or the machine went down".to_owned(),
+            );
+            EndState::Lost
         }
+        Ending::Exited(exit) => match (exit.stopped, note_outcome(record, &exit.outcome)) {
+            (Some(Stop::Asked), _) => {
+                let unasked = "its supervisor was told to stop, not by this daemon";
+                record.reason.get_or_insert_with(|| unasked.to_owned());
+                EndState::Cancelled
+            }
+            (Some(Stop::TimedOut), _) => {
+                let limit = humantime::format_duration(record.spec.timeout);
+                record.reason = Some(format!("it ran longer than {limit}"));
+                EndState::TimedOut
+            }
+            (None, state) => {
+                // A cancel that came too late to stop anything explains nothing.
+                record.reason = exit
+                    .exceeded
+                    .filter(|_| state != EndState::Succeeded)
+                    .map(|limit| exceeded(limit, limits));
+                state
+            }
+        },
     };
     record.state = RunState::Ended(state);
-    complete(record, state, reason)
 }
 
-fn complete(record: &RunRecord, state: EndState, reason: Option<String>) -> Event {
+/// The event that tells the end which is on record.
+pub(super) fn end_event(record: &RunRecord) -> Event {
+    let state = match (record.state, &record.error) {
+        (_, Some(problem)) => return Event::Error(problem.clone()),
+        (RunState::Ended(state), None) => state,
+        // Nobody asks this of a run that goes on.
+        (_, None) => EndState::Lost,
+    };
     Event::Complete(Complete {
         state,
         exit_code: record.exit_code,
         signal: record.signal,
         commit: record.about.as_ref().map(|about| about.commit.clone()),
         duration_ms: record.duration_ms.unwrap_or(0),
-        reason,
+        diagnostics: record.diagnostics.clone(),
+        reason: record.reason.clone(),
     })
 }
 
-fn remove_tmp(history: &History, run: RunId) {
+/// Notes the exit code or signal; returns the state of a run that was not stopped.
+fn note_outcome(record: &mut RunRecord, outcome: &Outcome) -> EndState {
+    match outcome {
+        Outcome::Code(code) => {
+            record.exit_code = Some(*code);
+            match code {
+                0 => EndState::Succeeded,
+                _ => EndState::Failed,
+            }
+        }
+        Outcome::Signal(signal) => {
+            record.signal = Some(*signal);
+            EndState::Signalled
+        }
+        Outcome::NotStarted(_) => EndState::Rejected,
+    }
+}
+
+fn exceeded(limit: Exceeded, limits: &Limits) -> String {
+    match (limit, limits.max_memory) {
+        (Exceeded::Memory, Some(size)) => {
+            format!("it used more memory than {size} (limits.max_memory)")
+        }
+        (Exceeded::Memory, None) => "the machine ran out of memory".to_owned(),
+        (Exceeded::Processes, _) => format!(
+            "it had more than {} processes (limits.max_processes)",
+            limits.max_processes
+        ),
+    }
+}
+
+fn refuse(record: &mut RunRecord, problem: Problem) {
+    if problem.kind == ErrorKind::Internal {
+        tracing::error!(run = %record.run_id, code = problem.code, error = problem.detail, "a run failed inside");
+    }
+    let problem = problem.outward();
+    record.state = RunState::Ended(EndState::Rejected);
+    record.reason = None;
+    record.error = Some(problem);
+}
+
+fn could_not_start(argv: &[String], error: &CommandError) -> Problem {
+    let program = argv.first().map_or("", String::as_str);
+    let problem = Problem::new(
+        ErrorKind::Unprocessable,
+        "command_not_started",
+        format!("{program} could not be started: {}", error.message),
+    );
+    match error.missing {
+        true => problem.help(format!(
+            "install {program} on the daemon's machine, or set [build] path"
+        )),
+        false => problem,
+    }
+}
+
+/// What can wait until everyone has been told. With its last step the run is settled.
+pub(super) fn tidy(history: &History, run: RunId) {
     match fs::remove_dir_all(history.tmp(run)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             tracing::warn!(%run, %error, "failed to remove a run's temporary files");
         }
         _ => {}
     }
-}
-
-/// Gives every run that an earlier daemon left without an end the state `lost`.
-pub(super) fn bury_the_lost(history: &History) {
-    for id in history.ids() {
-        let Some(mut record) = history.load(id).filter(|record| !record.state.is_ended()) else {
-            continue;
-        };
-        let ended = end_processes_of(id);
-        tracing::warn!(run = %id, processes_ended = ended, "the daemon went while this run was under way: lost");
-        record.state = RunState::Ended(EndState::Lost);
-        record.ended_at = Some(Timestamp::now());
-        let event = complete(
-            &record,
-            EndState::Lost,
-            Some("the daemon ended while it was under way".to_owned()),
-        );
-        // The record first: what is recorded as lost is not told a second time at the next start.
-        let told = history.save(&record).and_then(|()| {
-            let (mut journal, _) = Writer::reopen(&history.journal(id))?;
-            journal.event(&event)
-        });
-        if let Err(error) = told {
-            tracing::error!(run = %id, %error, "failed to record a lost run");
-        }
-        remove_tmp(history, id);
+    if let Err(error) = history.pack(run) {
+        tracing::warn!(%run, %error, "failed to pack a journal");
     }
 }

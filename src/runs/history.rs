@@ -1,16 +1,28 @@
-//! Runs on disk: a directory each, with the record (written by rename) and the journal.
+//! Runs on disk: a directory each, with the record (written by rename) and the journal. The database
+//! beside them is an index, brought to what is on disk whenever a daemon starts.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use lru::LruCache;
+use serde::{Deserialize, Serialize};
 
-use crate::model::{BranchName, RepoName, RunId, RunKind, RunRecord};
+use super::drive::Checks;
+use super::repeat;
+use super::request::{Action, RunRequest};
+use crate::diagnostics::{Collector, Diagnostics};
+use crate::journal::{self, Output};
+use crate::model::{DiagnosticsSummary, Idempotency, RunId, RunRecord};
+use crate::store::{self, Filter, Found, Opened, Retention, Store};
 
 const RECORD: &str = "run.json";
+const DIAGNOSTICS: &str = "diagnostics.json";
+const ASKED: &str = "request.json";
 /// Ended runs never change, so those looked at lately need not be read again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 
@@ -18,45 +30,67 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 pub(super) struct History {
     dir: PathBuf,
     tmp: PathBuf,
+    trash: PathBuf,
+    store: Store,
     ended: Mutex<LruCache<RunId, RunRecord>>,
 }
 
-/// Which runs to list.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    pub repo: Option<RepoName>,
-    pub branch: Option<BranchName>,
-    pub kind: Option<RunKind>,
-    pub state: Option<String>,
-    /// Only runs before this one, newest first.
-    pub before: Option<RunId>,
-}
-
-impl Filter {
-    pub(super) fn accepts(&self, run: &RunRecord) -> bool {
-        self.repo.as_ref().is_none_or(|repo| *repo == run.spec.repo)
-            && self
-                .branch
-                .as_ref()
-                .is_none_or(|branch| *branch == run.spec.branch)
-            && self.kind.is_none_or(|kind| kind == run.spec.kind)
-            && self
-                .state
-                .as_ref()
-                .is_none_or(|state| state == run.state.as_str())
-    }
+/// What a run was asked for with, beyond what its record shows: to go on with it after a restart, or
+/// to do it again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) action: Action,
+    pub(super) request: RunRequest,
+    pub(super) checks: Checks,
 }
 
 impl History {
-    /// The runs in `<state>/runs`.
-    pub(super) fn open(state: &Path) -> io::Result<Self> {
+    /// The runs in `<state>/runs`, and of those the ones that have not ended or whose end may not have
+    /// been told, oldest first. What is on disk is the truth; the index is brought to it.
+    pub(super) fn open(state: &Path) -> io::Result<(Self, Vec<RunRecord>)> {
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
-        Ok(Self {
+        let Opened { store, found } =
+            Store::open(&state.join("yard.db")).map_err(io::Error::other)?;
+        match found {
+            Found::Sound => {}
+            Found::Fresh => tracing::info!("the index of runs is made anew"),
+            Found::Damaged { aside, why } => {
+                tracing::error!(aside = %aside.display(), why, "the index of runs was damaged; it is made anew");
+            }
+        }
+        let history = Self {
             dir,
             tmp: state.join("tmp"),
+            trash: state.join("trash"),
+            store,
             ended: Mutex::new(LruCache::new(REMEMBERED)),
-        })
+        };
+        history.reconcile().map_err(io::Error::other)?;
+        let unended = history.store.unended().map_err(io::Error::other)?;
+        let mut unended: Vec<_> = unended
+            .into_iter()
+            .filter_map(|id| history.load(id))
+            .collect();
+        unended.sort_by_key(|record| record.run_id);
+        Ok((history, unended))
+    }
+
+    fn reconcile(&self) -> Result<(), store::Error> {
+        let (known, on_disk) = (self.store.ids()?, self.ids());
+        let gone: Vec<_> = known.difference(&on_disk).copied().collect();
+        self.store.remove(&gone);
+        for id in on_disk.difference(&known) {
+            match read(&self.home(*id)) {
+                Ok(Some(record)) => self.note(&record),
+                // It never came to be a run.
+                Ok(None) => self.discard(*id),
+                Err(error) => {
+                    tracing::error!(run = %id, %error, "the record of a run cannot be read; it is left as it is");
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn journal(&self, run: RunId) -> PathBuf {
@@ -69,24 +103,116 @@ impl History {
         self.tmp.join(run.short())
     }
 
-    /// Makes the run's directory with its first record.
-    pub(super) fn create(&self, record: &RunRecord) -> io::Result<()> {
-        fs::create_dir(self.home(record.run_id))?;
-        self.save(record)
+    /// Makes the run's directory. It counts as a run from its first record on.
+    pub(super) fn create(&self, run: RunId, asked: &Asked) -> io::Result<()> {
+        let home = self.home(run);
+        fs::create_dir(&home)?;
+        fs::write(home.join(ASKED), serde_json::to_vec(asked)?).inspect_err(|_| self.discard(run))
+    }
+
+    pub(super) fn asked(&self, run: RunId) -> Option<Asked> {
+        serde_json::from_slice(&fs::read(self.home(run).join(ASKED)).ok()?).ok()
     }
 
     pub(super) fn save(&self, record: &RunRecord) -> io::Result<()> {
         let home = self.home(record.run_id);
         let fresh = home.join("run.json.new");
         fs::write(&fresh, serde_json::to_vec(record)?)?;
-        fs::rename(&fresh, home.join(RECORD))
+        fs::rename(&fresh, home.join(RECORD))?;
+        // Where this is the end, it is still to be told.
+        self.store
+            .put_unsettled(&indexed(record), self.log_bytes(record));
+        Ok(())
+    }
+
+    /// Brings the index up to date with a run. One that has ended is settled by that.
+    pub(super) fn note(&self, record: &RunRecord) {
+        self.store.put(&indexed(record), self.log_bytes(record));
+    }
+
+    fn log_bytes(&self, record: &RunRecord) -> u64 {
+        let home = self.home(record.run_id);
+        let size = |name| fs::metadata(home.join(name)).map_or(0, |meta| meta.len());
+        size("journal") + size("journal.zst")
+    }
+
+    pub(super) fn list(
+        &self,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, store::Error> {
+        self.store.list(filter, limit)
+    }
+
+    /// Idempotency keys that still count.
+    pub(super) fn keys(&self) -> io::Result<Vec<(String, Idempotency, RunId)>> {
+        self.store
+            .keys_since(repeat::horizon())
+            .map_err(io::Error::other)
+    }
+
+    /// Pulls the errors and warnings out of a run's output and keeps them beside it, if there are any.
+    pub(super) fn diagnose(&self, run: RunId) -> io::Result<Option<DiagnosticsSummary>> {
+        let mut collector = Collector::new();
+        let path = self.journal(run);
+        let mut output = Output::open(&path, journal::length(&path)?)?;
+        output.each_line(|number, line| collector.line(number, line))?;
+        let found = collector.finish();
+        if found.items.is_empty() {
+            return Ok(None);
+        }
+        let home = self.home(run);
+        let fresh = home.join("diagnostics.json.new");
+        fs::write(&fresh, serde_json::to_vec(&found)?)?;
+        fs::rename(&fresh, home.join(DIAGNOSTICS))?;
+        Ok(Some(found.summary))
+    }
+
+    /// What [`History::diagnose`] found; `None` where that was nothing.
+    pub(super) fn diagnostics(&self, run: RunId) -> io::Result<Option<Diagnostics>> {
+        match fs::read(self.home(run).join(DIAGNOSTICS)) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Compresses the journal of a run whose end was told: there is nothing left to do about it then.
+    pub(super) fn pack(&self, run: RunId) -> io::Result<()> {
+        journal::pack(&self.journal(run))?;
+        if let Some(record) = self.load(run) {
+            self.note(&record);
+        }
+        Ok(())
+    }
+
+    /// Lets go of what is beyond `retention`.
+    pub(super) fn expire(&self, retention: &Retention) -> Result<usize, store::Error> {
+        let beyond = self.store.beyond(retention, Timestamp::now())?;
+        // The index first: what is on disk alone is found again, what is in it alone is a lie.
+        self.store.remove(&beyond);
+        for run in &beyond {
+            self.remembered().pop(run);
+            self.discard(*run);
+        }
+        Ok(beyond.len())
+    }
+
+    pub(super) fn discard(&self, run: RunId) {
+        let trash = self.trash.join(format!("run-{run}"));
+        let gone = fs::create_dir_all(&self.trash)
+            .and_then(|()| fs::rename(self.home(run), &trash))
+            .and_then(|()| fs::remove_dir_all(&trash));
+        if let Err(error) = gone {
+            tracing::warn!(%run, %error, "failed to remove a run");
+        }
     }
 
     pub(super) fn load(&self, run: RunId) -> Option<RunRecord> {
         if let Some(record) = self.remembered().get(&run) {
             return Some(record.clone());
         }
-        let record = read(&self.home(run))?;
+        let record = read(&self.home(run)).ok()??;
         if record.state.is_ended() {
             self.remembered().put(run, record.clone());
         }
@@ -97,22 +223,31 @@ impl History {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All run ids, newest first.
-    pub(super) fn ids(&self) -> Vec<RunId> {
-        let mut ids: Vec<_> = fs::read_dir(&self.dir)
+    fn ids(&self) -> HashSet<RunId> {
+        fs::read_dir(&self.dir)
             .into_iter()
             .flatten()
             .filter_map(|entry| RunId::parse(entry.ok()?.file_name().to_str()?).ok())
-            .collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        ids
+            .collect()
     }
 
-    fn home(&self, run: RunId) -> PathBuf {
+    pub(super) fn home(&self, run: RunId) -> PathBuf {
         self.dir.join(run.to_string())
     }
 }
 
-fn read(home: &Path) -> Option<RunRecord> {
-    serde_json::from_slice(&fs::read(home.join(RECORD)).ok()?).ok()
+/// The record of a run; `None` where there is none.
+fn read(home: &Path) -> io::Result<Option<RunRecord>> {
+    match fs::read(home.join(RECORD)) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the index needs of a run; what its caller put into the environment is not for it.
+fn indexed(record: &RunRecord) -> RunRecord {
+    let mut record = record.clone();
+    record.hide_env();
+    record
 }

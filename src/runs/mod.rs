@@ -2,20 +2,31 @@
 //! of its state and takes it from its place in the queue to its one end state. Viewers never touch
 //! a run: they read its journal.
 
+mod adopt;
 pub mod argv;
 mod audience;
 mod drive;
 mod environment;
+mod execute;
 mod finish;
+mod groups;
 mod history;
+mod join;
+mod launch;
 mod live;
+mod look;
+mod pen;
+mod repeat;
 mod request;
 mod slots;
 mod spec;
 mod start;
+mod view;
 
-pub use audience::Seat;
-pub use history::Filter;
-pub use live::{Live, View};
+pub use audience::{Audience, Seat};
+pub use groups::LiveGroup;
+use launch::Launching;
+pub use live::Live;
 pub use request::{Action, RunRequest};
-pub use start::Runs;
+pub use start::{Runs, Started};
+pub use view::View;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
 use crate::model::{BranchName, CommitId, ErrorKind, OnDisconnect, Problem, RepoName, SyncMode};
 
 /// The body of a request for a run. Unknown fields are refused.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// Must equal the repo in the path, where there is one.
@@ -24,6 +24,12 @@ pub struct RunRequest {
     /// For `task`: the name of a task that the operator declared for the repo.
     #[serde(default)]
     pub task: Option<String>,
+    /// For a group: the branches, by name or glob.
+    #[serde(default)]
+    pub branches: Vec<String>,
+    /// For a group: whether the stream carries the output of its runs too.
+    #[serde(default)]
+    pub output: bool,
     /// Arguments: an array, or a string that is split once by shell-word rules.
     #[serde(default)]
     pub args: Args,
@@ -48,15 +54,21 @@ pub struct RunRequest {
     /// Join an equal run that is under way.
     #[serde(default)]
     pub coalesce: bool,
+    /// End older runs of the same branch and command, queued or running.
+    #[serde(default)]
+    pub supersede: bool,
     /// `cancel` (default) or `continue`: what it means when the one who asked goes away.
     #[serde(default)]
     pub on_disconnect: Option<OnDisconnect>,
     /// Short for `on_disconnect: "continue"`.
     #[serde(default)]
     pub detach: bool,
+    /// Nobody is going to watch: said beside the body, and so no part of what was asked for.
+    #[serde(skip)]
+    pub unwatched: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sync {
     #[default]
@@ -67,7 +79,8 @@ pub enum Sync {
 }
 
 /// What is to be executed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Action {
     Make,
     Git { operation: String },
@@ -77,13 +90,16 @@ pub enum Action {
 impl RunRequest {
     /// `operation` and `task` belong to one kind of request each.
     pub fn make(self) -> Result<(Action, Self), Problem> {
-        self.without("operation", |r| r.operation.is_some())?
+        self.of_one_branch()?
+            .without("operation", |r| r.operation.is_some())?
             .without("task", |r| r.task.is_some())
             .map(|request| (Action::Make, request))
     }
 
     pub fn git(self) -> Result<(Action, Self), Problem> {
-        let request = self.without("task", |r| r.task.is_some())?;
+        let request = self
+            .of_one_branch()?
+            .without("task", |r| r.task.is_some())?;
         let operation = request.operation.clone().ok_or_else(|| {
             Problem::unprocessable(
                 "operation",
@@ -94,11 +110,32 @@ impl RunRequest {
     }
 
     pub fn task(self) -> Result<(Action, Self), Problem> {
-        let request = self.without("operation", |r| r.operation.is_some())?;
+        let request = self
+            .of_one_branch()?
+            .without("operation", |r| r.operation.is_some())?;
         let task = request.task.clone().ok_or_else(|| {
             Problem::unprocessable("task", "task is missing: the name of a task of this repo")
         })?;
         Ok((Action::Task { task }, request))
+    }
+
+    fn of_one_branch(self) -> Result<Self, Problem> {
+        self.without("branches", |r| !r.branches.is_empty())?
+            .without("output", |r| r.output)
+    }
+
+    /// As a request for a group: its branches, and what is asked for on each of them.
+    pub(super) fn for_each_branch(self, repo: &RepoName) -> Result<(Vec<String>, Self), Problem> {
+        if self.repo.as_ref().is_some_and(|given| given != repo) {
+            return Err(elsewhere("repo"));
+        }
+        let mut request = self
+            .without("operation", |r| r.operation.is_some())?
+            .without("task", |r| r.task.is_some())?
+            .without("branch", |r| r.branch.is_some())?
+            .without("coalesce", |r| r.coalesce)?;
+        request.output = false;
+        Ok((std::mem::take(&mut request.branches), request))
     }
 
     fn without(self, field: &str, has: impl Fn(&Self) -> bool) -> Result<Self, Problem> {
@@ -114,16 +151,10 @@ impl RunRequest {
     /// What the body says must be what the path says.
     pub fn check_place(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
         if self.repo.as_ref().is_some_and(|given| given != repo) {
-            return Err(Problem::unprocessable(
-                "repo",
-                "repo differs from the one in the path",
-            ));
+            return Err(elsewhere("repo"));
         }
         if self.branch.as_ref().is_some_and(|given| given != branch) {
-            return Err(Problem::unprocessable(
-                "branch",
-                "branch differs from the one in the path",
-            ));
+            return Err(elsewhere("branch"));
         }
         Ok(())
     }
@@ -132,7 +163,6 @@ impl RunRequest {
         for (field, shown, asked) in [
             ("sync", "`sync: reset`", self.sync == Sync::Reset),
             ("clean", "clean", self.clean),
-            ("coalesce", "coalesce", self.coalesce),
         ] {
             if asked {
                 return Err(not_yet(field, shown));
@@ -171,6 +201,16 @@ impl RunRequest {
         Ok(timeout)
     }
 
+    pub(super) fn check_company(&self) -> Result<(), Problem> {
+        match self.coalesce && self.supersede {
+            true => Err(Problem::unprocessable(
+                "supersede",
+                "`coalesce` joins an equal run and `supersede` ends it: choose one",
+            )),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn on_disconnect(&self) -> Result<OnDisconnect, Problem> {
         match (self.on_disconnect, self.detach) {
             (Some(OnDisconnect::Cancel), true) => Err(Problem::unprocessable(
@@ -178,9 +218,14 @@ impl RunRequest {
                 "`detach: true` and `on_disconnect: cancel` contradict each other",
             )),
             (_, true) => Ok(OnDisconnect::Continue),
+            (_, false) if self.unwatched => Ok(OnDisconnect::Continue),
             (given, false) => Ok(given.unwrap_or_default()),
         }
     }
+}
+
+fn elsewhere(field: &str) -> Problem {
+    Problem::unprocessable(field, format!("{field} differs from the one in the path"))
 }
 
 fn not_yet(field: &str, shown: &str) -> Problem {

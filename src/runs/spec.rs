@@ -16,6 +16,7 @@ pub(super) fn of(
     request: RunRequest,
     principal: &Principal,
 ) -> Result<(RunSpec, Checks), Problem> {
+    request.check_company()?;
     let sync = request.sync_mode()?;
     let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
     let on_disconnect = request.on_disconnect()?;
@@ -59,6 +60,7 @@ pub(super) fn of(
         stale: request.stale,
         on_disconnect,
         principal: principal.name.clone(),
+        group: None,
     };
     Ok((spec, checks))
 }

@@ -1,172 +1,272 @@
-//! Starting runs and finding them again.
+//! Opening the runs on disk, and starting new ones.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
-use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::audience::Audience;
-use super::drive::{Checks, Drive};
-use super::environment;
-use super::finish;
-use super::history::{Filter, History};
-use super::live::{Live, View};
+use super::groups::Groups;
+use super::history::{Asked, History};
+use super::live::Live;
+use super::repeat::{self, Claim, Claimed, Keys};
 use super::request::{Action, RunRequest};
 use super::slots::Slots;
-use super::spec;
+use super::{Launching, environment, spec};
 use crate::auth::Principal;
 use crate::config::Config;
-use crate::journal::Writer;
-use crate::model::{
-    BranchName, ErrorKind, Event, Problem, RepoName, RunId, RunRecord, RunSpec, Status,
-};
+use crate::journal::Watcher;
+use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId};
+use crate::process::{Limits, Mechanisms};
 use crate::repos::{Repo, Repos};
+use crate::store::Retention;
 use crate::workspace::{Workspace, Workspaces};
 
+/// How often the history is looked through for what is too old.
+const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
 /// A remote that answers within this decides about an unknown branch before the stream opens.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// All runs; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Runs(Arc<Shared>);
+pub struct Runs(pub(super) Arc<Shared>);
+
+/// A run that was started, joined or found again.
+#[derive(Debug)]
+pub struct Started {
+    pub id: RunId,
+    /// Unless it has ended.
+    pub live: Option<Arc<Live>>,
+}
+
+impl Started {
+    fn of(live: Arc<Live>) -> Self {
+        Self {
+            id: live.id,
+            live: Some(live),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
-    repos: Arc<Repos>,
-    workspaces: Arc<Workspaces>,
+    pub(super) repos: Arc<Repos>,
+    pub(super) workspaces: Arc<Workspaces>,
+    pub(super) watcher: Watcher,
+    /// What a supervisor is started from.
+    pub(super) program: PathBuf,
+    /// What there is on this machine to hold runs within their limits.
+    pub(super) mechanisms: Mechanisms,
     pub(super) history: History,
+    pub(super) groups: Groups,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
     pub(super) tasks: TaskTracker,
+    pub(super) keys: Keys,
+    /// Held while it is decided whether a run is joined or made.
+    joining: Mutex<()>,
     draining: AtomicBool,
+    pub(super) leaving: CancellationToken,
+}
+
+impl Shared {
+    pub(super) fn run_limits(&self) -> Limits {
+        let limits = &self.config.limits;
+        Limits {
+            processes: u64::try_from(limits.max_processes).ok(),
+            memory: limits.max_memory.map(|size| size.as_u64()),
+            open_files: limits
+                .max_open_files
+                .and_then(|files| u64::try_from(files).ok()),
+        }
+    }
 }
 
 impl Runs {
-    /// Opens the runs on disk. Those that an earlier daemon left without an end are called lost, and
-    /// whatever is left of them is ended.
-    pub fn open(
+    /// Opens the runs on disk and goes on with those that have not ended.
+    pub async fn open(
         config: Arc<Config>,
         repos: Arc<Repos>,
         workspaces: Arc<Workspaces>,
         tasks: TaskTracker,
         state: &Path,
+        program: PathBuf,
     ) -> std::io::Result<Self> {
-        let history = History::open(state)?;
-        finish::bury_the_lost(&history);
-        Ok(Self(Arc::new(Shared {
+        let (history, unended) = History::open(state)?;
+        let mechanisms = Mechanisms::probe();
+        tracing::info!(by = mechanisms.describe(), "limits of runs are held");
+        let keys = Keys::default();
+        for (principal, known, run) in history.keys()? {
+            keys.remember(principal, known, Claimed::Run(run));
+        }
+        let groups = Groups::open(state)?;
+        for (principal, known, group) in groups.keys() {
+            keys.remember(principal, known, Claimed::Group(group));
+        }
+        let runs = Self(Arc::new(Shared {
             slots: Slots::new(config.limits.max_concurrent_runs),
             config,
             repos,
             workspaces,
+            watcher: Watcher::start()?,
+            program,
+            mechanisms,
             history,
+            groups,
             live: DashMap::new(),
             tasks,
+            keys,
+            joining: Mutex::default(),
             draining: AtomicBool::new(false),
-        })))
+            leaving: CancellationToken::new(),
+        }));
+        runs.adopt(unended).await;
+        runs.adopt_groups();
+        runs.0.tasks.spawn(runs.clone().forget_the_old());
+        Ok(runs)
     }
 
     /// Checks everything that can be checked and starts the run's task. Every refusal comes from here,
-    /// before anything was written.
+    /// before anything was written. The same `key` sent again finds the same run.
     pub async fn start(
         &self,
         repo: &RepoName,
         branch: &BranchName,
         (action, request): (Action, RunRequest),
         principal: &Principal,
-    ) -> Result<Arc<Live>, Problem> {
+        key: Option<&str>,
+    ) -> Result<Started, Problem> {
+        let Some(key) = key else {
+            let asked = (action, request, None);
+            return self.start_new(repo, branch, asked, principal).await;
+        };
+        repeat::check_key(key)?;
+        let digest = repeat::digest(&(repo, branch, &action, &request));
+        let mut claim = self.0.keys.claim(&principal.name, key).await;
+        if let Some(known) = &*claim {
+            return match known.of {
+                Claimed::Run(id) if known.request == digest => Ok(Started {
+                    id,
+                    live: self.live(id),
+                }),
+                _ => Err(known.reused(key)),
+            };
+        }
+        let idempotency = Idempotency {
+            key: key.to_owned(),
+            request: digest.clone(),
+        };
+        let asked = (action, request, Some(idempotency));
+        let started = self.start_new(repo, branch, asked, principal).await?;
+        *claim = Some(Claim {
+            request: digest,
+            of: Claimed::Run(started.id),
+        });
+        Ok(started)
+    }
+
+    async fn start_new(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        (action, request, idempotency): (Action, RunRequest, Option<Idempotency>),
+        principal: &Principal,
+    ) -> Result<Started, Problem> {
         let asked_at = Instant::now();
         if self.is_draining() {
-            return Err(Problem::new(
-                ErrorKind::Unavailable,
-                "draining",
-                "the daemon is shutting down",
-            ));
+            return Err(draining());
         }
         request.check_place(repo, branch)?;
         let repo = self.0.repos.get(repo)?;
-        let (spec, checks) = spec::of(&self.0.config, &repo, branch, &action, request, principal)?;
+        let (spec, checks) = spec::of(
+            &self.0.config,
+            &repo,
+            branch,
+            &action,
+            request.clone(),
+            principal,
+        )?;
         let workspace = self.0.workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
-        let live = self
-            .launch(spec, checks, workspace, asked_at)
-            .map_err(|error| {
-                Problem::new(
-                    ErrorKind::Internal,
-                    "run_not_recorded",
-                    format!("failed to record the run: {error}"),
-                )
-            })?;
-        Ok(live)
-    }
-
-    pub fn live(&self, id: RunId) -> Option<Arc<Live>> {
-        self.0.live.get(&id).map(|live| live.clone())
-    }
-
-    /// How many runs have not ended, and how many viewers they have.
-    pub fn census(&self) -> (usize, usize) {
-        let viewers = self.0.live.iter().map(|live| live.viewers()).sum();
-        (self.0.live.len(), viewers)
-    }
-
-    /// The run as others may see it.
-    pub fn record(&self, id: RunId) -> Result<RunRecord, Problem> {
-        match self.live(id) {
-            Some(live) => Ok(live.record().shown()),
-            None => self
+        let (coalesce, supersede) = (request.coalesce, request.supersede);
+        let asked = Asked {
+            action,
+            request,
+            checks,
+        };
+        let mut judged = HashSet::new();
+        loop {
+            if coalesce && let Some(live) = self.join_equal(&spec, &repo, &mut judged).await {
+                return Ok(Started::of(live));
+            }
+            let _decided = self
                 .0
-                .history
-                .load(id)
-                .map(RunRecord::shown)
-                .ok_or_else(|| not_found(id)),
-        }
-    }
-
-    /// The run's journal, live or ended.
-    pub fn view(&self, id: RunId) -> Result<View, Problem> {
-        let journal = self.0.history.journal(id);
-        match self.live(id) {
-            Some(live) => Ok(View::of_live(live, journal)),
-            None => View::of_ended(
-                self.0.history.load(id).ok_or_else(|| not_found(id))?,
-                journal,
-            ),
-        }
-    }
-
-    /// Runs by `filter`, newest first, at most `limit`; and whether there are more.
-    pub fn list(&self, filter: &Filter, limit: usize) -> (Vec<RunRecord>, bool) {
-        let mut found = Vec::new();
-        for id in self.0.history.ids() {
-            if filter.before.is_some_and(|before| id >= before) {
-                continue;
-            }
-            let Ok(record) = self.record(id) else {
-                continue;
-            };
-            if filter.accepts(&record) {
-                if found.len() == limit {
-                    return (found, true);
+                .joining
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if coalesce {
+                if let Some(live) = self.join_open(&spec, &judged) {
+                    return Ok(Started::of(live));
                 }
-                found.push(record);
+                if self.find_equal(&spec, &judged).is_some() {
+                    // It came, and looked at the remote, since we last looked.
+                    continue;
+                }
             }
+            let live = self
+                .launch(Launching {
+                    id: RunId::new(),
+                    spec,
+                    asked,
+                    idempotency,
+                    workspace,
+                    asked_at,
+                })
+                .map_err(|error| not_recorded(&error))?;
+            if supersede {
+                self.supersede(&live);
+            }
+            return Ok(Started::of(live));
         }
-        (found, false)
     }
 
-    /// Stops a run that has not ended; an ended one stays as it is.
-    pub fn cancel(&self, id: RunId, principal: &str) -> Result<RunRecord, Problem> {
-        if let Some(live) = self.live(id) {
-            live.cancel(&format!("cancelled by {principal}"));
+    /// From time to time lets go of runs that are beyond what is to be kept.
+    async fn forget_the_old(self) {
+        let kept = &self.0.config.history;
+        let retention = Retention {
+            age: kept.keep,
+            count: kept.max_runs,
+            bytes: kept.max_bytes.as_u64(),
+        };
+        loop {
+            let (shared, beyond) = (self.0.clone(), retention.clone());
+            let expired = tokio::task::spawn_blocking(move || {
+                shared.groups.expire(beyond.age);
+                shared.history.expire(&beyond)
+            })
+            .await;
+            match expired {
+                Ok(Ok(0)) => {}
+                Ok(Ok(runs)) => tracing::info!(runs, "old runs were let go of"),
+                Ok(Err(error)) => tracing::error!(%error, "failed to let go of old runs"),
+                Err(error) => tracing::error!(%error, "failed to let go of old runs"),
+            }
+            self.0.keys.forget_expired();
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_FOR_OLD) => {}
+                () = self.0.leaving.cancelled() => return,
+            }
         }
-        self.record(id)
+    }
+
+    /// How runs are held within their limits here, in words.
+    pub fn held_by(&self) -> String {
+        self.0.mechanisms.describe()
     }
 
     pub fn is_draining(&self) -> bool {
@@ -178,21 +278,27 @@ impl Runs {
         self.0.draining.store(true, Ordering::Release);
     }
 
-    /// Returns when no run is left.
+    /// Returns when no run is left, and no group that has its end to tell.
     pub async fn idle(&self) {
         loop {
-            let Some(live) = self.0.live.iter().next().map(|live| live.clone()) else {
-                return;
-            };
-            live.ended().await;
-            // The run's task takes it off the list right after; let it.
-            tokio::task::yield_now().await;
+            let run = self.0.live.iter().next().map(|live| live.clone());
+            let group = self.0.groups.any_live();
+            match (run, group) {
+                (Some(run), _) => run.ended().await,
+                (None, Some(group)) => group.ended().await,
+                (None, None) => return,
+            }
+            // Its task takes it off the list right after, unless the disk is full; let it.
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    pub fn cancel_all(&self, reason: &str) {
-        for live in &self.0.live {
-            live.cancel(reason);
+    /// Leaves the runs under way to their supervisors, and those that wait to the next daemon. Ends what
+    /// goes on for as long as the daemon, so it is called even where no run is left.
+    pub async fn leave(&self) {
+        self.0.leaving.cancel();
+        while !self.0.live.is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
@@ -216,65 +322,20 @@ impl Runs {
         }
     }
 
-    fn launch(
-        &self,
-        spec: RunSpec,
-        checks: Checks,
-        workspace: Arc<Workspace>,
-        asked_at: Instant,
-    ) -> std::io::Result<Arc<Live>> {
-        let id = RunId::new();
-        let record = RunRecord::new(id, spec);
-        let history = &self.0.history;
-        history.create(&record)?;
-        let (mut journal, extent) = Writer::create(&history.journal(id))?;
-        journal.event(&Event::Status(Status {
-            state: "queued".to_owned(),
-            run_id: Some(id),
-            ..Status::default()
-        }))?;
-        let live = Arc::new(Live {
-            id,
-            on_disconnect: record.spec.on_disconnect,
-            record: watch::channel(record).0,
-            extent,
-            cancelled: CancellationToken::new(),
-            cancel_reason: std::sync::OnceLock::new(),
-            audience: Audience::default(),
-            reconnect_grace: self.0.config.timeouts.disconnect,
-            tasks: self.0.tasks.clone(),
-            runtime: Handle::current(),
-        });
-        self.0.live.insert(id, live.clone());
-        if self.0.draining.load(Ordering::Acquire) {
-            // The last look for runs under way may have been just before this one came.
-            live.cancel("the daemon was stopped");
-        }
-        metrics::counter!("branchyard_runs_started_total").increment(1);
-        let drive = Drive::new(
-            self.0.clone(),
-            live.clone(),
-            workspace,
-            checks,
-            asked_at,
-            journal,
-        );
-        self.0.tasks.spawn(drive.run_until_end());
-        Ok(live)
-    }
-
     /// The environment that a build of this repo gets, before what a caller adds.
     pub fn declared_environment(&self, repo: &Repo) -> std::collections::BTreeMap<String, String> {
         environment::declared(&self.0.config, &repo.config)
     }
 }
 
-fn not_found(id: RunId) -> Problem {
+pub(super) fn not_recorded(error: &std::io::Error) -> Problem {
+    Problem::unwritten("run_not_recorded", "the run could not be recorded", error)
+}
+
+pub(super) fn draining() -> Problem {
     Problem::new(
-        ErrorKind::NotFound,
-        "run_not_found",
-        format!("there is no run {id}"),
+        ErrorKind::Unavailable,
+        "draining",
+        "the daemon is shutting down",
     )
-    .field("run_id")
-    .help("GET /api/runs or `branchyard runs` lists them")
 }

@@ -1,6 +1,6 @@
 //! The `args` of a request and the rules that hold for every word, whatever program it is for.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Problem;
 
@@ -10,7 +10,7 @@ const SHOWN_CHARS: usize = 80;
 
 /// The `args` of a request: an array of words, or one string that is split once by the shell's
 /// rules for words and quotes. Nothing in it is ever expanded.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Args {
     List(Vec<String>),

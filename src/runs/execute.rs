@@ -1,0 +1,151 @@
+//! The command itself: handed over to a supervisor, attended until that is gone.
+
+use std::io;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::drive::Drive;
+use super::environment::{self, Place as Surroundings};
+use super::finish::Ending;
+use crate::config::crash_point;
+use crate::journal::{Watch, valid_length};
+use crate::model::{About, Event, RunState, Status};
+use crate::process::{Exit, Launch, Supervisor};
+use crate::workspace::Workspace;
+
+impl Drive {
+    /// Hands the run over to a supervisor of its own. After an error nothing was started.
+    pub(super) async fn start(
+        &self,
+        workspace: &Workspace,
+        about: About,
+    ) -> io::Result<(Supervisor, Watch)> {
+        let history = &self.shared.history;
+        let tmp = history.tmp(self.live.id);
+        std::fs::create_dir_all(&tmp)?;
+        let launch = self.launch(workspace, &about, &tmp);
+        self.live.record.send_modify(|record| {
+            record.state = RunState::Running;
+            record.started_at = Some(Timestamp::now());
+            record.about = Some(about.clone());
+        });
+        history.save(&self.live.record())?;
+        self.tell(&Event::Status(Status {
+            state: "running".to_owned(),
+            about: Some(about),
+            ..Status::default()
+        }));
+        crash_point("running");
+        let (len, extent) = self.hand_over()?;
+        let journal = history.journal(self.live.id);
+        let started = match self.shared.watcher.watch(&journal, len, extent) {
+            Ok(watch) => {
+                let program = self.shared.program.clone();
+                tokio::task::spawn_blocking(move || Supervisor::start(&program, &launch))
+                    .await
+                    .map_err(io::Error::other)
+                    .flatten()
+                    .map(|supervisor| (supervisor, watch))
+            }
+            Err(error) => Err(error),
+        };
+        if started.is_err() {
+            self.take_back(len)?;
+        }
+        started
+    }
+
+    /// Waits for the end of the run's supervisor, passing a cancel on to it. Without a watch viewers see
+    /// nothing until then. `None` if the daemon
+    /// leaves first: the supervisor goes on without it.
+    pub(super) async fn attend(
+        &self,
+        mut supervisor: Supervisor,
+        watch: Option<Watch>,
+    ) -> Option<Ending> {
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                biased;
+                ended = supervisor.ended() => {
+                    if let Err(error) = ended {
+                        tracing::error!(run = %self.live.id, %error, "failed to wait for a supervisor");
+                    }
+                    break;
+                }
+                () = self.live.audience.stopped(), if !stopping => {
+                    stopping = true;
+                    self.note_cancel();
+                    if let Err(error) = supervisor.stop().await {
+                        tracing::error!(run = %self.live.id, %error, "failed to stop a run");
+                    }
+                }
+                () = self.live.leaving.cancelled() => return None,
+            }
+        }
+        crash_point("exit-seen");
+        let reaches = match watch {
+            Some(watch) => watch.catch_up(),
+            None => valid_length(&self.shared.history.journal(self.live.id)),
+        };
+        let caught_up = reaches.and_then(|len| self.take_back(len));
+        if let Err(error) = caught_up {
+            tracing::error!(run = %self.live.id, %error, "failed to take a journal back");
+        }
+        Some(self.ending_on_disk())
+    }
+
+    /// What the supervisor left, now that it is gone.
+    pub(super) fn ending_on_disk(&self) -> Ending {
+        match Exit::load(&self.shared.history.home(self.live.id)) {
+            Some(exit) => Ending::Exited(exit),
+            None => Ending::Lost,
+        }
+    }
+
+    /// Why it is being stopped is kept, should another daemon have to tell it.
+    fn note_cancel(&self) {
+        let reason = self.live.audience.reason().cloned();
+        self.live
+            .record
+            .send_modify(|record| record.reason = reason);
+        if let Err(error) = self.shared.history.save(&self.live.record()) {
+            tracing::error!(run = %self.live.id, %error, "failed to record a cancel");
+        }
+    }
+
+    fn launch(&self, workspace: &Workspace, about: &About, tmp: &Path) -> Launch {
+        let spec = self.live.record().spec;
+        let (config, repo) = (&self.shared.config, &workspace.repo);
+        let place = Surroundings {
+            repo: &spec.repo,
+            branch: &spec.branch,
+            commit: &about.commit,
+            tmp,
+        };
+        let path = workspace.path();
+        Launch {
+            run: self.live.id,
+            home: self.shared.history.home(self.live.id),
+            env: environment::of_run(
+                config,
+                &repo.config,
+                spec.kind,
+                repo.git(),
+                &place,
+                path,
+                &spec.env,
+            ),
+            argv: spec.argv,
+            cwd: path.to_owned(),
+            timeout: spec.timeout,
+            grace: config.timeouts.grace,
+            drain: config.timeouts.drain,
+            max_output: config.limits.max_output.as_u64(),
+            limits: self.shared.run_limits(),
+            mechanisms: self.shared.mechanisms.clone(),
+            secrets: environment::secrets(&repo.config, &spec.env),
+        }
+    }
+}

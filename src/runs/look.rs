@@ -1,0 +1,121 @@
+//! Finding runs again: live or ended, one or many.
+
+use std::sync::Arc;
+
+use super::live::Live;
+use super::request::{Action, RunRequest};
+use super::start::Runs;
+use super::view::View;
+use crate::diagnostics::Diagnostics;
+use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord};
+use crate::store::Filter;
+
+impl Runs {
+    pub fn live(&self, id: RunId) -> Option<Arc<Live>> {
+        self.0.live.get(&id).map(|live| live.clone())
+    }
+
+    /// How many runs have not ended, and how many viewers they have.
+    pub fn census(&self) -> (usize, usize) {
+        let viewers = self.0.live.iter().map(|live| live.audience.viewers()).sum();
+        (self.0.live.len(), viewers)
+    }
+
+    /// The run as others may see it.
+    pub fn record(&self, id: RunId) -> Result<RunRecord, Problem> {
+        match self.live(id) {
+            Some(live) => Ok(live.record().shown()),
+            None => self
+                .0
+                .history
+                .load(id)
+                .map(RunRecord::shown)
+                .ok_or_else(|| not_found(id)),
+        }
+    }
+
+    /// Errors and warnings in the output of an ended run. Blocks.
+    pub fn diagnostics(&self, id: RunId) -> Result<Diagnostics, Problem> {
+        if !self.record(id)?.state.is_ended() {
+            let detail = "the run has not ended; its output is looked through then";
+            return Err(Problem::new(ErrorKind::Conflict, "not_ended", detail)
+                .help("wait for it with GET /api/runs/{run_id}?wait=50s"));
+        }
+        let found = self.0.history.diagnostics(id).map_err(|error| {
+            let detail = format!("the diagnostics of the run cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "diagnostics_unreadable", detail)
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// What a run was asked for with, to be asked for again.
+    pub fn asked_for(
+        &self,
+        id: RunId,
+    ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+        let spec = self.record(id)?.spec;
+        let asked = self.0.history.asked(id).ok_or_else(|| {
+            let detail = "what this run was asked for with was not kept";
+            Problem::new(ErrorKind::Conflict, "request_not_kept", detail)
+        })?;
+        Ok((spec.repo, spec.branch, (asked.action, asked.request)))
+    }
+
+    /// The run's journal, live or ended.
+    pub fn view(&self, id: RunId) -> Result<View, Problem> {
+        let journal = self.0.history.journal(id);
+        match self.live(id) {
+            Some(live) => Ok(View::of_live(
+                journal,
+                live.extent.clone(),
+                live.audience.clone(),
+            )),
+            None => {
+                self.0.history.load(id).ok_or_else(|| not_found(id))?;
+                View::of_ended(journal)
+            }
+        }
+    }
+
+    /// Runs by `filter`, newest first, at most `limit`; and whether there are more. Blocks.
+    pub fn list(&self, filter: &Filter, limit: usize) -> Result<(Vec<RunRecord>, bool), Problem> {
+        let mut found = self.0.history.list(filter, limit + 1).map_err(|error| {
+            let detail = format!("the history of runs cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "history_unreadable", detail)
+        })?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        Ok((found.into_iter().map(RunRecord::shown).collect(), more))
+    }
+
+    /// Stops a run that has not ended; an ended one stays as it is. Where several asked for it, each
+    /// call takes one of them out, and the last one ends it, unless `force` ends it for all. Returns
+    /// also how many still want it.
+    pub fn cancel(
+        &self,
+        id: RunId,
+        principal: &str,
+        force: bool,
+    ) -> Result<(RunRecord, usize), Problem> {
+        let reason = format!("cancelled by {principal}");
+        let left = match self.live(id) {
+            Some(live) if force => {
+                live.audience.stop(&reason);
+                0
+            }
+            Some(live) => live.withdraw(&reason),
+            None => 0,
+        };
+        Ok((self.record(id)?, left))
+    }
+}
+
+fn not_found(id: RunId) -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "run_not_found",
+        format!("there is no run {id}"),
+    )
+    .field("run_id")
+    .help("GET /api/runs or `branchyard runs` lists them")
+}
