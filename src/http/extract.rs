@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::ProblemResponse;
 use crate::auth::{Principal, unauthorized};
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId};
+use crate::model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId};
 
 /// `{repo}` of the path.
 pub(super) struct RepoAt(pub(super) RepoName);
@@ -18,6 +18,8 @@ pub(super) struct RepoAt(pub(super) RepoName);
 pub(super) struct BranchAt(pub(super) RepoName, pub(super) BranchName);
 /// `{run}` of the path.
 pub(super) struct RunAt(pub(super) RunId);
+/// `{group}` of the path.
+pub(super) struct GroupAt(pub(super) GroupId);
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Body<T>(pub(super) T);
 /// The query string.
@@ -49,6 +51,15 @@ impl<S: Send + Sync> FromRequestParts<S> for RunAt {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let id: String = path(parts, state).await?;
         Ok(Self(RunId::parse(&id)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for GroupAt {
+    type Rejection = ProblemResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let id: String = path(parts, state).await?;
+        Ok(Self(GroupId::parse(&id)?))
     }
 }
 

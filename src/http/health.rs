@@ -35,6 +35,7 @@ pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, Json<Value>) 
         "status": word,
         "runs": runs,
         "viewers": viewers,
+        "limits_held_by": app.runs.held_by(),
         "repos": app.repos.list().len(),
         "disk_free_bytes": Machine::read(&app.config.workspaces).disk_free_bytes,
     });

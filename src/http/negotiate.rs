@@ -58,3 +58,19 @@ pub(super) fn prefers_async(headers: &HeaderMap) -> bool {
         .flat_map(|value| value.split(','))
         .any(|part| part.trim().eq_ignore_ascii_case("respond-async"))
 }
+
+/// What makes a repeated request the same request.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut keys = headers.get_all("idempotency-key").iter();
+    let (first, second) = (keys.next(), keys.next());
+    if second.is_some() {
+        return Err(Problem::bad("Idempotency-Key", "it was sent twice"));
+    }
+    first
+        .map(|value| {
+            value
+                .to_str()
+                .map_err(|_| Problem::bad("Idempotency-Key", "it is not plain ASCII"))
+        })
+        .transpose()
+}

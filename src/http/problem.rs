@@ -29,10 +29,12 @@ pub(super) fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::Conflict => StatusCode::CONFLICT,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::UnsupportedMedia => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ErrorKind::RangeNotSatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
         ErrorKind::NotImplemented => StatusCode::NOT_IMPLEMENTED,
         ErrorKind::Upstream => StatusCode::BAD_GATEWAY,
         ErrorKind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
         ErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -112,12 +114,14 @@ mod tests {
             (ErrorKind::Conflict, 409),
             (ErrorKind::TooLarge, 413),
             (ErrorKind::UnsupportedMedia, 415),
+            (ErrorKind::RangeNotSatisfiable, 416),
             (ErrorKind::Unprocessable, 422),
             (ErrorKind::Internal, 500),
             (ErrorKind::NotImplemented, 501),
             (ErrorKind::Upstream, 502),
             (ErrorKind::Unavailable, 503),
             (ErrorKind::UpstreamTimeout, 504),
+            (ErrorKind::StorageFull, 507),
         ] {
             assert_eq!(status(kind).as_u16(), code);
         }

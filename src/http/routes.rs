@@ -3,7 +3,7 @@
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::gate::Access::{self, Needs, Open};
-use super::{branches, files, health, repos, runs, streams};
+use super::{branches, files, groups, health, log, repos, runs, streams};
 use crate::app::App;
 use crate::auth::Right;
 use crate::runs::RunRequest;
@@ -41,11 +41,17 @@ pub(super) fn all() -> Vec<Route> {
         // Verbs that write ask for git:write where the verb is known.
         route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  streams::starting(RunRequest::git)),
         route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), streams::starting(RunRequest::task)),
+        route("/stream/repos/{repo}/make",                     Needs(Right::BuildRun), post(groups::start)),
+        route("/stream/groups/{group}",                        Needs(Right::RepoRead), get(groups::follow)),
+        route("/stream/runs/{run}/rerun",                      Needs(Right::BuildRun), post(streams::rerun)),
         route("/stream/runs/{run}",                            Needs(Right::RepoRead), get(streams::follow)),
 
         route("/api/runs",              Needs(Right::RepoRead), get(runs::list)),
         route("/api/runs/{run}",        Needs(Right::RepoRead), get(runs::show)),
-        route("/api/runs/{run}/log",    Needs(Right::RepoRead), get(runs::log)),
+        route("/api/runs/{run}/log",    Needs(Right::RepoRead), get(log::log)),
+        route("/api/runs/{run}/diagnostics", Needs(Right::RepoRead), get(runs::diagnostics)),
+        route("/api/groups/{group}",         Needs(Right::RepoRead), get(groups::show)),
+        route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), post(groups::cancel)),
         route("/api/runs/{run}/cancel", Needs(Right::BuildRun), post(runs::cancel)),
     ]
 }

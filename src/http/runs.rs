@@ -1,22 +1,23 @@
-//! Runs as records: list, show, wait, log, cancel.
+//! Runs as records: list, show, wait, cancel.
 
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::extract::{Asker, Params, RunAt};
 use super::problem::ProblemResponse;
-use super::sinks::Text;
-use super::streams::body;
 use crate::app::App;
-use crate::journal::Cursor;
-use crate::model::{BranchName, EndState, Problem, RepoName, RunId, RunKind, RunRecord, RunState};
-use crate::runs::Filter;
+use crate::diagnostics::Diagnostics;
+use crate::model::{
+    BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState,
+};
+use crate::store::Filter;
 
 const DEFAULT_PAGE: usize = 50;
 const MAX_PAGE: usize = 500;
@@ -28,7 +29,10 @@ pub(super) struct ListParams {
     repo: Option<RepoName>,
     branch: Option<BranchName>,
     kind: Option<RunKind>,
-    state: Option<RunState>,
+    state: Option<String>,
+    group: Option<String>,
+    /// Only runs requested since: a time, or how long ago, such as `2h`.
+    since: Option<String>,
     /// The `next` of the page before.
     before: Option<String>,
     limit: Option<usize>,
@@ -42,82 +46,140 @@ pub(super) async fn list(
         repo: params.repo,
         branch: params.branch,
         kind: params.kind,
-        state: params.state.map(|state| state.as_str().to_owned()),
-        before: params.before.as_deref().map(RunId::parse).transpose()?,
+        state: params.state.as_deref().map(state).transpose()?,
+        group: params.group.as_deref().map(group).transpose()?,
+        since: params.since.as_deref().map(since).transpose()?,
+        before: params.before.as_deref().map(before).transpose()?,
     };
-    let limit = params.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
+    if limit == 0 {
+        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
+    }
     let runs = app.runs.clone();
     let (items, more) = tokio::task::spawn_blocking(move || runs.list(&filter, limit))
         .await
-        .map_err(|error| internal(&error))?;
+        .map_err(|error| internal(&error))??;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(json!({ "items": items, "next": next })))
 }
 
+/// How long to wait for an end, and what to make of it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ShowParams {
+pub(super) struct Waiting {
     /// How long to wait for the end, such as `50s`.
     wait: Option<String>,
-    /// Answer 422 unless the run succeeded.
+    /// Answer 422 unless it succeeded.
     #[serde(default)]
     fail: bool,
+}
+
+impl Waiting {
+    pub(super) fn patience(&self) -> Result<Option<Duration>, Problem> {
+        let parse = |wait: &String| {
+            humantime::parse_duration(wait)
+                .map(|patience| patience.min(MAX_WAIT))
+                .map_err(|error| {
+                    let detail = format!("{wait:?} is not a duration: {error}");
+                    Problem::unprocessable("wait", detail)
+                })
+        };
+        self.wait.as_ref().map(parse).transpose()
+    }
+}
+
+pub(super) fn status_of(waiting: &Waiting, succeeded: bool) -> StatusCode {
+    match waiting.fail && !succeeded {
+        true => StatusCode::UNPROCESSABLE_ENTITY,
+        false => StatusCode::OK,
+    }
 }
 
 pub(super) async fn show(
     State(app): State<App>,
     RunAt(id): RunAt,
-    Params(params): Params<ShowParams>,
+    Params(params): Params<Waiting>,
 ) -> Result<Response, ProblemResponse> {
-    if let Some(wait) = &params.wait {
-        let patience = humantime::parse_duration(wait).map_err(|error| {
-            Problem::unprocessable("wait", format!("{wait:?} is not a duration: {error}"))
-        })?;
-        if let Some(live) = app.runs.live(id) {
-            // Running out of patience is an answer too: the run as it is by then.
-            let _ = tokio::time::timeout(patience.min(MAX_WAIT), live.ended()).await;
-        }
+    if let (Some(patience), Some(live)) = (params.patience()?, app.runs.live(id)) {
+        // Running out of patience is an answer too: the run as it is by then.
+        let _ = tokio::time::timeout(patience, live.ended()).await;
     }
     let record = app.runs.record(id)?;
-    let succeeded = record.state == RunState::Ended(EndState::Succeeded);
-    let status = if params.fail && !succeeded {
-        StatusCode::UNPROCESSABLE_ENTITY
-    } else {
-        StatusCode::OK
-    };
+    let status = status_of(
+        &params,
+        record.state == RunState::Ended(EndState::Succeeded),
+    );
     Ok((status, Json(record)).into_response())
 }
 
-pub(super) async fn log(
+pub(super) async fn diagnostics(
     State(app): State<App>,
     RunAt(id): RunAt,
-) -> Result<Response, ProblemResponse> {
-    let view = app.runs.view(id)?;
-    let seat = view.live.as_ref().map(|live| live.sit(false));
-    let mut response = body(&view, Cursor::START, Text::exact(), seat)
-        .await?
-        .into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    headers.insert(
-        "x-content-type-options",
-        HeaderValue::from_static("nosniff"),
-    );
-    Ok(response)
+) -> Result<Json<Diagnostics>, ProblemResponse> {
+    let runs = app.runs.clone();
+    let found = tokio::task::spawn_blocking(move || runs.diagnostics(id)).await;
+    Ok(Json(found.map_err(|error| internal(&error))??))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelParams {
+    /// End it even if others asked for it too.
+    #[serde(default)]
+    force: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Cancelled {
+    #[serde(flatten)]
+    record: RunRecord,
+    /// How many others still want it: it goes on for them.
+    wanted_by: usize,
 }
 
 pub(super) async fn cancel(
     State(app): State<App>,
     RunAt(id): RunAt,
+    Params(params): Params<CancelParams>,
     Asker(principal): Asker,
-) -> Result<(StatusCode, Json<RunRecord>), ProblemResponse> {
-    Ok((
-        StatusCode::ACCEPTED,
-        Json(app.runs.cancel(id, &principal.name)?),
-    ))
+) -> Result<(StatusCode, Json<Cancelled>), ProblemResponse> {
+    let (record, wanted_by) = app.runs.cancel(id, &principal.name, params.force)?;
+    Ok((StatusCode::ACCEPTED, Json(Cancelled { record, wanted_by })))
+}
+
+fn state(text: &str) -> Result<RunState, Problem> {
+    serde_json::from_value(json!(text)).map_err(|_| {
+        Problem::unprocessable("state", format!("{text:?} is not a state of a run")).help(
+            "the states are queued, preparing, running, succeeded, failed, signalled, timed_out, \
+             cancelled, lost and rejected",
+        )
+    })
+}
+
+fn group(text: &str) -> Result<GroupId, Problem> {
+    GroupId::parse(text).map_err(|problem| problem.field("group"))
+}
+
+fn before(text: &str) -> Result<RunId, Problem> {
+    RunId::parse(text).map_err(|problem| problem.field("before"))
+}
+
+/// A point in time, as such or as the time that has passed since.
+fn since(text: &str) -> Result<Timestamp, Problem> {
+    if let Ok(at) = text.parse() {
+        return Ok(at);
+    }
+    let ago = humantime::parse_duration(text)
+        .ok()
+        .and_then(|ago| SignedDuration::try_from(ago).ok())
+        .and_then(|ago| Timestamp::now().checked_sub(ago).ok());
+    ago.ok_or_else(|| {
+        Problem::unprocessable(
+            "since",
+            format!("{text:?} is neither a time nor a duration"),
+        )
+        .help("write it like 2026-11-15T08:00:00Z or 2h")
+    })
 }
 
 fn internal(error: &dyn std::error::Error) -> Problem {

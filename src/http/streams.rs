@@ -1,23 +1,27 @@
 //! Runs as streams: started by POST, followed by GET, from any place, in three formats.
 
-use axum::body::Body as HttpBody;
+use std::pin::Pin;
+
+use axum::body::{Body as HttpBody, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, post};
 use serde::Deserialize;
-use tokio_stream::StreamExt;
+use tokio_stream::{Stream, StreamExt};
 
 use super::extract::{Asker, Body, BranchAt, Params, RunAt};
-use super::negotiate::{Format, cursor, prefers_async};
+use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
 use super::sinks::{Events, Text};
 use crate::app::App;
 use crate::journal::{Cursor, Sink};
-use crate::model::{ErrorKind, OnDisconnect, Problem, RunId};
+use crate::model::{Problem, RunId};
 use crate::runs::{Action, RunRequest, Seat, View};
 
 type Outcome = Result<Response, ProblemResponse>;
+/// A body on its way.
+pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>;
 
 /// A handler that starts runs of one kind; `read` makes of the body what that kind needs.
 pub(super) fn starting(
@@ -46,14 +50,21 @@ pub(super) async fn follow(
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
-    let from = cursor(&headers, params.from.as_deref())?.unwrap_or(Cursor::START);
+    let from = cursor(&headers, params.from.as_deref())?;
     let view = app.runs.view(id)?;
-    if from != Cursor::START && view.is_done(from) {
-        // Tells an EventSource to stop reconnecting.
-        return Ok(StatusCode::NO_CONTENT.into_response());
-    }
-    let seat = view.live.as_ref().map(|live| live.sit(false));
-    stream(&view, from, Format::of(&headers), seat).await
+    let seat = view.audience.as_ref().map(|audience| audience.sit(false));
+    resume(&view, from, &headers, seat, &at(id)).await
+}
+
+/// Starts a run with the same request as an earlier one.
+pub(super) async fn rerun(
+    State(app): State<App>,
+    RunAt(id): RunAt,
+    asker: Asker,
+    headers: HeaderMap,
+) -> Outcome {
+    let (repo, branch, asked) = app.runs.asked_for(id)?;
+    start(&app, BranchAt(repo, branch), &asker, &headers, asked).await
 }
 
 async fn start(
@@ -63,47 +74,62 @@ async fn start(
     headers: &HeaderMap,
     (action, mut request): (Action, RunRequest),
 ) -> Outcome {
-    if headers.contains_key("idempotency-key") {
-        return Err(Problem::new(
-            ErrorKind::NotImplemented,
-            "not_implemented",
-            "Idempotency-Key is not available in this version",
-        )
-        .field("Idempotency-Key")
-        .into());
+    let (key, from) = key_and_place(headers)?;
+    let detached = prefers_async(headers);
+    request.unwatched = detached;
+    let started = app
+        .runs
+        .start(&repo, &branch, (action, request), principal, key)
+        .await?;
+    if detached {
+        let record = app.runs.record(started.id)?;
+        let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();
+        locate(&mut response, &at(started.id));
+        return Ok(response);
     }
-    if headers.contains_key("last-event-id") {
+    let seat = started.live.as_ref().map(|live| live.audience.sit(true));
+    let view = app.runs.view(started.id)?;
+    resume(&view, from, headers, seat, &at(started.id)).await
+}
+
+/// What makes a request a repeated one, and where to resume then.
+pub(super) fn key_and_place(
+    headers: &HeaderMap,
+) -> Result<(Option<&str>, Option<Cursor>), Problem> {
+    let (key, from) = (idempotency_key(headers)?, cursor(headers, None)?);
+    if from.is_some() && key.is_none() {
         return Err(Problem::bad(
             "Last-Event-ID",
             "a request that starts a run cannot resume one",
         )
-        .help("follow the run with GET /stream/runs/{run_id} instead")
-        .into());
+        .help("follow the run with GET /stream/runs/{run_id}, or send the Idempotency-Key that started it"));
     }
-    let detached = prefers_async(headers);
-    if detached {
-        request.on_disconnect = Some(OnDisconnect::Continue);
-    }
-    let live = app
-        .runs
-        .start(&repo, &branch, (action, request), principal)
-        .await?;
-    if detached {
-        let mut response =
-            (StatusCode::ACCEPTED, axum::Json(live.record().shown())).into_response();
-        locate(&mut response, live.id);
-        return Ok(response);
-    }
-    let seat = live.sit(true);
-    let view = app.runs.view(live.id)?;
-    stream(&view, Cursor::START, Format::of(headers), Some(seat)).await
+    Ok((key, from))
 }
 
-async fn stream(view: &View, from: Cursor, format: Format, seat: Option<Seat>) -> Outcome {
+/// The stream of what is at `location`, from where a viewer left off.
+pub(super) async fn resume(
+    view: &View,
+    from: Option<Cursor>,
+    headers: &HeaderMap,
+    seat: Option<Seat>,
+    location: &str,
+) -> Outcome {
+    if from.is_some_and(|from| view.is_done(from)) {
+        // Tells an EventSource to stop reconnecting.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let from = from.unwrap_or(Cursor::START);
+    let format = Format::of(headers);
     let body = match format {
         Format::Sse | Format::Ndjson => body(view, from, Events::new(format), seat).await?,
         Format::Text => body(view, from, Text::with_end(), seat).await?,
     };
+    Ok(streamed(body, format, location))
+}
+
+/// The answer that a stream is.
+pub(super) fn streamed(body: HttpBody, format: Format, location: &str) -> Response {
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(
@@ -119,8 +145,8 @@ async fn stream(view: &View, from: Cursor, format: Format, seat: Option<Seat>) -
         "x-content-type-options",
         HeaderValue::from_static("nosniff"),
     );
-    locate(&mut response, view.record.run_id);
-    Ok(response)
+    locate(&mut response, location);
+    response
 }
 
 pub(super) async fn body(
@@ -137,8 +163,12 @@ pub(super) async fn body(
     })))
 }
 
-fn locate(response: &mut Response, run: RunId) {
-    if let Ok(location) = HeaderValue::from_str(&format!("/api/runs/{run}")) {
+fn at(run: RunId) -> String {
+    format!("/api/runs/{run}")
+}
+
+pub(super) fn locate(response: &mut Response, location: &str) {
+    if let Ok(location) = HeaderValue::from_str(location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
 }

@@ -3,9 +3,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::fs::{FlockOperation, flock};
+
+/// How long a lock may outlive the daemon that is named in it.
+const LET_GO_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Held for as long as the daemon lives; the kernel lets go of it with the process.
 #[derive(Debug)]
@@ -23,9 +28,17 @@ impl YardLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("failed to open {}", path.display()))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let started = Instant::now();
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut holder = String::new();
+            file.rewind()?;
             file.read_to_string(&mut holder).unwrap_or_default();
+            // A child that a killed daemon had just forked has the lock until it is a program of its own.
+            let is_gone = !Path::new("/proc").join(holder.trim()).exists();
+            if is_gone && started.elapsed() < LET_GO_WITHIN {
+                std::thread::sleep(LOOK_AGAIN);
+                continue;
+            }
             bail!(
                 "another daemon uses {} (process {}); stop it, or serve another directory with --workspaces",
                 state.parent().unwrap_or(state).display(),

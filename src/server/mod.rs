@@ -8,12 +8,14 @@ mod prewarm;
 use std::future::Future;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use axum::serve::ListenerExt;
-use tokio::net::TcpListener;
+use rustix::net::sockopt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,6 +31,10 @@ use lock::YardLock;
 
 /// After the last run has ended, answers under way get this long.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// A connection that was silent for so long is probed, so often, and given up after so many probes.
+const SILENT_FOR: Duration = Duration::from_secs(30);
+const BETWEEN_PROBES: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 
 /// A daemon that holds its directory and is ready to serve.
 #[derive(Debug)]
@@ -41,7 +47,12 @@ pub struct Server {
 
 impl Server {
     /// Takes the workspaces directory, finds what is in it, and writes down how to reach the daemon.
-    pub fn open(config: Config, listener: &TcpListener) -> anyhow::Result<Self> {
+    /// Runs are supervised by `program`, which is this one or another build of it.
+    pub async fn open(
+        config: Config,
+        listener: &TcpListener,
+        program: PathBuf,
+    ) -> anyhow::Result<Self> {
         isolate_libgit2();
         // Sets the recorder, so that nothing is counted into the void.
         crate::telemetry::metrics();
@@ -69,7 +80,9 @@ impl Server {
             workspaces.clone(),
             tasks.clone(),
             &state,
+            program,
         )
+        .await
         .context("failed to open the runs on disk")?;
         let endpoint = Endpoint::write(&config, listener.local_addr()?)
             .context("failed to write the endpoint")?;
@@ -105,7 +118,8 @@ impl Server {
     }
 
     /// Serves until `stop`; then takes no new runs and waits for those under way, as long as the
-    /// configuration allows or until `hurry`, before it cancels them. Streams end with their runs.
+    /// configuration allows or until `hurry`, before it leaves them to their supervisors and to the next
+    /// daemon. Streams end with their runs, or with the daemon.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -117,6 +131,9 @@ impl Server {
         let listener = listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection stays with delayed small packets");
+            }
+            if let Err(error) = probe(stream) {
+                tracing::debug!(%error, "a connection is not probed while it is silent");
             }
         });
         let closing = close.clone();
@@ -162,14 +179,22 @@ impl Server {
             "stopping: no new runs; waiting for those under way"
         );
         tokio::select! {
-            () = runs.idle() => return,
+            () = runs.idle() => {}
             () = tokio::time::sleep(self.app.config.timeouts.shutdown) => {}
             () = hurry => {}
         }
-        runs.cancel_all("the daemon was stopped");
-        let grace = self.app.config.timeouts.grace + self.app.config.timeouts.drain + LAST_WORDS;
-        if tokio::time::timeout(grace, runs.idle()).await.is_err() {
-            tracing::error!("some runs did not end; they will be called lost at the next start");
+        let (left, _) = runs.census();
+        if left > 0 {
+            tracing::info!(
+                runs = left,
+                "leaving: what runs goes on without the daemon, and the next one takes it back"
+            );
+        }
+        if tokio::time::timeout(LAST_WORDS, runs.leave())
+            .await
+            .is_err()
+        {
+            tracing::error!("some runs could not be left in order");
         }
     }
 }
@@ -204,4 +229,13 @@ fn empty(trash: &std::path::Path, tasks: &TaskTracker) -> io::Result<()> {
         });
     }
     Ok(())
+}
+
+/// Has the kernel find out whether the other side of a silent connection is still there: one who
+/// watches a silent build as text, and whose machine is gone, would else be waited for to its end.
+fn probe(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, SILENT_FOR)?;
+    sockopt::set_tcp_keepintvl(stream, BETWEEN_PROBES)?;
+    Ok(sockopt::set_tcp_keepcnt(stream, PROBES)?)
 }

@@ -15,7 +15,7 @@ pub(super) fn start(app: &App, closing: &CancellationToken) {
             let closing = closing.clone();
             app.tasks.spawn(async move {
                 let prepare = async {
-                    let _turn = workspace.turn.take("prewarm", "daemon", None, |_| {}).await;
+                    let _turn = workspace.turn.take("prewarm", "daemon").await;
                     workspace.prepare(&SyncMode::Auto, false, Instant::now(), &silent()).await.map(drop)
                 };
                 let outcome = tokio::select! {

@@ -1,0 +1,132 @@
+//! Groups: one command on many branches, started, followed, shown and cancelled.
+
+use axum::Json;
+use axum::body::Body as HttpBody;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio_stream::{StreamExt, StreamMap};
+
+use super::extract::{Asker, Body, GroupAt, Params, RepoAt};
+use super::negotiate::{Format, cursor, prefers_async};
+use super::problem::ProblemResponse;
+use super::runs::{Waiting, status_of};
+use super::sinks::{Events, Output, Text};
+use super::streams::{key_and_place, locate, resume, streamed};
+use crate::app::App;
+use crate::journal::Cursor;
+use crate::model::{GroupId, GroupRecord, GroupState};
+use crate::runs::{RunRequest, Seat};
+
+type Outcome = Result<Response, ProblemResponse>;
+
+pub(super) async fn start(
+    State(app): State<App>,
+    RepoAt(repo): RepoAt,
+    Asker(principal): Asker,
+    headers: HeaderMap,
+    Body(mut request): Body<RunRequest>,
+) -> Outcome {
+    let (key, from) = key_and_place(&headers)?;
+    let (detached, output) = (prefers_async(&headers), request.output);
+    request.unwatched = detached;
+    let id = app
+        .runs
+        .start_group(&repo, request, &principal, key)
+        .await?;
+    if detached {
+        let record = app.runs.group(id)?;
+        let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();
+        locate(&mut response, &at(id));
+        return Ok(response);
+    }
+    let seat = app.runs.live_group(id).map(|live| live.audience.sit(true));
+    stream(&app, id, from, &headers, seat, output).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FollowParams {
+    from: Option<String>,
+    /// Whether the output of the runs is wanted too.
+    #[serde(default)]
+    output: bool,
+}
+
+pub(super) async fn follow(
+    State(app): State<App>,
+    GroupAt(id): GroupAt,
+    Params(params): Params<FollowParams>,
+    headers: HeaderMap,
+) -> Outcome {
+    let from = cursor(&headers, params.from.as_deref())?;
+    let audience = app.runs.group_view(id)?.audience;
+    let seat = audience.map(|audience| audience.sit(false));
+    stream(&app, id, from, &headers, seat, params.output).await
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    GroupAt(id): GroupAt,
+    Params(params): Params<Waiting>,
+) -> Outcome {
+    if let (Some(patience), Some(live)) = (params.patience()?, app.runs.live_group(id)) {
+        // Running out of patience is an answer too: the group as it is by then.
+        let _ = tokio::time::timeout(patience, live.ended()).await;
+    }
+    let record = app.runs.group(id)?;
+    let status = status_of(&params, record.state == GroupState::Succeeded);
+    Ok((status, Json(record)).into_response())
+}
+
+pub(super) async fn cancel(
+    State(app): State<App>,
+    GroupAt(id): GroupAt,
+    Asker(principal): Asker,
+) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
+    let record = app.runs.cancel_group(id, &principal.name)?;
+    Ok((StatusCode::ACCEPTED, Json(record)))
+}
+
+async fn stream(
+    app: &App,
+    id: GroupId,
+    from: Option<Cursor>,
+    headers: &HeaderMap,
+    seat: Option<Seat>,
+    output: bool,
+) -> Outcome {
+    let view = app.runs.group_view(id)?;
+    if !output || from.is_some_and(|from| view.is_done(from)) {
+        return resume(&view, from, headers, seat, &at(id)).await;
+    }
+    // The group's own events can be resumed; output among them is for those who watch live, and whoever
+    // needs all of it follows the runs.
+    let (format, place) = (Format::of(headers), from.unwrap_or(Cursor::START));
+    let mut pieces = StreamMap::new();
+    let own: super::streams::Pieces = match format {
+        Format::Text => Box::pin(view.follow(place, Text::with_end()).await?),
+        _ => Box::pin(view.follow(place, Events::new(format)).await?),
+    };
+    pieces.insert(None, own);
+    for member in app.runs.group(id)?.members {
+        // One that could not be made, or was let go of, has nothing to show.
+        let Ok(run) = app.runs.view(member.run_id) else {
+            continue;
+        };
+        let place = from.map_or(Cursor::START, |_| run.end());
+        let sink = Output::of(&member, format);
+        let output: super::streams::Pieces = Box::pin(run.follow(place, sink).await?);
+        pieces.insert(Some(member.run_id), output);
+    }
+    let body = HttpBody::from_stream(pieces.map(move |(_, piece)| {
+        let _seat = &seat;
+        piece
+    }));
+    Ok(streamed(body, format, &at(id)))
+}
+
+fn at(group: GroupId) -> String {
+    format!("/api/groups/{group}")
+}

@@ -1,0 +1,289 @@
+//! Which part of a log is asked for.
+
+use axum::http::HeaderValue;
+use regex::bytes::RegexBuilder;
+use serde::Deserialize;
+
+use crate::journal::Query;
+use crate::model::Problem;
+
+const MAX_CONTEXT: usize = 100;
+const DEFAULT_MATCHES: usize = 1_000;
+const MAX_MATCHES: usize = 10_000;
+/// What a pattern may take once it is compiled, and again while it searches.
+const PATTERN_SIZE: usize = 256 * 1024;
+
+/// The query string as it comes: text, so that what is wrong with a value is said under its name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct LogParams {
+    tail: Option<String>,
+    lines: Option<String>,
+    grep: Option<String>,
+    context: Option<String>,
+    limit: Option<String>,
+    ignore_case: Option<String>,
+    strip_ansi: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) wanted: Wanted,
+    pub(super) strip_ansi: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Wanted {
+    Whole,
+    Range(ByteRange),
+    Tail(u64),
+    /// Counted from 1.
+    Lines {
+        first: u64,
+        count: u64,
+    },
+    Matches(Query),
+}
+
+impl Ask {
+    pub(super) fn read(params: &LogParams, range: Option<&HeaderValue>) -> Result<Self, Problem> {
+        let strip_ansi = flag("strip_ansi", params.strip_ansi.as_deref())?;
+        let chosen: Vec<_> = [
+            ("tail", &params.tail),
+            ("lines", &params.lines),
+            ("grep", &params.grep),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+        .collect();
+        if let [(first, _), (second, _), ..] = chosen[..] {
+            return Err(together(second, first));
+        }
+        refuse_without_grep(params)?;
+        if range.is_some() {
+            if let Some((name, _)) = chosen.first() {
+                return Err(together("Range", name));
+            }
+            if strip_ansi {
+                return Err(together("Range", "strip_ansi"));
+            }
+        }
+        let wanted = match chosen.first() {
+            Some(("tail", value)) => Wanted::Tail(number("tail", value)?),
+            Some(("lines", value)) => lines(value)?,
+            Some((_, pattern)) => Wanted::Matches(query(pattern, params)?),
+            // What is no range of bytes is passed over, as HTTP has it.
+            None => range
+                .and_then(|range| ByteRange::parse(range.to_str().ok()?))
+                .map_or(Wanted::Whole, Wanted::Range),
+        };
+        Ok(Self { wanted, strip_ansi })
+    }
+}
+
+fn refuse_without_grep(params: &LogParams) -> Result<(), Problem> {
+    if params.grep.is_some() {
+        return Ok(());
+    }
+    for (name, value) in [
+        ("context", &params.context),
+        ("limit", &params.limit),
+        ("ignore_case", &params.ignore_case),
+    ] {
+        if value.is_some() {
+            return Err(Problem::unprocessable(
+                name,
+                format!("{name} goes with grep, which is not given"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn together(name: &str, other: &str) -> Problem {
+    Problem::unprocessable(name, format!("{name} and {other} cannot be had together"))
+}
+
+fn flag(name: &str, value: Option<&str>) -> Result<bool, Problem> {
+    match value {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(Problem::unprocessable(
+            name,
+            format!("{other:?} is neither true nor false"),
+        )),
+    }
+}
+
+fn number(name: &str, value: &str) -> Result<u64, Problem> {
+    digits(value)
+        .ok_or_else(|| Problem::unprocessable(name, format!("{value:?} is not a whole number")))
+}
+
+fn at_most(name: &str, value: Option<&str>, default: usize, most: usize) -> Result<usize, Problem> {
+    let Some(value) = value else {
+        return Ok(default);
+    };
+    usize::try_from(number(name, value)?)
+        .ok()
+        .filter(|number| *number <= most)
+        .ok_or_else(|| Problem::unprocessable(name, format!("{name} is at most {most}")))
+}
+
+/// `a-b`, `a-` or `a`.
+fn lines(value: &str) -> Result<Wanted, Problem> {
+    let (first, last) = value.split_once('-').unwrap_or((value, value));
+    let first = digits(first);
+    let last = match last {
+        "" => Some(u64::MAX),
+        last => digits(last),
+    };
+    match first.zip(last) {
+        Some((first, last)) if first >= 1 && last >= first => Ok(Wanted::Lines {
+            first,
+            count: (last - first).saturating_add(1),
+        }),
+        _ => Err(
+            Problem::unprocessable("lines", format!("{value:?} does not name lines"))
+                .help("lines are counted from 1: 10-20, 10- or 10"),
+        ),
+    }
+}
+
+fn query(pattern: &str, params: &LogParams) -> Result<Query, Problem> {
+    let ignore_case = flag("ignore_case", params.ignore_case.as_deref())?;
+    Ok(Query {
+        pattern: RegexBuilder::new(pattern)
+            .case_insensitive(ignore_case)
+            .size_limit(PATTERN_SIZE)
+            .dfa_size_limit(PATTERN_SIZE)
+            .build()
+            .map_err(|error| Problem::unprocessable("grep", error.to_string()))?,
+        context: at_most("context", params.context.as_deref(), 0, MAX_CONTEXT)?,
+        limit: at_most(
+            "limit",
+            params.limit.as_deref(),
+            DEFAULT_MATCHES,
+            MAX_MATCHES,
+        )?,
+    })
+}
+
+/// Plain decimal digits; more than can be counted is as many as can be.
+fn digits(text: &str) -> Option<u64> {
+    (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// One range of `Range: bytes=…`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByteRange {
+    From { first: u64, last: u64 },
+    Last(u64),
+}
+
+impl ByteRange {
+    /// `None` for what HTTP tells a server to pass over: other units, and what is no range. Several
+    /// ranges at once are not served either.
+    fn parse(value: &str) -> Option<Self> {
+        let (unit, range) = value.split_once('=')?;
+        let (first, last) = range.trim().split_once('-')?;
+        let parsed = match (first, last) {
+            ("", count) => Self::Last(digits(count)?),
+            (first, "") => Self::From {
+                first: digits(first)?,
+                last: u64::MAX,
+            },
+            (first, last) => Self::From {
+                first: digits(first)?,
+                last: digits(last)?,
+            },
+        };
+        let ordered = match parsed {
+            Self::From { first, last } => first <= last,
+            Self::Last(_) => true,
+        };
+        (unit.trim().eq_ignore_ascii_case("bytes") && ordered).then_some(parsed)
+    }
+
+    /// The first byte and how many of `total`; `None` if there is none.
+    pub(super) fn within(self, total: u64) -> Option<(u64, u64)> {
+        let (first, end) = match self {
+            Self::From { first, last } => (first, last.saturating_add(1).min(total)),
+            Self::Last(count) => (total.saturating_sub(count), total),
+        };
+        (first < end).then(|| (first, end - first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_http() {
+        for (value, total, expected) in [
+            ("bytes=0-0", 10, Some((0, 1))),
+            ("bytes=2-5", 10, Some((2, 4))),
+            ("bytes=2-500", 10, Some((2, 8))),
+            ("bytes=9-", 10, Some((9, 1))),
+            ("bytes=10-", 10, None),
+            ("bytes=-3", 10, Some((7, 3))),
+            ("bytes=-30", 10, Some((0, 10))),
+            ("bytes=-0", 10, None),
+            ("bytes=0-", 0, None),
+            ("bytes=-1", 0, None),
+            ("Bytes = 1-1", 10, Some((1, 1))),
+            ("bytes=99999999999999999999-", 10, None),
+            ("bytes=0-99999999999999999999", 10, Some((0, 10))),
+        ] {
+            let range = ByteRange::parse(value).expect(value);
+            assert_eq!(range.within(total), expected, "{value} of {total}");
+        }
+        for value in [
+            "bytes",
+            "bytes=",
+            "bytes=-",
+            "bytes=5-2",
+            "bytes=0-1,4-5",
+            "lines=0-1",
+            "bytes=+1-2",
+            "bytes=1-x",
+            "bytes=--1",
+        ] {
+            assert_eq!(ByteRange::parse(value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        for (value, expected) in [
+            ("1", Some((1, 1))),
+            ("3-3", Some((3, 1))),
+            ("3-7", Some((3, 5))),
+            ("3-", Some((3, u64::MAX - 2))),
+            ("0", None),
+            ("0-3", None),
+            ("7-3", None),
+            ("-3", None),
+            ("", None),
+            ("a", None),
+            ("1-2-3", None),
+            ("+1", None),
+        ] {
+            let found = match lines(value) {
+                Ok(Wanted::Lines { first, count }) => Some((first, count)),
+                _ => None,
+            };
+            assert_eq!(found, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_cannot_grow_beyond_its_bounds() {
+        for pattern in ["(", "a{99999}", "(a{100}){100}{100}", "\\w{2000}"] {
+            let problem = query(pattern, &LogParams::default()).unwrap_err();
+            assert_eq!(problem.field.as_deref(), Some("grep"), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a search found, as text in the manner of `grep -n` and as JSON.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::journal::{Line, Query, Report};
+
+/// `12:a match`, `11-a line beside it`, and `--` between groups that are apart.
+#[derive(Debug)]
+pub(super) struct GrepText {
+    buffer: BytesMut,
+    /// Only lines with others around them are groups.
+    grouped: bool,
+    limit: usize,
+    last: Option<u64>,
+}
+
+impl GrepText {
+    pub(super) fn new(query: &Query) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            grouped: query.context > 0,
+            limit: query.limit,
+            last: None,
+        }
+    }
+
+    fn line(&mut self, number: u64, mark: u8, text: &[u8]) {
+        if self.grouped && self.last.is_some_and(|last| last + 1 < number) {
+            self.buffer.put_slice(b"--\n");
+        }
+        self.last = Some(number);
+        self.buffer.put_slice(number.to_string().as_bytes());
+        self.buffer.put_u8(mark);
+        self.buffer.put_slice(text);
+        self.buffer.put_u8(b'\n');
+    }
+}
+
+impl Report for GrepText {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+        for line in before {
+            self.line(line.number, b'-', &line.text);
+        }
+        self.line(number, b':', text);
+    }
+
+    fn after(&mut self, number: u64, text: &[u8]) {
+        self.line(number, b'-', text);
+    }
+
+    fn end(&mut self, truncated: bool) {
+        if truncated {
+            let note = format!("-- and more, beyond the limit of {}\n", self.limit);
+            self.buffer.put_slice(note.as_bytes());
+        }
+    }
+
+    fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.buffer).freeze()
+    }
+}
+
+/// `{"items":[{"line":12,"text":"…","before":[…],"after":[…]}],"truncated":false}`
+#[derive(Debug)]
+pub(super) struct GrepJson {
+    buffer: BytesMut,
+    /// The item that the lines after it are still added to.
+    open: bool,
+    /// Whether the array that is being written has an element.
+    filled: bool,
+}
+
+impl GrepJson {
+    pub(super) fn new() -> Self {
+        Self {
+            buffer: BytesMut::from(&b"{\"items\":["[..]),
+            open: false,
+            filled: false,
+        }
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        // A string always serialises into a growing buffer.
+        let text = String::from_utf8_lossy(text);
+        let _ = serde_json::to_writer((&mut self.buffer).writer(), &text);
+    }
+
+    fn element(&mut self, text: &[u8]) {
+        if std::mem::replace(&mut self.filled, true) {
+            self.buffer.put_u8(b',');
+        }
+        self.text(text);
+    }
+}
+
+impl Report for GrepJson {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+        if std::mem::replace(&mut self.open, true) {
+            self.buffer.put_slice(b"]},");
+        }
+        self.buffer
+            .put_slice(format!("{{\"line\":{number},\"text\":").as_bytes());
+        self.text(text);
+        self.buffer.put_slice(b",\"before\":[");
+        self.filled = false;
+        for line in before {
+            self.element(&line.text);
+        }
+        self.buffer.put_slice(b"],\"after\":[");
+        self.filled = false;
+    }
+
+    fn after(&mut self, _: u64, text: &[u8]) {
+        self.element(text);
+    }
+
+    fn end(&mut self, truncated: bool) {
+        if self.open {
+            self.buffer.put_slice(b"]}");
+        }
+        self.buffer
+            .put_slice(format!("],\"truncated\":{truncated}}}\n").as_bytes());
+    }
+
+    fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.buffer).freeze()
+    }
+}

@@ -1,0 +1,164 @@
+//! A journal as text: the bytes that were printed, and what is said of the end.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::journal::{AnsiFilter, Frame, FrameKind, Sink};
+use crate::model::{BranchName, Event, MemberEnded, Summary};
+
+/// Renders a journal as the bytes that the command wrote, with or without a last line that says how
+/// it ended.
+#[derive(Debug)]
+pub(in crate::http) struct Text {
+    buffer: BytesMut,
+    with_end: bool,
+    last_byte: Option<u8>,
+    filter: Option<AnsiFilter>,
+}
+
+impl Text {
+    /// The output and one last line `branchyard: …`.
+    pub(in crate::http) fn with_end() -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            with_end: true,
+            last_byte: None,
+            filter: None,
+        }
+    }
+
+    /// Exactly the output.
+    pub(in crate::http) fn exact() -> Self {
+        Self {
+            with_end: false,
+            ..Self::with_end()
+        }
+    }
+
+    /// The same without terminal escapes.
+    pub(in crate::http) fn without_ansi(mut self) -> Self {
+        self.filter = Some(AnsiFilter::default());
+        self
+    }
+
+    fn end(&mut self, event: &Event) {
+        let how = match event {
+            Event::Complete(complete) => {
+                let mut how = complete.state.as_str().to_owned();
+                if let Some(code) = complete.exit_code {
+                    how.push_str(&format!(", exit code {code}"));
+                }
+                if let Some(signal) = complete.signal {
+                    how.push_str(&format!(", signal {signal}"));
+                }
+                if let Some(commit) = &complete.commit {
+                    how.push_str(&format!(", commit {commit}"));
+                }
+                how.push_str(&format!(", {} ms", complete.duration_ms));
+                if let Some(reason) = &complete.reason {
+                    how.push_str(&format!(" ({reason})"));
+                }
+                how
+            }
+            Event::Error(problem) => format!("rejected: {}", problem.detail),
+            Event::Ended(ended) => return self.member(&ended.member.branch, &ended_as(ended)),
+            Event::Summary(summary) => summed_up(summary),
+            Event::Status(_)
+            | Event::Warning(_)
+            | Event::Gap(_)
+            | Event::Group(_)
+            | Event::Started(_) => return,
+        };
+        self.say(&format!("branchyard: {how}"));
+    }
+
+    /// One branch of a group has ended.
+    fn member(&mut self, branch: &BranchName, how: &str) {
+        self.say(&format!("{branch}: {how}"));
+    }
+
+    /// A line of our own, which begins on a line of its own.
+    fn say(&mut self, line: &str) {
+        let unended = self.last_byte.is_some_and(|byte| byte != b'\n');
+        if unended {
+            self.buffer.put_slice(b"\n");
+        }
+        let note = if unended {
+            " [no newline at end of output]"
+        } else {
+            ""
+        };
+        self.buffer.put_slice(format!("{line}{note}\n").as_bytes());
+        self.last_byte = None;
+    }
+}
+
+fn ended_as(ended: &MemberEnded) -> String {
+    let mut how = ended.state.as_str().to_owned();
+    if let Some(code) = ended.exit_code.filter(|code| *code != 0) {
+        how.push_str(&format!(", exit code {code}"));
+    }
+    how.push_str(&format!(
+        ", {} ms, run {}",
+        ended.duration_ms, ended.member.run_id
+    ));
+    let error = ended.error.as_ref().map(|problem| problem.detail.as_str());
+    if let Some(why) = ended.reason.as_deref().or(error) {
+        how.push_str(&format!(" ({why})"));
+    }
+    how
+}
+
+fn summed_up(summary: &Summary) -> String {
+    let counts: Vec<_> = summary
+        .counts
+        .iter()
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
+    format!(
+        "{}: {}, {} ms",
+        summary.state.as_str(),
+        counts.join(", "),
+        summary.duration_ms
+    )
+}
+
+impl Sink for Text {
+    fn frame(&mut self, frame: &Frame<'_>, skip: usize) {
+        match frame.kind {
+            FrameKind::Output(_) => {
+                let output = &frame.payload[skip..];
+                match &mut self.filter {
+                    Some(filter) => filter.pass(output, &mut self.buffer),
+                    None => self.buffer.put_slice(output),
+                }
+                self.last_byte = frame.payload.last().copied();
+            }
+            FrameKind::Event if self.with_end => {
+                if let Ok(event) = serde_json::from_slice(frame.payload) {
+                    self.end(&event);
+                }
+            }
+            FrameKind::Event => {}
+        }
+    }
+
+    fn has_pending(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) {}
+
+    fn finish(&mut self) {}
+
+    fn keep_alive(&mut self) {
+        // Every byte would be taken for output; silence is all that text can say.
+    }
+
+    fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.buffer).freeze()
+    }
+}
