@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::endpoint::{Endpoint, Lookup};
 use super::exit::{self, Failure};
-use crate::model::{BranchName, RepoName, RunId};
+use super::subject::Subject;
+use crate::model::{BranchName, RepoName};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For what the daemon answers out of its head.
@@ -27,6 +28,19 @@ pub struct Client {
     endpoint: Endpoint,
     lookup: Lookup,
 }
+
+/// A request to start something.
+#[derive(Debug)]
+pub struct Start {
+    pub path: String,
+    pub body: Value,
+    /// What makes it the same request when it is sent again.
+    pub key: Option<String>,
+}
+
+/// The query part of a URL.
+#[derive(Debug, Default)]
+pub struct Query(String);
 
 /// What a request ended with instead of an answer.
 #[derive(Debug)]
@@ -85,11 +99,14 @@ impl Client {
         &self.endpoint
     }
 
-    /// Looks for the daemon once more: one that was started anew may have another address or key.
-    pub fn find_again(&mut self) {
-        if let Ok(endpoint) = self.lookup.find() {
-            self.endpoint = endpoint;
-        }
+    /// Looks for the daemon once more: one that was started anew has another key, and may have another
+    /// address. `None` if it is found where it was.
+    pub fn elsewhere(&self) -> Option<Self> {
+        let endpoint = self.lookup.find().ok()?;
+        (endpoint != self.endpoint).then(|| Self {
+            endpoint,
+            ..self.clone()
+        })
     }
 
     /// Asks for what is at hand.
@@ -120,32 +137,64 @@ impl Client {
     }
 
     /// Starts a run and leaves it alone.
-    pub async fn start_detached(&self, path: &str, body: &Value) -> Result<Answer, Error> {
-        let request = self.request(Method::POST, path);
-        let request = request.header("prefer", "respond-async").json(body);
+    pub async fn start_detached(&self, start: &Start) -> Result<Answer, Error> {
+        let request = self.starting(start).header("prefer", "respond-async");
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    /// Starts a run and opens its stream.
-    pub async fn start(&self, path: &str, body: &Value) -> Result<Response, Error> {
-        self.stream(self.request(Method::POST, path).json(body))
-            .await
+    /// Starts a run, or a group of them, and opens its stream.
+    pub async fn start(&self, start: &Start) -> Result<(Subject, Response), Error> {
+        let response = self.stream(self.starting(start)).await?;
+        let location = response.headers().get(LOCATION);
+        let subject = location
+            .and_then(|location| location.to_str().ok())
+            .and_then(Subject::at)
+            .ok_or_else(|| strange(&self.endpoint, "it does not say what it started"))?;
+        Ok((subject, response))
     }
 
-    /// Opens the stream of a run after `from`: `None` when nothing is left of it.
-    pub async fn follow(&self, run: RunId, from: Option<&str>) -> Result<Option<Response>, Error> {
-        let mut path = format!("/stream/runs/{run}");
-        if let Some(cursor) = from {
-            let _ = write!(path, "?from={}", encode(cursor));
+    /// Opens a stream after `from`: `None` when nothing is left of it.
+    pub async fn follow(
+        &self,
+        subject: Subject,
+        from: Option<&str>,
+        output: bool,
+    ) -> Result<Option<Response>, Error> {
+        let mut query = Query::default();
+        query.add_some("from", from);
+        if output {
+            query.add("output", "true");
         }
+        let path = query.after(&subject.stream_path());
         let response = self.stream(self.request(Method::GET, &path)).await?;
         Ok((response.status() != StatusCode::NO_CONTENT).then_some(response))
     }
 
-    pub async fn cancel(&self, run: RunId) -> Result<Answer, Error> {
-        let path = format!("/api/runs/{run}/cancel");
+    /// Opens what is text and may be long.
+    pub async fn text(&self, path: &str) -> Result<Response, Error> {
+        let accept = HeaderValue::from_static("text/plain");
+        self.send_accepting(self.request(Method::GET, path), accept)
+            .await
+    }
+
+    pub async fn cancel(&self, subject: Subject, force: bool) -> Result<Answer, Error> {
+        let force = if force { "?force=true" } else { "" };
+        let path = format!("{}/cancel{force}", subject.path());
         let request = self.request(Method::POST, &path).timeout(QUICK);
         Answer::of(self.send(request).await?, &self.endpoint).await
+    }
+
+    /// What a broken connection was about, in words.
+    pub fn broken(&self, error: &reqwest::Error) -> Error {
+        self.unreachable(error)
+    }
+
+    fn starting(&self, start: &Start) -> RequestBuilder {
+        let request = self.request(Method::POST, &start.path).json(&start.body);
+        match &start.key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -161,13 +210,8 @@ impl Client {
     }
 
     async fn stream(&self, request: RequestBuilder) -> Result<Response, Error> {
-        let (client, request) = request.build_split();
-        let mut request = request.map_err(|error| self.unreachable(&error))?;
         let accept = HeaderValue::from_static(NDJSON);
-        request.headers_mut().insert(ACCEPT, accept);
-        let response = self
-            .send(RequestBuilder::from_parts(client, request))
-            .await?;
+        let response = self.send_accepting(request, accept).await?;
         let is_stream = response
             .headers()
             .get(CONTENT_TYPE)
@@ -177,6 +221,17 @@ impl Client {
         } else {
             Err(strange(&self.endpoint, "it does not stream"))
         }
+    }
+
+    async fn send_accepting(
+        &self,
+        request: RequestBuilder,
+        accept: HeaderValue,
+    ) -> Result<Response, Error> {
+        let (client, request) = request.build_split();
+        let mut request = request.map_err(|error| self.unreachable(&error))?;
+        request.headers_mut().insert(ACCEPT, accept);
+        self.send(RequestBuilder::from_parts(client, request)).await
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
@@ -200,11 +255,36 @@ impl Client {
     }
 }
 
+impl Query {
+    pub fn add(&mut self, name: &str, value: &str) {
+        let mark = if self.0.is_empty() { '?' } else { '&' };
+        let _ = write!(self.0, "{mark}{name}={}", encode(value));
+    }
+
+    pub fn add_some(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.add(name, value);
+        }
+    }
+
+    pub fn after(&self, path: &str) -> String {
+        format!("{path}{}", self.0)
+    }
+}
+
 impl Error {
-    /// Whether the same request may well succeed in a moment.
+    /// The daemon knows of no such thing.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
+    }
+
+    /// Whether the same request may well succeed in a moment, here or where the daemon is by then. One
+    /// that was started anew does not know the old key.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Refused { status, .. } => status.is_server_error(),
+            Self::Refused { status, .. } => {
+                status.is_server_error() || *status == StatusCode::UNAUTHORIZED
+            }
             Self::Unreachable(_) => true,
             Self::Strange(_) => false,
         }

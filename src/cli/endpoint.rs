@@ -40,7 +40,7 @@ pub struct Lookup {
 }
 
 /// A daemon to speak to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Without a slash at its end.
     pub url: String,

@@ -7,27 +7,38 @@
 //! environment in [`endpoint`] only.
 
 mod args;
+mod board;
 mod branches;
+mod cancel;
 mod client;
 mod completions;
+mod diagnostics;
 mod doctor;
 mod endpoint;
 mod exit;
+mod fan_out;
 mod files;
+mod finding;
+mod follow;
+mod log;
+mod outlet;
 mod progress;
 mod render;
 mod repos;
+mod request;
+mod rows;
 mod run;
 mod runs;
 mod screen;
 mod serve;
 mod signals;
 mod stream;
+mod subject;
+mod verdict;
+mod watch;
 
 use std::future::Future;
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use args::{Cli, ClientCommand, Command};
 use client::Client;
@@ -35,9 +46,18 @@ use endpoint::{Lookup, Surroundings};
 use exit::Failure;
 use render::Console;
 
+use crate::process::{SUPERVISOR_COMMAND, supervisor_main};
+
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    // Not for people, and on every run's way: nothing else is looked at first.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == SUPERVISOR_COMMAND)
+    {
+        return supervisor_main();
+    }
+    let cli = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(refusal) => {
             // Help and version come this way too, with 0. A closed pipe is nobody's concern here.
@@ -82,7 +102,10 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         ClientCommand::Make(args) => run::make(context, &args).await,
         ClientCommand::Git(args) => run::git(context, &args).await,
         ClientCommand::Task(args) => run::task(context, &args).await,
-        ClientCommand::Follow(args) => run::follow(context, &args).await,
+        ClientCommand::Rerun(args) => run::rerun(context, &args).await,
+        ClientCommand::Follow(args) => follow::follow(context, &args).await,
+        ClientCommand::Log(args) => log::log(context, &args).await,
+        ClientCommand::Diagnostics(args) => diagnostics::list(context, &args).await,
         ClientCommand::Ls(args) => files::ls(context, &args).await,
         ClientCommand::Cat(args) => files::cat(context, &args).await,
         ClientCommand::Env(args) => files::env(context, &args).await,
@@ -91,7 +114,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         ClientCommand::Prepare(args) => branches::prepare(context, &args).await,
         ClientCommand::Rm(args) => branches::remove(context, &args).await,
         ClientCommand::Runs(args) => runs::list(context, &args).await,
-        ClientCommand::Cancel(args) => runs::cancel(context, args.run).await,
+        ClientCommand::Cancel(args) => cancel::cancel(context, &args).await,
     }
 }
 

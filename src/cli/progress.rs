@@ -3,12 +3,14 @@
 
 use std::fmt::Write as _;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 
 use super::render::{Console, human_age, printable};
+use super::signals::Clear;
 use super::stream::Status;
 
 const TICK: Duration = Duration::from_millis(120);
@@ -54,6 +56,12 @@ impl Progress {
             line.disable_steady_tick();
             line.finish_and_clear();
         }
+    }
+
+    /// [`Self::clear`] for whoever must leave in a hurry.
+    pub fn clearing(&self) -> Clear {
+        let progress = self.clone();
+        Arc::new(move || progress.clear())
     }
 
     fn fill(&self, message: &str, percent: u8) {

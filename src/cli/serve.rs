@@ -101,6 +101,9 @@ pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Fai
     Ok(exit::OK)
 }
 
+/// As it was when it was started, even if another has taken its place on disk since.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
 async fn run(config: Config) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -108,7 +111,7 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("failed to listen on {}", config.listen))?;
     let welcome = Welcome::of(&config);
-    let server = Server::open(config, &listener)?;
+    let server = Server::open(config, &listener, THIS_PROGRAM.into()).await?;
     welcome.print(server.url(), server.is_found_by_clients())?;
     tracing::warn!(
         "builds run without a sandbox: whoever may build is trusted as the user of this daemon"

@@ -1,25 +1,29 @@
-//! Ctrl-C and SIGTERM while a run is watched. Who started the run cancels it with the first one and
-//! goes on watching until it ends; the second one leaves at once. Who only looks on just leaves.
+//! Ctrl-C and SIGTERM while a run, or a group of them, is watched. Who started it cancels it with the
+//! first one and goes on watching until it ends, unless others want it still; the second one leaves at
+//! once. Who only looks on just leaves.
 //!
 //! The listener is a task on a thread of its own, so that a stdout that blocks cannot deafen it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::StatusCode;
+use serde::Deserialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Client, Error};
+use super::client::{Answer, Client};
 use super::exit::{self, Failure};
-use super::progress::Progress;
 use super::render::Console;
-use crate::model::RunId;
+use super::subject::Subject;
 
 /// How long a cancel may take that nobody waits for.
 const PARTING: Duration = Duration::from_secs(5);
 const CANCEL_TRIES: usize = 5;
 const CANCEL_RETRY: Duration = Duration::from_secs(2);
+
+/// Takes what moves off the terminal.
+pub type Clear = Arc<dyn Fn() + Send + Sync>;
 
 /// What a signal means for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +36,9 @@ pub enum Role {
 pub struct Interrupts {
     role: Role,
     client: Client,
+    console: Console,
     token: CancellationToken,
-    run: watch::Sender<Option<RunId>>,
+    subject: watch::Sender<Option<Subject>>,
 }
 
 impl Interrupts {
@@ -42,34 +47,31 @@ impl Interrupts {
         role: Role,
         client: &Client,
         console: Console,
-        progress: Progress,
+        clear: Clear,
     ) -> Result<Self, Failure> {
         let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
-        let (run, known) = watch::channel(None);
+        let (subject, known) = watch::channel(None);
         let token = CancellationToken::new();
         let listener = Listener {
             interrupt: signal(SignalKind::interrupt()).map_err(cannot)?,
             terminate: signal(SignalKind::terminate()).map_err(cannot)?,
             client: client.clone(),
             console,
-            progress,
+            clear,
         };
         tokio::spawn(listener.listen(role, token.clone(), known));
         Ok(Self {
             role,
             client: client.clone(),
+            console,
             token,
-            run,
+            subject,
         })
     }
 
-    /// Which run it is all about, once that is known.
-    pub fn run_is(&self, run: RunId) {
-        self.run.send_if_modified(|known| {
-            let is_news = known.is_none();
-            *known = Some(run);
-            is_news
-        });
+    /// What it is all about, once that is known.
+    pub fn subject_is(&self, subject: Subject) {
+        self.subject.send_replace(Some(subject));
     }
 
     pub fn happened(&self) -> bool {
@@ -83,9 +85,10 @@ impl Interrupts {
     /// Nobody reads the output any more: cancels the run if it is ours, at best effort, as the
     /// daemon would by itself a little later.
     pub async fn abandon(&self) {
-        let run = *self.run.borrow();
-        if let (Role::Initiator, Some(run)) = (self.role, run) {
-            let _ = tokio::time::timeout(PARTING, self.client.cancel(run)).await;
+        let subject = *self.subject.borrow();
+        if let (Role::Initiator, Some(subject)) = (self.role, subject) {
+            let cancelling = cancel(self.client.clone(), subject, self.console);
+            let _ = tokio::time::timeout(PARTING, cancelling).await;
         }
     }
 }
@@ -95,7 +98,7 @@ struct Listener {
     terminate: Signal,
     client: Client,
     console: Console,
-    progress: Progress,
+    clear: Clear,
 }
 
 impl Listener {
@@ -103,7 +106,7 @@ impl Listener {
         mut self,
         role: Role,
         token: CancellationToken,
-        mut run: watch::Receiver<Option<RunId>>,
+        mut subject: watch::Receiver<Option<Subject>>,
     ) {
         self.next().await;
         if role == Role::Onlooker {
@@ -111,15 +114,20 @@ impl Listener {
         }
         token.cancel();
         if self.console.stderr_is_terminal && !self.console.json {
-            self.progress.clear();
+            (self.clear)();
             self.console
-                .note("\ncancelling the run; once more to leave at once");
+                .note("\ncancelling; once more to leave at once");
         }
         let (client, console) = (self.client.clone(), self.console);
+        let clear = self.clear.clone();
         tokio::spawn(async move {
-            let known = run.wait_for(Option::is_some).await.map(|run| *run);
-            if let Ok(Some(run)) = known {
-                cancel(client, run, console).await;
+            let known = subject.wait_for(Option::is_some).await.map(|known| *known);
+            if let Ok(Some(subject)) = known
+                && cancel(client, subject, console).await == Cancelled::GoesOn
+            {
+                clear();
+                console.note("others want the run still; it goes on without us");
+                std::process::exit(i32::from(exit::CANCELLED))
             }
         });
         self.next().await;
@@ -134,31 +142,61 @@ impl Listener {
     }
 
     fn leave(&self) -> ! {
-        self.progress.clear();
+        (self.clear)();
         std::process::exit(i32::from(exit::CANCELLED))
     }
 }
 
-/// Cancels the run, also through a daemon that is just being started anew.
-async fn cancel(mut client: Client, run: RunId, console: Console) {
+/// What became of a cancel.
+#[derive(Debug, PartialEq, Eq)]
+enum Cancelled {
+    /// It ends, or has ended, or could not be told to.
+    Done,
+    /// Others want it still.
+    GoesOn,
+}
+
+/// Cancels, also through a daemon that is just being started anew.
+async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled {
     let mut tries = 0;
-    loop {
+    let refused = loop {
         tries += 1;
-        match client.cancel(run).await {
-            Ok(_) => return,
-            Err(error) if error.may_pass() && tries < CANCEL_TRIES => {
-                tokio::time::sleep(CANCEL_RETRY).await;
-                client.find_again();
-            }
-            // It ended meanwhile, which is what was wanted.
-            Err(Error::Refused {
-                status: StatusCode::NOT_FOUND | StatusCode::CONFLICT,
-                ..
-            }) => return,
-            Err(error) => {
-                let failure = Failure::from(error);
-                return console.warning(&format!("the run was not cancelled: {failure}"));
-            }
+        let error = match client.cancel(subject, false).await {
+            Ok(answer) => return Cancelled::of(&answer),
+            Err(error) => error,
+        };
+        if !error.may_pass() {
+            break error;
+        }
+        if let Some(elsewhere) = client.elsewhere()
+            && let Ok(answer) = elsewhere.cancel(subject, false).await
+        {
+            return Cancelled::of(&answer);
+        }
+        if tries == CANCEL_TRIES {
+            break error;
+        }
+        tokio::time::sleep(CANCEL_RETRY).await;
+    };
+    // Not found is what has ended meanwhile, which is what was wanted.
+    if !refused.is_not_found() {
+        let (noun, failure) = (subject.noun(), Failure::from(refused));
+        console.warning(&format!("the {noun} was not cancelled: {failure}"));
+    }
+    Cancelled::Done
+}
+
+impl Cancelled {
+    fn of(answer: &Answer) -> Self {
+        match answer.parse::<Wanted>() {
+            Ok(Wanted { wanted_by: 1.. }) => Self::GoesOn,
+            _ => Self::Done,
         }
     }
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    wanted_by: usize,
 }

@@ -2,8 +2,11 @@
 
 mod daemon;
 mod files;
+mod groups;
 mod json;
+mod look;
 mod offline;
+mod restart;
 mod runs;
 mod terminal;
 mod yard;
@@ -13,7 +16,7 @@ use std::process::{ExitStatus, Stdio};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use crate::support::{PATIENCE, Yard};
 
@@ -30,6 +33,10 @@ struct Said {
 impl Said {
     fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    fn text_lossy(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
     /// The cells of its lines.
@@ -166,4 +173,42 @@ async fn stderr_of(child: &mut Child) -> String {
         stderr.read_to_string(&mut text).await.unwrap();
     }
     text
+}
+
+/// What a command under way says on stderr, to be waited for.
+struct Stderr {
+    lines: Lines<BufReader<ChildStderr>>,
+    said: String,
+}
+
+impl Stderr {
+    fn of(command: &mut Underway) -> Self {
+        let stderr = command.child.stderr.take().unwrap();
+        Self {
+            lines: BufReader::new(stderr).lines(),
+            said: String::new(),
+        }
+    }
+
+    /// Reads on until all that was said holds `text`.
+    async fn until(&mut self, text: &str) {
+        let reading = async {
+            while !self.said.contains(text) {
+                match self.lines.next_line().await.unwrap() {
+                    Some(line) => self.said.extend([line.as_str(), "\n"]),
+                    None => panic!("it ended before {text:?}: {}", self.said),
+                }
+            }
+        };
+        let read = tokio::time::timeout(PATIENCE, reading).await;
+        assert!(read.is_ok(), "no {text:?} in {:?}", self.said);
+    }
+
+    /// All of it, once the command has ended.
+    async fn rest(mut self) -> String {
+        while let Some(line) = self.lines.next_line().await.unwrap() {
+            self.said.extend([line.as_str(), "\n"]);
+        }
+        self.said
+    }
 }

@@ -2,21 +2,39 @@
 
 use clap::Subcommand;
 
-use super::run::{CancelArgs, FollowArgs, GitArgs, MakeArgs, RunsArgs, TaskArgs};
+use super::look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
+use super::make::MakeArgs;
+use super::run::{GitArgs, RerunArgs, TaskArgs};
 use super::yard::{BranchesArgs, CatArgs, EnvArgs, LsArgs, PrepareArgs, ReposArgs, RmArgs};
 
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
-    /// Run make in a branch's workspace
+    /// Run make in a branch's workspace, or in those of several
     ///
     /// Prepares the workspace if there is none, brings it up to date, runs make there and shows
     /// its output as it comes. Ends with make's own exit code. Ctrl-C cancels the run.
-    #[command(override_usage = "branchyard make [OPTIONS] <REPO> <BRANCH> [-- ARGS...]")]
+    ///
+    /// Two hyphens part the branches from what make gets: everything before them is branches and
+    /// options of branchyard, everything after them goes to make as it is. Without them there is
+    /// one branch, or one glob, and plain words after it go to make.
+    ///
+    /// Several branches, or a glob, are a group: a run on each, side by side. In a glob * stays
+    /// within a segment of a name and ** crosses them. A line says how each ended (piped: branch,
+    /// state, exit code, run, milliseconds, first error, with tabs between), and at the end the
+    /// failures are listed. Ends with 0 if all succeeded, else as the first that failed. Ctrl-C
+    /// cancels them all.
+    #[command(override_usage = "\
+branchyard make [OPTIONS] <REPO> <BRANCH> [ARGS...]
+       branchyard make [OPTIONS] <REPO> <BRANCHES...> -- [ARGS...]")]
     #[command(after_long_help = "\
 Examples:
   branchyard make app main
-  branchyard make app feature/login -- -j8 test V=1
+  branchyard make app main test                        one branch; make gets: test
+  branchyard make app feature/login -- -j8 test V=1    one branch; make gets: -j8 test V=1
+  branchyard make app 'release/*' main -- -j8 test     a group: each of them gets: -j8 test
+  branchyard make app '**' --output                    all branches, and what they print
   branchyard make app main --stale --timeout 10m --env CFLAGS=-O0 -- all
+  branchyard make app main --coalesce -- test          join who builds the same already
   branchyard follow \"$(branchyard make app main --detach)\"")]
     Make(MakeArgs),
 
@@ -110,31 +128,69 @@ Example:
   branchyard rm app feature/login")]
     Rm(RmArgs),
 
+    /// Run again what a run ran, as it was asked for then
+    ///
+    /// The branch is brought up to date first, as it was then. Shows the new run's output and ends
+    /// with its exit code. Ctrl-C cancels it.
+    #[command(after_long_help = "\
+Examples:
+  branchyard rerun 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard rerun 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --detach")]
+    Rerun(RerunArgs),
+
     /// List runs, the latest first
     ///
-    /// Shows what was run where, how it ended and how long it took.
+    /// Shows what was run where, how it ended, how long it took and the first error in its output.
+    /// Where there are more than --limit, a note on stderr says how to see them.
     #[command(after_long_help = "\
 Examples:
   branchyard runs
-  branchyard runs --repo app --branch main --limit 5")]
+  branchyard runs --repo app --branch main --limit 5
+  branchyard runs --state failed --since 2h
+  branchyard runs --before 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
     Runs(RunsArgs),
 
-    /// Cancel a run
+    /// Cancel runs
     ///
     /// Asks the command to stop, and after a grace period ends it and all that it started. Does
-    /// not wait for that; `branchyard follow` does.
+    /// not wait for that; `branchyard follow` does. A run that others joined goes on for them,
+    /// unless --force is given.
     #[command(after_long_help = "\
-Example:
-  branchyard cancel 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
+Examples:
+  branchyard cancel 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard cancel --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c")]
     Cancel(CancelArgs),
 
-    /// Show a run's output, from the start or from a cursor
+    /// Show a run's output, or how a group goes, from the start or from a cursor
     ///
-    /// Works for queued, running and finished runs alike, and ends with the run's exit code.
-    /// Ctrl-C stops looking; the run goes on.
+    /// Works for queued, running and finished runs alike, and ends with the run's exit code. Goes
+    /// on where it was when the daemon is started anew meanwhile. Ctrl-C stops looking; the run
+    /// goes on.
     #[command(after_long_help = "\
 Examples:
   branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
-  branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json")]
+  branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json
+  branchyard follow --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c --output")]
     Follow(FollowArgs),
+
+    /// Print a run's log, or some of its lines
+    ///
+    /// Prints exactly what the daemon sends: without options, exactly what the run printed. The log
+    /// of a run that goes on is printed until it ends. Ends with 0 however the run ended.
+    #[command(after_long_help = "\
+Examples:
+  branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --tail 50
+  branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --lines 100-140
+  branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --grep 'error|warning' -i -C 3")]
+    Log(LogArgs),
+
+    /// Print the errors and warnings in a run's output
+    ///
+    /// One on each line, spelt as compilers do, so that editors find the place:
+    /// file:line:column: error: message.
+    #[command(after_long_help = "\
+Examples:
+  branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  vim -q <(branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b)")]
+    Diagnostics(DiagnosticsArgs),
 }

@@ -2,18 +2,25 @@
 //! what it does not, and shows an example.
 
 mod client;
+mod look;
+mod make;
 mod run;
 mod values;
 mod yard;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::serve::{CheckConfigArgs, ServeArgs};
 
 pub use client::ClientCommand;
-pub use run::{FollowArgs, GitArgs, MakeArgs, RunFlags, RunsArgs, TaskArgs};
+pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
+pub use make::{MakeArgs, Wanted};
+pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
+pub use values::EitherId;
 pub use yard::{
     BranchesArgs, CatArgs, CompletionsArgs, EnvArgs, LsArgs, PrepareArgs, RepoAction, RmArgs,
 };
@@ -24,6 +31,7 @@ Examples:
   branchyard repos add app https://example.org/app   tell it about a repository
   branchyard make app main -- -j8 test               build a branch, here and now
   branchyard make app feature/login --detach         build another meanwhile
+  branchyard make app 'release/*' main -- test       build several at the same time
   branchyard runs --repo app                         see how they went
 
 Finding the daemon, in this order:
@@ -45,6 +53,24 @@ pub struct Cli {
     pub global: Global,
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads a command line, the program's name first.
+    pub fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
+        let mut cli = Self::try_parse_from(words)?;
+        if let Command::Client(ClientCommand::Make(args)) = &mut cli.command {
+            args.settle(ends_in_hyphens).map_err(|why| {
+                let mut command = Self::command();
+                command.build();
+                let command = command.find_subcommand_mut("make").cloned();
+                let mut command = command.unwrap_or_else(Self::command);
+                command.error(ErrorKind::ValueValidation, why)
+            })?;
+        }
+        Ok(cli)
+    }
 }
 
 /// What every command understands.
@@ -123,17 +149,17 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
-    use clap::error::ErrorKind;
 
     const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
 
     fn parse(words: &[&str]) -> Cli {
-        Cli::try_parse_from(["branchyard"].iter().chain(words)).unwrap()
+        let words = ["branchyard"].iter().chain(words);
+        Cli::read(words.map(Into::into).collect()).unwrap()
     }
 
     fn refusal(words: &[&str]) -> clap::Error {
-        Cli::try_parse_from(["branchyard"].iter().chain(words)).unwrap_err()
+        let words = ["branchyard"].iter().chain(words);
+        Cli::read(words.map(Into::into).collect()).unwrap_err()
     }
 
     #[test]
@@ -168,29 +194,59 @@ mod tests {
         assert_eq!(args.flags.env, [("A".to_owned(), "b".to_owned())]);
     }
 
+    fn wanted(words: &[&str]) -> Wanted {
+        let words = [&["make", "app"], words].concat();
+        match parse(&words).command {
+            Command::Client(ClientCommand::Make(args)) => args.wanted(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn make_takes_its_arguments_after_two_hyphens_and_plain_ones_also_before() {
-        let Command::Client(ClientCommand::Make(args)) = parse(&[
-            "make",
-            "app",
-            "feature/login",
-            "test",
-            "--stale",
-            "--",
-            "-j8",
-            "--clean",
-        ])
-        .command
-        else {
-            panic!("not make");
+    fn two_hyphens_part_branches_from_what_make_gets() {
+        let strings = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let one = |branch: &str, args: &[&str]| {
+            Wanted::One(
+                crate::model::BranchName::parse(branch).unwrap(),
+                strings(args),
+            )
         };
-        assert_eq!(args.args, ["test", "-j8", "--clean"]);
-        assert!(args.flags.stale && !args.flags.clean);
-        assert!(
-            refusal(&["make", "app", "main", "-j8"])
-                .to_string()
-                .contains("-- -j")
-        );
+        let many =
+            |branches: &[&str], args: &[&str]| Wanted::Many(strings(branches), strings(args));
+        for (words, meant) in [
+            (&["main"][..], one("main", &[])),
+            (&["main", "test", "V=1"], one("main", &["test", "V=1"])),
+            (&["main", "--"], one("main", &[])),
+            (
+                &["main", "--stale", "--", "-j8", "--clean"],
+                one("main", &["-j8", "--clean"]),
+            ),
+            (&["main", "--", "test", "--"], one("main", &["test", "--"])),
+            (
+                &["main", "next", "--", "test"],
+                many(&["main", "next"], &["test"]),
+            ),
+            (&["main", "next", "--"], many(&["main", "next"], &[])),
+            (&["release/*"], many(&["release/*"], &[])),
+            (&["release/*", "test"], many(&["release/*"], &["test"])),
+            (
+                &["main", "v[12]", "--", "test"],
+                many(&["main", "v[12]"], &["test"]),
+            ),
+            // What git allows in a name is a name.
+            (&["a{b}"], one("a{b}", &[])),
+        ] {
+            assert_eq!(wanted(words), meant, "{words:?}");
+        }
+        let refused = |words| refusal(words).to_string();
+        assert!(refused(&["make", "app", "main", "-j8"]).contains("-- -j"));
+        let target = refused(&["make", "app", "main", "-s", "--", "test"]);
+        assert!(target.contains("-s"), "{target}");
+        let branch = refused(&["make", "app", "main", "V=a b", "--", "-j8"]);
+        assert!(branch.contains("goes to make"), "{branch}");
+        assert!(branch.contains("Usage: branchyard make "), "{branch}");
+        let output = refused(&["make", "app", "main", "--output"]);
+        assert!(output.contains("several branches"), "{output}");
     }
 
     #[test]
@@ -204,6 +260,9 @@ mod tests {
             &["make", "app", "main", "--env", "A"],
             &["make", "app", "main", "--sync", "commit"],
             &["cancel", "../repos"],
+            &["cancel"],
+            &["runs", "--since", "yesterday"],
+            &["log", RUN, "-C", "3"],
             &["cat", "app", "main", "x", "--lines", "9-3"],
         ] {
             let refusal = refusal(words);

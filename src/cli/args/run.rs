@@ -1,24 +1,9 @@
-//! The arguments of what starts, follows, lists and ends runs.
+//! The arguments of what starts runs.
 
 use clap::{Args, ValueEnum};
 
 use super::values;
 use crate::model::{BranchName, CommitId, RepoName, RunId};
-
-#[derive(Debug, Args)]
-pub struct MakeArgs {
-    /// The repository's name
-    #[arg(value_parser = values::repo)]
-    pub repo: RepoName,
-    /// The branch, as git shows it: main, feature/login
-    #[arg(value_parser = values::branch)]
-    pub branch: BranchName,
-    /// Targets, variables and options for make; options need `--` before them
-    #[arg(value_name = "ARGS")]
-    pub args: Vec<String>,
-    #[command(flatten)]
-    pub flags: RunFlags,
-}
 
 #[derive(Debug, Args)]
 pub struct GitArgs {
@@ -76,6 +61,15 @@ pub struct RunFlags {
     /// Add a variable to the command's environment; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
     pub env: Vec<(String, String)>,
+    /// Join an equal run that is under way, if its commit is still the remote's
+    #[arg(long, conflicts_with = "supersede")]
+    pub coalesce: bool,
+    /// End older runs of the same branch and command in favour of this one
+    #[arg(long)]
+    pub supersede: bool,
+    /// A name for this request: sent again with the same one, it finds the same run
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
     /// Print the run's id and leave; the run goes on without us
     #[arg(long)]
     pub detach: bool,
@@ -92,34 +86,16 @@ pub enum SyncArg {
 }
 
 #[derive(Debug, Args)]
-pub struct FollowArgs {
-    /// The run's id
+pub struct RerunArgs {
+    /// The id of the run to repeat
     #[arg(value_parser = values::run)]
     pub run: RunId,
-    /// Begin after this event: the "id" of a line that --json printed
-    #[arg(long, value_name = "CURSOR")]
-    pub from: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct CancelArgs {
-    /// The run's id
-    #[arg(value_parser = values::run)]
-    pub run: RunId,
-}
-
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// Only runs of this repository
-    #[arg(long, value_name = "REPO", value_parser = values::repo)]
-    pub repo: Option<RepoName>,
-    /// Only runs of this branch
-    #[arg(long, value_name = "BRANCH", value_parser = values::branch)]
-    pub branch: Option<BranchName>,
-    /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
+    /// Print the new run's id and leave; the run goes on without us
+    #[arg(long)]
+    pub detach: bool,
+    /// A name for this request: sent again with the same one, it finds the same run
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
 }
 
 impl SyncArg {

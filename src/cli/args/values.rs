@@ -1,7 +1,9 @@
 //! Words of the command line, parsed by the same rules as on the daemon's side, so that a typing
 //! error costs no round trip.
 
-use crate::model::{BranchName, CommitId, Problem, RepoName, RunId};
+use jiff::Timestamp;
+
+use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,57 @@ pub fn commit(text: &str) -> Result<CommitId, String> {
 pub fn run(text: &str) -> Result<RunId, String> {
     RunId::parse(text)
         .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
+}
+
+/// A name, or a pattern that names several.
+pub fn branch_or_glob(text: &str) -> Result<String, String> {
+    if !text.starts_with('-') && text.contains(['*', '?', '[', '{']) {
+        return Ok(text.to_owned());
+    }
+    branch(text).map(|_| text.to_owned())
+}
+
+pub fn group(text: &str) -> Result<GroupId, String> {
+    GroupId::parse(text).map_err(|_| {
+        "not a group id; `branchyard make` with several branches names its group".to_owned()
+    })
+}
+
+/// An id of a run or of a group: they look alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EitherId {
+    run: RunId,
+    group: GroupId,
+}
+
+impl EitherId {
+    pub fn run(self) -> RunId {
+        self.run
+    }
+
+    pub fn group(self) -> GroupId {
+        self.group
+    }
+}
+
+pub fn either(text: &str) -> Result<EitherId, String> {
+    Ok(EitherId {
+        run: run(text)?,
+        group: group(text)?,
+    })
+}
+
+/// A time, or how long ago it was; sent as it was written.
+pub fn since(text: &str) -> Result<String, String> {
+    let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
+    is_time
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write it like 2h or 2026-11-15T08:00:00Z".to_owned())
+}
+
+/// Lines, checked here but sent as they were written.
+pub fn span(text: &str) -> Result<String, String> {
+    lines(text).map(|_| text.to_owned())
 }
 
 /// Checked here, but sent as it was written: the daemon reads the same notation.

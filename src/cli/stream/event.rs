@@ -10,13 +10,16 @@ use jiff::Timestamp;
 use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, de};
 
+use super::group::{GroupEvent, Summary};
 use crate::cli::exit::Failure;
-use crate::model::RunId;
+use crate::cli::finding::Findings;
 
 /// One event, borrowed from its line.
 #[derive(Debug, PartialEq)]
 pub enum Event<'a> {
     Output {
+        /// Whose it is, among the runs of a group.
+        branch: Option<String>,
         to: Channel,
         bytes: Cow<'a, [u8]>,
         eol: Cow<'a, str>,
@@ -26,6 +29,8 @@ pub enum Event<'a> {
     /// Output that the daemon did not keep.
     Gap(String),
     Ended(Ending),
+    /// Of a group.
+    Group(GroupEvent),
     /// Of a later version.
     Unknown,
 }
@@ -39,8 +44,6 @@ pub enum Channel {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Status {
     pub state: String,
-    #[serde(default)]
-    pub run_id: Option<RunId>,
     #[serde(default)]
     pub position: Option<u64>,
     #[serde(default)]
@@ -67,6 +70,8 @@ pub enum Ending {
     Complete(Complete),
     /// Refused after it was queued.
     Error(RunError),
+    /// All runs of a group have ended.
+    Summary(Summary),
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -82,6 +87,8 @@ pub struct Complete {
     pub duration_ms: Option<u64>,
     #[serde(default)]
     pub reason: Option<String>,
+    #[serde(default)]
+    pub diagnostics: Option<Findings>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -100,6 +107,7 @@ pub fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure> {
     let envelope: Envelope<'_> = of_json(line)?;
     let event = match envelope.kind.as_ref() {
         "stdout" | "stderr" => Event::Output {
+            branch: envelope.branch,
             to: match envelope.kind.as_ref() {
                 "stdout" => Channel::Stdout,
                 _ => Channel::Stderr,
@@ -130,6 +138,10 @@ pub fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure> {
         }
         "complete" => Event::Ended(Ending::Complete(of_json(line)?)),
         "error" => Event::Ended(Ending::Error(of_json(line)?)),
+        "group" => Event::Group(GroupEvent::Named(of_json(line)?)),
+        "started" => Event::Group(GroupEvent::Started(of_json(line)?)),
+        "ended" => Event::Group(GroupEvent::Ended(Box::new(of_json(line)?))),
+        "summary" => Event::Ended(Ending::Summary(of_json(line)?)),
         _ => Event::Unknown,
     };
     Ok((event, envelope.id))
@@ -148,6 +160,8 @@ struct Envelope<'a> {
     b64: Option<String>,
     #[serde(default = "newline", borrow)]
     eol: Cow<'a, str>,
+    #[serde(default)]
+    branch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -218,6 +232,7 @@ mod tests {
                 to,
                 bytes: got,
                 eol,
+                ..
             } = event
             else {
                 panic!("{json} is no output");

@@ -1,95 +1,123 @@
-//! A run's stream: NDJSON put together from chunks, and taken up again after the last event seen
-//! when the connection breaks, so that no byte is lost and none comes twice.
+//! The stream of a run or of a group: NDJSON put together from chunks, and taken up again after the
+//! last event seen when the connection breaks, so that no byte is lost and none comes twice.
 
 mod event;
+mod group;
 mod lines;
 
 use std::time::Duration;
 
 use reqwest::Response;
-use reqwest::header::LOCATION;
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::client::{Client, Error};
 use super::exit::Failure;
-use crate::model::RunId;
+use super::subject::Subject;
 
 use event::{Cursor, parse};
 use lines::Lines;
 
 pub use event::{Channel, Complete, Ending, Event, Holder, RunError, Status};
+pub use group::{Group, GroupEvent, Member, MemberEnded, Summary};
 
-/// How long to wait before each try to take up a broken stream.
-const RETRY_AFTER: [Duration; 5] = [
-    Duration::from_millis(200),
-    Duration::from_millis(800),
-    Duration::from_secs(2),
-    Duration::from_secs(3),
-    Duration::from_secs(4),
-];
+/// A daemon that is being started anew is back within this, or it is not coming.
+const PATIENCE: Duration = Duration::from_secs(60);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const SLOWEST_RETRY: Duration = Duration::from_secs(3);
 
 /// What reading on brought.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum More {
     /// Lines may be whole now.
     Bytes,
-    /// The connection is gone: [`RunStream::resume`] takes it up again.
+    /// The connection is gone: [`EventStream::resume`] takes it up again.
     Broken(String),
-    /// The run is over and everything of it was seen before.
+    /// It is over and everything of it was seen before.
     NothingLeft,
+    /// It ended like this, and all output has come.
+    Ended(Box<Ending>),
 }
 
-/// A run's events from wherever the reader stands.
+/// Events from wherever the reader stands.
 #[derive(Debug)]
-pub struct RunStream {
+pub struct EventStream {
     client: Client,
-    run: Option<RunId>,
+    subject: Subject,
+    /// Whether the output of a group's runs is wanted too.
+    output: bool,
     cursor: Option<String>,
     /// `None` when the daemon had nothing to give.
     response: Option<Response>,
     lines: Lines,
-    tries: usize,
+    /// Since when no event has come, once the connection broke.
+    broken: Option<Broken>,
+    /// The last event of a group whose runs' output may still be on its way: the two have no order.
+    ending: Option<Ending>,
 }
 
-impl RunStream {
-    /// The stream that a request to start a run was answered with.
-    pub fn started(client: Client, response: Response) -> Self {
-        let location = response.headers().get(LOCATION);
-        let run = location
-            .and_then(|location| location.to_str().ok())
-            .and_then(|location| location.rsplit('/').next())
-            .and_then(|id| RunId::parse(id).ok());
-        Self::new(client, run, None, Some(response))
+#[derive(Debug, Clone, Copy)]
+struct Broken {
+    since: Instant,
+    next_wait: Duration,
+}
+
+impl EventStream {
+    /// The stream that a request to start something was answered with.
+    pub fn started(client: Client, subject: Subject, response: Response, output: bool) -> Self {
+        Self {
+            client,
+            subject,
+            output,
+            cursor: None,
+            response: Some(response),
+            lines: Lines::default(),
+            broken: None,
+            ending: None,
+        }
     }
 
-    /// The stream of a run that somebody started, after `cursor`.
+    /// The stream of what somebody started, after `cursor`.
     pub async fn follow(
         client: Client,
-        run: RunId,
+        subject: Subject,
         cursor: Option<String>,
-    ) -> Result<Self, Failure> {
-        let response = client.follow(run, cursor.as_deref()).await?;
-        Ok(Self::new(client, Some(run), cursor, response))
+        output: bool,
+    ) -> Result<Self, Error> {
+        let response = client.follow(subject, cursor.as_deref(), output).await?;
+        Ok(Self {
+            client,
+            subject,
+            output,
+            cursor,
+            response,
+            lines: Lines::default(),
+            broken: None,
+            ending: None,
+        })
     }
 
-    /// Known from the first event at the latest.
-    pub fn run(&self) -> Option<RunId> {
-        self.run
+    pub fn subject(&self) -> Subject {
+        self.subject
     }
 
     /// Waits for more bytes.
-    pub async fn more(&mut self) -> Result<More, Failure> {
+    pub async fn more(&mut self) -> More {
         let Some(response) = &mut self.response else {
-            return Ok(More::NothingLeft);
+            return More::NothingLeft;
         };
-        match response.chunk().await {
+        let chunk = response.chunk().await;
+        if let (Ok(None) | Err(_), Some(ending)) = (&chunk, self.ending.take()) {
+            return More::Ended(Box::new(ending));
+        }
+        match chunk {
             Ok(Some(chunk)) => {
                 self.lines.push(&chunk);
-                Ok(More::Bytes)
+                More::Bytes
             }
             // An end without a last event is no end.
-            Ok(None) => Ok(More::Broken("it closed the connection".to_owned())),
-            Err(error) => Ok(More::Broken(error.to_string())),
+            Ok(None) => More::Broken("it closed the connection".to_owned()),
+            Err(error) => More::Broken(error.to_string()),
         }
     }
 
@@ -105,57 +133,71 @@ impl RunStream {
             let (event, cursor) = parse(line)?;
             let ending = match &event {
                 Event::Ended(ending) => Some(ending.clone()),
-                Event::Status(status) => {
-                    self.run = self.run.or(status.run_id);
-                    None
-                }
                 _ => None,
             };
             each(line, event)?;
             if let Some(Cursor(cursor)) = cursor {
                 self.cursor = Some(cursor);
-                self.tries = 0;
+                self.broken = None;
             }
-            if ending.is_some() {
-                return Ok(ending);
+            match ending {
+                Some(ending) if self.output => self.ending = Some(ending),
+                Some(ending) => return Ok(Some(ending)),
+                None => {}
             }
         }
         Ok(None)
     }
 
-    /// Opens the stream anew after the last event seen, with patience: a daemon may be starting.
+    /// Opens the stream anew after the last event seen, with patience: a daemon may be starting, and
+    /// may be at another address then.
     pub async fn resume(&mut self, cause: &str) -> Result<(), Failure> {
-        let Some(run) = self.run else {
-            return Err(Failure::daemon(format!(
-                "the daemon was lost before it named the run: {cause}"
-            ))
-            .help("see what became of it with `branchyard runs`"));
-        };
         // Half a line comes again whole.
         self.lines = Lines::default();
         let mut last = Failure::daemon(cause);
-        while let Some(delay) = RETRY_AFTER.get(self.tries) {
-            self.tries += 1;
-            tokio::time::sleep(*delay).await;
-            self.client.find_again();
-            match self.client.follow(run, self.cursor.as_deref()).await {
+        let mut broken = self.broken.unwrap_or(Broken {
+            since: Instant::now(),
+            next_wait: FIRST_RETRY,
+        });
+        let deadline = broken.since + PATIENCE;
+        while Instant::now() + broken.next_wait < deadline {
+            tokio::time::sleep(broken.next_wait).await;
+            broken.next_wait = (broken.next_wait * 2).min(SLOWEST_RETRY);
+            self.broken = Some(broken);
+            match self.open(&self.client, deadline).await {
                 Ok(response) => {
                     self.response = response;
                     return Ok(());
                 }
                 Err(error) if error.may_pass() => last = error.into(),
-                Err(error) => return Err(self.given_up(run, error)),
+                Err(error) => return Err(self.given_up(error)),
+            }
+            // What is found elsewhere may be another daemon, which knows nothing of this.
+            if let Some(client) = self.client.elsewhere()
+                && let Ok(response) = self.open(&client, deadline).await
+            {
+                self.response = response;
+                self.client = client;
+                return Ok(());
             }
         }
-        Err(self.given_up(run, Error::Unreachable(last)))
+        Err(self.given_up(Error::Unreachable(last)))
     }
 
-    /// How the run ended, by its record: for when the stream has nothing more to say.
+    async fn open(&self, at: &Client, deadline: Instant) -> Result<Option<Response>, Error> {
+        let opening = at.follow(self.subject, self.cursor.as_deref(), self.output);
+        match tokio::time::timeout_at(deadline, opening).await {
+            Ok(opened) => opened,
+            Err(_) => Err(Error::Unreachable(Failure::daemon("it does not answer"))),
+        }
+    }
+
+    /// How it ended, by its record: for when the stream has nothing more to say.
     pub async fn recorded_ending(&self) -> Result<Ending, Failure> {
-        let Some(run) = self.run else {
-            return Err(Failure::daemon("the daemon did not say which run this is"));
-        };
-        let answer = self.client.get(&format!("/api/runs/{run}")).await?;
+        let answer = self.client.get(&self.subject.path()).await?;
+        if let Subject::Group(_) = self.subject {
+            return Ok(Ending::Summary(answer.parse()?));
+        }
         let record: Record = answer.parse()?;
         Ok(match record.error {
             Some(error) => Ending::Error(error),
@@ -166,30 +208,15 @@ impl RunStream {
         })
     }
 
-    fn new(
-        client: Client,
-        run: Option<RunId>,
-        cursor: Option<String>,
-        response: Option<Response>,
-    ) -> Self {
-        Self {
-            client,
-            run,
-            cursor,
-            response,
-            lines: Lines::default(),
-            tries: 0,
-        }
-    }
-
-    fn given_up(&self, run: RunId, error: Error) -> Failure {
+    fn given_up(&self, error: Error) -> Failure {
         let failure = Failure::from(error);
         let from = match &self.cursor {
             Some(cursor) => format!(" --from {cursor}"),
             None => String::new(),
         };
-        Failure::daemon(format!("lost the run's stream: {failure}")).help(format!(
-            "the run may still go on; see the rest with `branchyard follow {run}{from}`"
+        let (noun, words) = (self.subject.noun(), self.subject.words());
+        Failure::daemon(format!("lost the {noun}'s stream: {failure}")).help(format!(
+            "the {noun} may still go on; see the rest with `branchyard follow {words}{from}`"
         ))
     }
 }
@@ -212,8 +239,10 @@ struct About {
 
 #[cfg(test)]
 mod tests {
+    use super::super::client::Start;
     use super::super::endpoint::{Endpoint, Lookup, Surroundings};
     use super::*;
+    use crate::model::RunId;
     use axum::Router;
     use axum::body::{Body, Bytes};
     use axum::extract::RawQuery;
@@ -238,6 +267,14 @@ mod tests {
         Client::to(endpoint, Lookup::nowhere(Surroundings::default())).unwrap()
     }
 
+    fn start() -> Start {
+        Start {
+            path: "/start".to_owned(),
+            body: serde_json::json!({}),
+            key: None,
+        }
+    }
+
     fn ndjson(location: bool, body: Body) -> impl IntoResponse {
         let location = location.then(|| [(header::LOCATION, format!("/api/runs/{RUN}"))]);
         (
@@ -257,13 +294,14 @@ mod tests {
     }
 
     /// Reads to the end: all output bytes in order, and how it ended.
-    async fn read(stream: &mut RunStream) -> Result<(Vec<u8>, Option<Ending>), Failure> {
+    async fn read(stream: &mut EventStream) -> Result<(Vec<u8>, Option<Ending>), Failure> {
         let mut output = Vec::new();
         loop {
-            match stream.more().await? {
+            match stream.more().await {
                 More::Bytes => {}
                 More::Broken(cause) => stream.resume(&cause).await?,
                 More::NothingLeft => return Ok((output, None)),
+                More::Ended(ending) => return Ok((output, Some(*ending))),
             }
             let ending = stream.drain(|_, event| {
                 if let Event::Output { bytes, eol, .. } = event {
@@ -310,12 +348,9 @@ mod tests {
                 }),
             );
         let client = client_of(router).await;
-        let response = client
-            .start("/start", &serde_json::json!({}))
-            .await
-            .unwrap();
-        let mut stream = RunStream::started(client, response);
-        assert_eq!(stream.run().unwrap().to_string(), RUN);
+        let (subject, response) = client.start(&start()).await.unwrap();
+        assert_eq!(subject, Subject::Run(RunId::parse(RUN).unwrap()));
+        let mut stream = EventStream::started(client, subject, response, false);
         let (output, ending) = read(&mut stream).await.unwrap();
         assert_eq!(String::from_utf8(output).unwrap(), "one\ntwo\n");
         let Some(Ending::Complete(complete)) = ending else {
@@ -329,14 +364,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn output_of_a_group_may_come_after_its_summary() {
+        let router = Router::new().route(
+            "/stream/groups/{id}",
+            get(|| async {
+                let events = concat!(
+                    "{\"type\":\"summary\",\"id\":\"9\",\"state\":\"succeeded\"}\n",
+                    "{\"type\":\"stdout\",\"branch\":\"main\",\"line\":\"late\"}\n",
+                );
+                ndjson(false, Body::from(events))
+            }),
+        );
+        let group = Subject::Group(crate::model::GroupId::parse(RUN).unwrap());
+        let client = client_of(router).await;
+        let mut stream = EventStream::follow(client, group, None, true)
+            .await
+            .unwrap();
+        let (output, ending) = read(&mut stream).await.unwrap();
+        assert_eq!(output, b"late\n");
+        assert!(matches!(ending, Some(Ending::Summary(_))), "{ending:?}");
+    }
+
+    #[tokio::test]
     async fn a_run_of_which_nothing_is_left_says_so() {
         let router = Router::new().route(
             "/stream/runs/{id}",
             get(|| async { StatusCode::NO_CONTENT }),
         );
-        let run = RunId::parse(RUN).unwrap();
+        let run = Subject::Run(RunId::parse(RUN).unwrap());
         let client = client_of(router).await;
-        let stream = RunStream::follow(client, run, Some("40".to_owned())).await;
+        let stream = EventStream::follow(client, run, Some("40".to_owned()), false).await;
         assert_eq!(read(&mut stream.unwrap()).await, Ok((Vec::new(), None)));
     }
 
@@ -352,11 +409,8 @@ mod tests {
             }),
         );
         let client = client_of(router).await;
-        let response = client
-            .start("/start", &serde_json::json!({}))
-            .await
-            .unwrap();
-        let failure = read(&mut RunStream::started(client, response))
+        let (subject, response) = client.start(&start()).await.unwrap();
+        let failure = read(&mut EventStream::started(client, subject, response, false))
             .await
             .unwrap_err();
         assert_eq!(failure.exit, 125);
@@ -371,10 +425,7 @@ mod tests {
     async fn what_does_not_stream_is_no_daemon() {
         let router = Router::new().route("/start", post(|| async { "hello" }));
         let client = client_of(router).await;
-        let error = client
-            .start("/start", &serde_json::json!({}))
-            .await
-            .unwrap_err();
+        let error = client.start(&start()).await.unwrap_err();
         assert!(Failure::from(error).detail.contains("no branchyard daemon"));
     }
 }

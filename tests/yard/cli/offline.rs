@@ -146,7 +146,14 @@ async fn completions_know_the_commands() {
     ] {
         let script = said(bare(home.path(), &["completions", shell])).await.ok();
         assert!(script.text().contains(mark), "{shell}");
-        for command in ["make", "follow", "check-config", "prepare"] {
+        for command in [
+            "make",
+            "follow",
+            "check-config",
+            "prepare",
+            "rerun",
+            "diagnostics",
+        ] {
             assert!(script.text().contains(command), "{shell}: {command}");
         }
     }

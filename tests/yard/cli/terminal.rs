@@ -120,3 +120,49 @@ async fn a_terminal_shows_tables_and_keeps_quiet_when_told() {
     );
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_a_line_for_each_branch_and_the_first_error() {
+    let mut yard = Yard::new().await;
+    yard.origin.at("main");
+    let complaints = "echo 'a.c:3:5: error: first'; echo 'a.c:4:1: error: second'";
+    let makefile = format!("gate:\n\t@{complaints}; exit 1\n");
+    yard.origin.write("Makefile", makefile);
+    yard.origin.commit("broken");
+    yard.origin.push("broken");
+    let args = ["make", "demo", "main", "broken", "--", "gate"];
+    let Some(mut group) = on_terminal(&yard, &args) else {
+        return yard.stop().await;
+    };
+    let mut group = group.spawn().unwrap();
+    let (mut out, mut text) = (group.stdout.take().unwrap(), String::new());
+    shown(&mut out, &mut text, Some("main   running")).await;
+    let failed = "✗ broken: failed with exit code 2 in ";
+    shown(&mut out, &mut text, Some(failed)).await;
+    shown(&mut out, &mut text, Some("1 of 2 done")).await;
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    shown(&mut out, &mut text, None).await;
+    assert_eq!(group.wait().await.unwrap().code(), Some(2));
+    let (_, end) = text.split_once("✓ main: succeeded in ").unwrap();
+    let (_, end) = end
+        .split_once("broken: failed with exit code 2 in ")
+        .unwrap();
+    assert!(end.contains(": a.c:3:5: error: first\r\n"), "{text:?}");
+    assert!(end.contains("`branchyard log "), "{text:?}");
+    assert!(end.contains("1 of 2 did not succeed in "), "{text:?}");
+    assert!(!text.contains('\t'), "the lines are for people: {text:?}");
+
+    let one = ["make", "demo", "broken", "--", "gate"];
+    let mut one = on_terminal(&yard, &one).unwrap().spawn().unwrap();
+    let mut text = String::new();
+    shown(&mut one.stdout.take().unwrap(), &mut text, None).await;
+    assert_eq!(one.wait().await.unwrap().code(), Some(2));
+    let (_, end) = text.split_once("failed with exit code 2 in ").unwrap();
+    assert!(end.contains("  a.c:3:5: error: first\r\n"), "{text:?}");
+    assert!(
+        end.contains("  and 1 more: `branchyard diagnostics "),
+        "{text:?}"
+    );
+    println!("{text}");
+    yard.stop().await;
+}

@@ -1,0 +1,68 @@
+//! What is followed and cancelled: one run, or the runs of a group.
+
+use crate::model::{GroupId, RunId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Run(RunId),
+    Group(GroupId),
+}
+
+impl Subject {
+    /// From the `Location` that a request to start something was answered with.
+    pub fn at(location: &str) -> Option<Self> {
+        let (rest, id) = location.rsplit_once('/')?;
+        match rest.rsplit('/').next()? {
+            "runs" => RunId::parse(id).ok().map(Self::Run),
+            "groups" => GroupId::parse(id).ok().map(Self::Group),
+            _ => None,
+        }
+    }
+
+    /// Where its record is.
+    pub fn path(self) -> String {
+        match self {
+            Self::Run(run) => format!("/api/runs/{run}"),
+            Self::Group(group) => format!("/api/groups/{group}"),
+        }
+    }
+
+    pub fn stream_path(self) -> String {
+        match self {
+            Self::Run(run) => format!("/stream/runs/{run}"),
+            Self::Group(group) => format!("/stream/groups/{group}"),
+        }
+    }
+
+    /// In a sentence.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Run(_) => "run",
+            Self::Group(_) => "group",
+        }
+    }
+
+    /// As one would type it after `branchyard follow`.
+    pub fn words(self) -> String {
+        match self {
+            Self::Run(run) => run.to_string(),
+            Self::Group(group) => format!("--group {group}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_names_a_run_or_a_group() {
+        let id = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
+        for path in [format!("/api/runs/{id}"), format!("/api/groups/{id}")] {
+            assert_eq!(Subject::at(&path).unwrap().path(), path);
+        }
+        for other in ["", "/api/runs/latest", "/api/repos/demo", id] {
+            assert_eq!(Subject::at(other), None, "{other:?}");
+        }
+    }
+}

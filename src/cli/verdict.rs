@@ -1,0 +1,67 @@
+//! How a run ended, in words.
+
+use super::render::{human_duration, short_commit};
+use super::stream::Complete;
+
+/// `succeeded in 1.2s at 1a2b3c4d`
+pub fn words(complete: &Complete) -> String {
+    let mut text = match complete.state.as_str() {
+        "failed" => match complete.exit_code {
+            Some(code) => format!("failed with exit code {code}"),
+            None => "failed".to_owned(),
+        },
+        "signalled" => match complete.signal {
+            Some(signal) => format!("ended by signal {signal}"),
+            None => "ended by a signal".to_owned(),
+        },
+        "timed_out" => "timed out".to_owned(),
+        "lost" => "the run was lost".to_owned(),
+        "rejected" => "the run was rejected".to_owned(),
+        other => other.to_owned(),
+    };
+    if let Some(millis) = complete.duration_ms {
+        let word = match complete.state.as_str() {
+            "succeeded" | "failed" => "in",
+            _ => "after",
+        };
+        text.push_str(&format!(" {word} {}", human_duration(millis)));
+    }
+    if let Some(commit) = &complete.commit {
+        text.push_str(&format!(" at {}", short_commit(commit)));
+    }
+    if let Some(reason) = &complete.reason {
+        text.push_str(&format!(": {reason}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_says_how_it_ended_how_long_it_took_and_where() {
+        for (json, text) in [
+            (
+                r#"{"state":"succeeded","exit_code":0,"duration_ms":1234,"commit":"1a2b3c4d5e6f"}"#,
+                "succeeded in 1.2s at 1a2b3c4d",
+            ),
+            (
+                r#"{"state":"failed","exit_code":2,"duration_ms":65000,"commit":"1a2b3c4d5e6f"}"#,
+                "failed with exit code 2 in 1m05s at 1a2b3c4d",
+            ),
+            (r#"{"state":"signalled","signal":9}"#, "ended by signal 9"),
+            (
+                r#"{"state":"lost","commit":null,"reason":"its supervisor is gone"}"#,
+                "the run was lost: its supervisor is gone",
+            ),
+            (
+                r#"{"state":"timed_out","duration_ms":600000}"#,
+                "timed out after 10m00s",
+            ),
+            (r#"{"state":"cancelled"}"#, "cancelled"),
+        ] {
+            assert_eq!(words(&serde_json::from_str(json).unwrap()), text);
+        }
+    }
+}
