@@ -1,6 +1,6 @@
 //! The real program as a process of its own, which can be sent signals.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,8 +19,8 @@ pub struct Binary {
 }
 
 impl Binary {
-    pub fn spawn(config: &PathBuf, home: &PathBuf, env: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_branchyard"))
+    pub fn spawn(program: &str, config: &Path, home: &Path, env: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(program)
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(config)
             .env_clear()
@@ -68,6 +68,19 @@ impl Binary {
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
+    }
+
+    /// `kill -9`; returns when it is gone.
+    pub async fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        assert!(!self.ended().await.success());
+    }
+
+    /// TERM, while nothing is under way.
+    pub async fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        let status = self.ended().await;
+        assert!(status.success(), "{status}: {:#?}", self.said);
     }
 
     /// Waits for its end and for everything that it still said.

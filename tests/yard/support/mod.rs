@@ -2,16 +2,19 @@
 //! When it goes, nothing of it may be left.
 
 mod binary;
+pub mod failing;
 mod origin;
+mod processes;
 mod raw;
 mod stream;
 mod yard;
 
 pub use binary::Binary;
 pub use origin::{Origin, git};
+pub use processes::{end_processes_in, is_alive, kib, kill, processes_in, processes_of, until};
 pub use raw::{Answer, Raw};
 pub use stream::{Event, read_events};
 pub use yard::{
-    Options, PATIENCE, Yard, encode, events_of, json_of, problem_of, processes_in, text_of,
+    Following, Options, PATIENCE, PROGRAM, Yard, encode, events_of, json_of, problem_of, text_of,
     warnings_of,
 };

@@ -1,6 +1,6 @@
 //! The daemon under test.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use branchyard::config::{Config, Environment, Flags, Sources};
@@ -13,10 +13,13 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_stream::StreamExt;
 
-use super::{Binary, Event, Origin, read_events};
+use super::{Binary, Event, Origin, end_processes_in, processes_in, read_events};
 
 /// Longer than anything here takes; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_branchyard");
 
 /// What a test changes of the configuration.
 #[derive(Debug, Default)]
@@ -96,7 +99,9 @@ impl Yard {
         })
         .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Server::open(config, &listener).unwrap();
+        let server = Server::open(config, &listener, PROGRAM.into())
+            .await
+            .unwrap();
         self.url = server.url().to_owned();
         let (stop, stopped) = oneshot::channel();
         let stop_asked = async { drop(stopped.await) };
@@ -107,7 +112,13 @@ impl Yard {
     /// Starts the real program on what is on disk, with these variables and no others but PATH and
     /// HOME, and waits until it serves.
     pub async fn start_binary(&mut self, env: &[(&str, &str)]) -> Binary {
-        let mut binary = self.spawn_binary(env);
+        self.start_program(PROGRAM, env).await
+    }
+
+    /// As [`Yard::start_binary`], from another copy of the program.
+    pub async fn start_program(&mut self, program: &str, env: &[(&str, &str)]) -> Binary {
+        let file = self.write_config();
+        let mut binary = Binary::spawn(program, &file, self.dir.path(), env);
         let welcome = binary.until_said(" serves http://").await;
         let (_, url) = welcome.split_once(" serves ").unwrap();
         self.url = url.trim_end_matches('/').to_owned();
@@ -115,7 +126,7 @@ impl Yard {
     }
 
     pub fn spawn_binary(&self, env: &[(&str, &str)]) -> Binary {
-        Binary::spawn(&self.write_config(), &self.dir.path().to_owned(), env)
+        Binary::spawn(PROGRAM, &self.write_config(), self.dir.path(), env)
     }
 
     fn write_config(&self) -> PathBuf {
@@ -138,8 +149,9 @@ impl Yard {
         } else {
             "grace = \"1s\""
         };
+        // A run outlives its daemon, and would outlive a test that was itself killed.
         let common = format!(
-            "{top}\nworkspaces = {:?}\n[timeouts]\n{grace}\n{timeouts}\n{tables}\n",
+            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n",
             self.workspaces
         );
         if *bare {
@@ -229,6 +241,39 @@ impl Yard {
         Following::new(response)
     }
 
+    /// Starts a `make` that nobody watches; its id.
+    pub async fn start_detached(&self, branch: &str, body: Value) -> String {
+        let path = format!("/stream/repos/demo/branches/{}/make", encode(branch));
+        let request = self
+            .request(Method::POST, &path)
+            .header("prefer", "respond-async")
+            .json(&body);
+        let record = json_of(request.send().await.unwrap()).await;
+        record["run_id"].as_str().unwrap().to_owned()
+    }
+
+    /// A viewer of a run, from its start.
+    pub async fn follow(&self, run: &str) -> Following {
+        let request = self
+            .request(Method::GET, &format!("/stream/runs/{run}"))
+            .header("accept", "application/x-ndjson");
+        Following::new(request.send().await.unwrap())
+    }
+
+    /// The record of a run once it has ended.
+    pub async fn ended(&self, run: &str) -> Value {
+        let path = format!("/api/runs/{run}?wait=50s");
+        let record = self.get_json(&path).await;
+        assert!(record["ended_at"].is_string(), "{record}");
+        record
+    }
+
+    /// Everything that a run has printed; waits for its end.
+    pub async fn log(&self, run: &str) -> String {
+        let log = self.get(&format!("/api/runs/{run}/log")).await;
+        log.text().await.unwrap()
+    }
+
     pub fn workspace(&self, branch: &str) -> PathBuf {
         let name = branchyard::model::BranchName::parse(branch).unwrap();
         self.workspaces.join("demo").join(name.dir().as_str())
@@ -242,6 +287,7 @@ impl Yard {
 impl Drop for Yard {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            end_processes_in(self.dir.path());
             return;
         }
         assert!(self.daemon.is_none(), "a test ends with yard.stop()");
@@ -279,17 +325,37 @@ impl Following {
                 }
                 looked_at += 1;
             }
-            let piece = tokio::time::timeout(PATIENCE, self.body.next())
+            tokio::time::timeout(PATIENCE, self.read_on())
                 .await
-                .expect("more comes");
-            let piece = piece.expect("the stream has not ended").unwrap();
-            self.unread.push_str(std::str::from_utf8(&piece).unwrap());
-            while let Some(end) = self.unread.find('\n') {
-                let line: String = self.unread.drain(..=end).collect();
-                self.events
-                    .extend(read_events("application/x-ndjson", &line));
-            }
+                .expect("more comes")
+                .expect("the stream has not ended");
         }
+    }
+
+    /// Goes on with another answer, which begins where the last one was cut off.
+    pub fn go_on(&mut self, response: Response) {
+        self.body = Box::pin(response.bytes_stream());
+        self.unread.clear();
+    }
+
+    /// Reads on until the stream ends or is cut off.
+    pub async fn until_cut(&mut self) {
+        let reading = async { while self.read_on().await.is_some() {} };
+        tokio::time::timeout(PATIENCE, reading)
+            .await
+            .expect("the stream ends");
+    }
+
+    /// Takes in one more piece of the stream; `None` at its end, whatever ended it.
+    async fn read_on(&mut self) -> Option<()> {
+        let piece = self.body.next().await?.ok()?;
+        self.unread.push_str(std::str::from_utf8(&piece).unwrap());
+        while let Some(end) = self.unread.find('\n') {
+            let line: String = self.unread.drain(..=end).collect();
+            self.events
+                .extend(read_events("application/x-ndjson", &line));
+        }
+        Some(())
     }
 
     pub async fn until_line(&mut self, line: &str) {
@@ -363,17 +429,4 @@ pub fn text_of(events: &[Event]) -> String {
 pub fn warnings_of(events: &[Event]) -> Vec<&str> {
     let warnings = events.iter().filter(|event| event.kind == "warning");
     warnings.map(|e| e.data["code"].as_str().unwrap()).collect()
-}
-
-/// Processes whose working directory is inside `dir`.
-pub fn processes_in(dir: &Path) -> Vec<String> {
-    std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let cwd = std::fs::read_link(path.join("cwd")).ok()?;
-            let command = std::fs::read_to_string(path.join("cmdline")).ok()?;
-            cwd.starts_with(dir).then(|| command.replace('\0', " "))
-        })
-        .collect()
 }
