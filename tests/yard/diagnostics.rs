@@ -1,0 +1,132 @@
+//! Builds that fail, with the tools of this machine: what they complain about is told where it is.
+//! (What tools printed elsewhere is in `fixtures/logs`.)
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Options, Yard, failing, problem_of, text_of};
+
+/// Where a build finds the tools themselves, not what a version manager puts in their place.
+fn tools() -> String {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = String::from_utf8(sysroot.unwrap().stdout).unwrap();
+    format!("/usr/bin:/bin:{}/bin", sysroot.trim())
+}
+
+/// Each item as `tool severity file:line`, with the files' own names.
+fn places(found: &Value) -> Vec<String> {
+    let place = |item: &Value| {
+        let file = item["file"].as_str().unwrap_or_default();
+        let file = file.rsplit('/').next().unwrap();
+        let (tool, severity) = (item["tool"].as_str(), item["severity"].as_str());
+        format!(
+            "{} {} {file}:{}",
+            tool.unwrap(),
+            severity.unwrap(),
+            item["line"]
+        )
+    };
+    found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(place)
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_build_says_what_is_wrong_and_where() {
+    let mut yard = Yard::with(Options {
+        tables: format!("[build]\npath = {:?}\n", tools()),
+        ..Options::default()
+    })
+    .await;
+    type Sample = (
+        &'static str,
+        Vec<(&'static str, &'static str)>,
+        &'static [&'static str],
+        &'static str,
+    );
+    let samples: [Sample; 4] = [
+        (
+            "c",
+            failing::c(),
+            &["gcc error main.c:5", "gcc warning main.c:4"],
+            "undeclared",
+        ),
+        (
+            "rust",
+            failing::rust(),
+            &["rustc error main.rs:3"],
+            "mismatched types",
+        ),
+        (
+            "python",
+            failing::python(),
+            &["python error main.py:6"],
+            "RuntimeError: no number",
+        ),
+        (
+            "pytest",
+            failing::pytest(),
+            &["pytest error test_calc.py:10", "pytest error calc.py:2"],
+            "test_wrong: assert 2",
+        ),
+    ];
+    for (branch, files, expected, message) in samples {
+        yard.origin.at("main");
+        for (path, content) in files {
+            yard.origin.write(path, content);
+        }
+        yard.origin.commit(branch);
+        yard.origin.push(branch);
+        let events = yard.make(branch, &[]).await;
+        let end = &events.last().unwrap().data;
+        assert_eq!(end["state"], "failed", "{branch}: {}", text_of(&events));
+        let id = events[0].data["run_id"].as_str().unwrap();
+        let found = yard.get_json(&format!("/api/runs/{id}/diagnostics")).await;
+        let places = places(&found);
+        assert_eq!(places[..expected.len()], *expected, "{branch}: {found}");
+        let first = &found["items"][0];
+        assert!(
+            first["message"].as_str().unwrap().contains(message),
+            "{branch}: {first}"
+        );
+
+        // The end of the stream says the first of them, and the log has it on the line that is named.
+        assert_eq!(end["diagnostics"], found["summary"], "{branch}");
+        assert_eq!(&found["summary"]["first"], first, "{branch}");
+        let line = first["log_line"].as_u64().unwrap();
+        let log = yard.get(&format!("/api/runs/{id}/log?lines={line}")).await;
+        let log = log.text().await.unwrap();
+        let last_word = message.rsplit(' ').next().unwrap();
+        assert!(
+            log.contains(last_word) || log.contains(&format!(":{}", first["line"])),
+            "{branch}: line {line} is {log:?}"
+        );
+    }
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_complaints_has_none_and_one_that_goes_on_is_asked_later() {
+    let mut yard = Yard::new().await;
+    let events = yard.make("main", &["who"]).await;
+    let id = events[0].data["run_id"].as_str().unwrap();
+    let found = yard.get_json(&format!("/api/runs/{id}/diagnostics")).await;
+    assert_eq!(found["items"], json!([]));
+    assert_eq!(found["summary"], json!({"errors": 0, "warnings": 0}));
+    assert!(events.last().unwrap().data.get("diagnostics").is_none());
+
+    let mut run = yard
+        .start_run("make", "main", json!({"args": ["gate"]}))
+        .await;
+    run.until_line("waiting").await;
+    let path = format!("/api/runs/{}/diagnostics", run.run_id());
+    let (status, problem) = problem_of(yard.get(&path).await).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("not_ended")));
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    run.end().await;
+    yard.stop().await;
+}

@@ -1,0 +1,225 @@
+//! What is remembered of runs: lists, pages, retention, and an index that may be lost.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Options, Yard, events_of, problem_of, text_of};
+
+fn ids(page: &Value) -> Vec<String> {
+    let items = page["items"].as_array().unwrap().iter();
+    items
+        .map(|run| run["run_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_are_found_by_what_they_are_and_page_by_page() {
+    let mut yard = Yard::new().await;
+    yard.origin.branch("topic");
+    let mut all = Vec::new();
+    for (branch, target) in [
+        ("main", "who"),
+        ("topic", "who"),
+        ("main", "fail"),
+        ("main", "who"),
+    ] {
+        let events = yard.make(branch, &[target]).await;
+        all.insert(0, events[0].data["run_id"].as_str().unwrap().to_owned());
+    }
+    let events = yard
+        .run("git", "main", json!({"operation": "status"}))
+        .await;
+    all.insert(0, events[0].data["run_id"].as_str().unwrap().to_owned());
+    let since = yard.get_json(&format!("/api/runs/{}", all[1])).await["created_at"].clone();
+    let since = since.as_str().unwrap().to_owned();
+    for (query, expected) in [
+        (String::new(), vec![0, 1, 2, 3, 4]),
+        ("?branch=topic".to_owned(), vec![3]),
+        ("?repo=demo&state=failed".to_owned(), vec![2]),
+        ("?kind=git".to_owned(), vec![0]),
+        ("?state=succeeded&kind=make".to_owned(), vec![1, 3, 4]),
+        ("?repo=other".to_owned(), vec![]),
+        (format!("?since={since}"), vec![0, 1]),
+        ("?since=1h".to_owned(), vec![0, 1, 2, 3, 4]),
+        ("?since=0s".to_owned(), vec![]),
+    ] {
+        let found = ids(&yard.get_json(&format!("/api/runs{query}")).await);
+        let expected: Vec<_> = expected.iter().map(|n: &usize| all[*n].clone()).collect();
+        assert_eq!(found, expected, "{query}");
+    }
+    let (mut seen, mut next) = (Vec::new(), String::new());
+    loop {
+        let page = yard.get_json(&format!("/api/runs?limit=2{next}")).await;
+        seen.extend(ids(&page));
+        match page["next"].as_str() {
+            Some(before) => next = format!("&before={before}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, all);
+    let (status, problem) = problem_of(yard.get("/api/runs?since=yesterday").await).await;
+    assert_eq!((status, &problem["field"]), (422, &json!("since")));
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_or_damaged_index_is_made_anew() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    yard.make("main", &["fail"]).await;
+    let listed = yard.get_json("/api/runs").await;
+    yard.stop().await;
+    let db = yard.workspaces.join(".branchyard/yard.db");
+    let damage: [&dyn Fn(); 4] = [
+        &|| std::fs::write(&db, "not a database at all").unwrap(),
+        &|| std::fs::remove_file(&db).unwrap(),
+        &|| std::fs::write(&db, "").unwrap(),
+        &|| {
+            let whole = std::fs::read(&db).unwrap();
+            std::fs::write(&db, &whole[..whole.len() / 2]).unwrap();
+        },
+    ];
+    for (n, damage) in damage.iter().enumerate() {
+        damage();
+        yard.start().await;
+        assert_eq!(yard.get_json("/api/runs").await, listed, "damage {n}");
+        let events = yard.make("main", &["who"]).await;
+        assert_eq!(text_of(&events), "main\n");
+        let new = events[0].data["run_id"].as_str().unwrap().to_owned();
+        yard.stop().await;
+        std::fs::remove_dir_all(yard.workspaces.join(".branchyard/runs").join(new)).unwrap();
+    }
+    yard.start().await;
+    assert_eq!(
+        yard.get_json("/api/runs").await,
+        listed,
+        "what is gone from disk is gone"
+    );
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_old_goes_when_the_daemon_starts() {
+    let mut yard = Yard::new().await;
+    for _ in 0..3 {
+        yard.make("main", &["who"]).await;
+    }
+    let all = ids(&yard.get_json("/api/runs").await);
+    yard.stop().await;
+    yard.configure(Options {
+        tables: "[history]\nmax_runs = 1\n".to_owned(),
+        ..Options::default()
+    });
+    yard.start().await;
+    let newest = format!("/api/runs/{}", all[0]);
+    while ids(&yard.get_json("/api/runs").await).len() > 1 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ids(&yard.get_json("/api/runs").await), all[..1]);
+    yard.get_json(&newest).await;
+    let (status, _) = problem_of(yard.get(&format!("/api/runs/{}/log", all[2])).await).await;
+    assert_eq!(status, 404);
+    while yard
+        .workspaces
+        .join(".branchyard/runs")
+        .join(&all[2])
+        .exists()
+    {
+        tokio::task::yield_now().await;
+    }
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_can_be_done_again_and_a_newer_one_can_take_its_place() {
+    let mut yard = Yard::new().await;
+    let body = json!({"args": ["who"], "env": {"V": "1"}, "timeout": "5m"});
+    let first = yard.run("make", "main", body).await;
+    let id = first[0].data["run_id"].as_str().unwrap();
+    let again = yard.request(Method::POST, &format!("/stream/runs/{id}/rerun"));
+    let again = events_of(again.send().await.unwrap()).await;
+    assert_eq!(text_of(&again), "main\n");
+    let new = again[0].data["run_id"].as_str().unwrap();
+    assert_ne!(new, id);
+    let (old, new) = (
+        yard.get_json(&format!("/api/runs/{id}")).await,
+        yard.get_json(&format!("/api/runs/{new}")).await,
+    );
+    for field in [
+        "argv",
+        "env",
+        "timeout_ms",
+        "repo",
+        "branch",
+        "kind",
+        "sync",
+    ] {
+        assert_eq!(old[field], new[field], "{field}");
+    }
+
+    let gate = json!({"args": ["gate"], "detach": true});
+    let mut running = yard.start_run("make", "main", gate.clone()).await;
+    running.until_line("waiting").await;
+    let mut queued = yard.start_run("make", "main", gate).await;
+    queued.until(|event| event.data["position"] == 1).await;
+    let other = json!({"args": ["who"], "detach": true});
+    let mut bystander = yard.start_run("make", "main", other).await;
+    let newer = json!({"args": ["gate"], "supersede": true});
+    let mut newest = yard.start_run("make", "main", newer).await;
+    for older in [&mut running, &mut queued] {
+        let end = older.end().await;
+        assert_eq!(end.data["state"], "cancelled");
+        let reason = end.data["reason"].as_str().unwrap();
+        assert!(reason.starts_with("superseded by run "), "{reason}");
+    }
+    assert_eq!(bystander.end().await.data["state"], "succeeded");
+    newest.until_line("waiting").await;
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    assert_eq!(newest.end().await.data["state"], "succeeded");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_in_no_log() {
+    let secret = "s3cr3t-value-of-a-token";
+    let mut yard = Yard::with(Options {
+        repo: format!("env = {{ API_TOKEN = \"{secret}\", COLOUR = \"green-and-plain\" }}\n"),
+        ..Options::default()
+    })
+    .await;
+    yard.origin.at("main");
+    let makefile = "all:\n\t@echo \"$$API_TOKEN $$COLOUR\"; printf '%s' \"$${API_TOKEN%-*}\"; sleep 0.3; printf '%s\\n' \"-token\"\n";
+    yard.origin.write("Makefile", makefile);
+    yard.origin.commit("print it");
+    yard.origin.push("main");
+    let events = yard.make("main", &[]).await;
+    assert_eq!(text_of(&events), "*** green-and-plain\n***\n");
+    let found = std::process::Command::new("grep")
+        .args(["-r", "-l", secret])
+        .arg(yard.workspaces.join(".branchyard"))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(found.stdout).unwrap(), "");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_cannot_be_read_is_no_reason_to_remove_a_run() {
+    let mut yard = Yard::new().await;
+    let events = yard.make("main", &["who"]).await;
+    let run = events[0].data["run_id"].as_str().unwrap();
+    yard.stop().await;
+    let state = yard.workspaces.join(".branchyard");
+    let home = state.join("runs").join(run);
+    let record = std::fs::read(home.join("run.json")).unwrap();
+    std::fs::write(home.join("run.json"), "{\"of\":\"a later version\"}").unwrap();
+    std::fs::remove_file(state.join("yard.db")).unwrap();
+
+    yard.start().await;
+    assert_eq!(yard.get(&format!("/api/runs/{run}")).await.status(), 404);
+    yard.stop().await;
+    std::fs::write(home.join("run.json"), record).unwrap();
+    yard.start().await;
+    assert_eq!(yard.log(run).await, text_of(&events));
+    yard.stop().await;
+}
