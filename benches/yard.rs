@@ -11,12 +11,14 @@
 )]
 mod support;
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::{Yard, git};
+use tokio_stream::StreamExt;
 
 const ROUNDS: usize = 15;
 const FILES: usize = 1000;
@@ -31,6 +33,9 @@ async fn main() {
     println!("{:<44} {:>12} {:>12} {:>8}", "", "plain", "yard", "ratio");
     if wants("runs") {
         runs().await;
+    }
+    if wants("streaming") {
+        streaming().await;
     }
     if wants("workspaces") {
         workspaces().await;
@@ -89,6 +94,87 @@ async fn runs() {
         &mut synced,
     );
     yard.stop().await;
+}
+
+/// What a viewer waits for: the first byte of a command, and all bytes of a chatty one.
+async fn streaming() {
+    let mut yard = Yard::new().await;
+    yard.origin.at("main");
+    yard.origin.write(
+        "Makefile",
+        "first:\n\t@echo first\nflood:\n\t@seq 1 5000000\n",
+    );
+    yard.origin.commit("print");
+    yard.origin.push("main");
+    yard.make("main", &["first"]).await;
+    let workspace = yard.workspace("main");
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        plain.push(timed(|| {
+            let mut make = make_in(&workspace, "first");
+            let read = make.stdout.as_mut().unwrap().read(&mut [0; 64]);
+            assert!(read.unwrap() > 0);
+            make.wait().unwrap();
+        }));
+        let started = Instant::now();
+        let body = json!({"args": ["first"], "sync": "none"});
+        let mut run = yard.start_run("make", "main", body).await;
+        run.until_line("first").await;
+        ours.push(started.elapsed());
+        run.end().await;
+    }
+    row("first byte of a make", &mut plain, &mut ours);
+
+    let (mut plain, mut text, mut sse) = (Vec::new(), Vec::new(), Vec::new());
+    let mut expected = 0;
+    for _ in 0..ROUNDS.min(5) {
+        plain.push(timed(|| {
+            let mut make = make_in(&workspace, "flood");
+            let mut out = make.stdout.take().unwrap();
+            expected = std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+            make.wait().unwrap();
+        }));
+        for (accept, times) in [("text/plain", &mut text), ("text/event-stream", &mut sse)] {
+            let started = Instant::now();
+            let answer = yard
+                .request(
+                    reqwest::Method::POST,
+                    "/stream/repos/demo/branches/main/make",
+                )
+                .header("accept", accept)
+                .json(&json!({"args": ["flood"], "sync": "none"}))
+                .send()
+                .await
+                .unwrap();
+            let (mut body, mut length) = (answer.bytes_stream(), 0);
+            while let Some(piece) = body.next().await {
+                length += piece.unwrap().len() as u64;
+            }
+            times.push(started.elapsed());
+            assert!(length > expected, "{accept}: {length}");
+        }
+    }
+    row("39 MB of lines, text / pipe", &mut plain, &mut text);
+    row("39 MB of lines, events / pipe", &mut plain, &mut sse);
+    yard.stop().await;
+}
+
+/// A command that does not know that it was started below `make bench`: make would say so in its output.
+fn plain(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn make_in(dir: &Path, target: &str) -> std::process::Child {
+    plain("make")
+        .arg(target)
+        .current_dir(dir)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 async fn workspaces() {
@@ -181,7 +267,7 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 fn quiet(dir: &Path, program: &str, args: &[&str]) {
-    let status = Command::new(program)
+    let status = plain(program)
         .args(args)
         .current_dir(dir)
         .stdout(Stdio::null())
