@@ -89,7 +89,8 @@ pub(super) fn started(pid: Pid) -> Option<u64> {
     look(pid).map(|process| process.started)
 }
 
-fn pids() -> impl Iterator<Item = Pid> {
+/// All processes of this machine.
+pub(super) fn pids() -> impl Iterator<Item = Pid> {
     fs::read_dir("/proc")
         .into_iter()
         .flatten()

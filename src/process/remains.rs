@@ -5,6 +5,7 @@ use std::fs;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::descendants;
 use crate::model::RunId;
 
 /// The variable that every process of a run inherits.
@@ -17,7 +18,7 @@ const ROUNDS: usize = 64;
 pub fn end_processes_of(run: RunId) -> usize {
     let (mark, mut ended) = (mark(run), 0);
     for _ in 0..ROUNDS {
-        let met = processes()
+        let met = descendants::pids()
             .filter(|pid| carries(*pid, &mark) && send(*pid, &mark, Signal::KILL))
             .count();
         if met == 0 {
@@ -30,14 +31,6 @@ pub fn end_processes_of(run: RunId) -> usize {
 
 fn mark(run: RunId) -> Vec<u8> {
     format!("{RUN_ID_VARIABLE}={run}").into_bytes()
-}
-
-fn processes() -> impl Iterator<Item = Pid> {
-    fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(Pid::from_raw)
 }
 
 fn carries(pid: Pid, mark: &[u8]) -> bool {
