@@ -4,7 +4,7 @@ use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Event, Options, Yard, events_of, problem_of};
+use crate::support::{Event, Options, Yard, events_of, problem_of, until};
 
 const PATH: &str = "/stream/repos/demo/make";
 
@@ -281,9 +281,7 @@ async fn a_group_survives_the_daemon_and_its_key_finds_it_again() {
     for branch in branches {
         // It may not have been made yet.
         let gate = yard.workspace(branch);
-        while !gate.join("Makefile").exists() {
-            tokio::task::yield_now().await;
-        }
+        until("it is made", || gate.join("Makefile").exists()).await;
         std::fs::write(gate.join("open"), "").unwrap();
     }
     let events = events_of(yard.get(&format!("/stream/groups/{id}")).await).await;

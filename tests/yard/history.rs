@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Options, Yard, events_of, problem_of, text_of};
+use crate::support::{Options, PATIENCE, Yard, events_of, problem_of, text_of, until};
 
 fn ids(page: &Value) -> Vec<String> {
     let items = page["items"].as_array().unwrap().iter();
@@ -112,21 +112,19 @@ async fn what_is_too_old_goes_when_the_daemon_starts() {
     });
     yard.start().await;
     let newest = format!("/api/runs/{}", all[0]);
-    while ids(&yard.get_json("/api/runs").await).len() > 1 {
-        tokio::task::yield_now().await;
-    }
+    let gone = async {
+        while ids(&yard.get_json("/api/runs").await).len() > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, gone).await;
+    waited.expect("what is too old goes");
     assert_eq!(ids(&yard.get_json("/api/runs").await), all[..1]);
     yard.get_json(&newest).await;
     let (status, _) = problem_of(yard.get(&format!("/api/runs/{}/log", all[2])).await).await;
     assert_eq!(status, 404);
-    while yard
-        .workspaces
-        .join(".branchyard/runs")
-        .join(&all[2])
-        .exists()
-    {
-        tokio::task::yield_now().await;
-    }
+    let oldest = yard.workspaces.join(".branchyard/runs").join(&all[2]);
+    until("its directory goes too", || !oldest.exists()).await;
     yard.stop().await;
 }
 

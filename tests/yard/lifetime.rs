@@ -130,9 +130,7 @@ async fn a_half_made_clone_is_cleared_away_and_made_again() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    while !half.join("objects/pack/f100").exists() {
-        std::thread::yield_now();
-    }
+    until("it writes", || half.join("objects/pack/f100").exists()).await;
     yard.start().await;
     assert!(!half.exists());
     assert_eq!(text_of(&yard.make("main", &["who"]).await), "main\n");
