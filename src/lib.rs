@@ -5,6 +5,7 @@ pub mod config;
 pub mod model;
 
 pub mod diagnostics;
+pub mod disk;
 pub mod journal;
 pub mod store;
 pub mod telemetry;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A module imports only from layers below its own, and never from a module of the same layer.
 const LAYERS: [(u32, &[&str]); 11] = [
     (0, &["model", "config"]),
-    (1, &["telemetry", "journal", "store", "diagnostics"]),
+    (1, &["telemetry", "journal", "store", "diagnostics", "disk"]),
     (2, &["process"]),
     (3, &["git"]),
     (4, &["repos", "auth"]),

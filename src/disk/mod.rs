@@ -1,0 +1,14 @@
+//! Room on the disk: how much there is, what is held back for the time when there is none; the trash,
+//! into which things are moved out of sight at once to be deleted at leisure; and the quarantine, where
+//! what is broken is kept.
+
+mod margin;
+mod quarantine;
+mod reserve;
+mod room;
+mod trash;
+
+pub use margin::Margin;
+pub use quarantine::{Note, Quarantine};
+pub use room::{Amount, Room, Shortage};
+pub use trash::Trash;

@@ -1,0 +1,214 @@
+//! The trash: whatever is to go is renamed into it, which is instant and whole, and deleted later by
+//! one thread of low priority. What a daemon that was killed left in it, the next one deletes.
+
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+/// As little as the kernel gives: nobody waits for this.
+const NICE: i32 = 19;
+/// How often is tried to delete what somebody still writes to, and how long is waited in between: there is
+/// nothing to be woken by.
+const ATTEMPTS: usize = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Cheap to clone. Its thread ends with the last clone, once all is deleted.
+#[derive(Debug, Clone)]
+pub struct Trash {
+    dir: PathBuf,
+    doomed: Sender<PathBuf>,
+    /// How many entries wait to be deleted.
+    left: Arc<(Mutex<usize>, Condvar)>,
+}
+
+impl Trash {
+    /// The trash in `dir`, which must be on the file system of what is to go there.
+    pub fn open(dir: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&dir)?;
+        let (doomed, queue) = channel();
+        let trash = Self {
+            dir,
+            doomed,
+            left: Arc::default(),
+        };
+        for entry in fs::read_dir(&trash.dir)? {
+            trash.doom(entry?.path());
+        }
+        let left = trash.left.clone();
+        thread::Builder::new()
+            .name("trash".to_owned())
+            .spawn(move || empty(&queue, &left))?;
+        Ok(trash)
+    }
+
+    /// Moves `path` out of sight, to be deleted later. `name` is for people who look into the trash.
+    pub fn take(&self, path: &Path, name: &dyn Display) -> io::Result<()> {
+        let doomed = self.dir.join(format!("{name}-{}", Uuid::now_v7()));
+        match fs::rename(path, &doomed) {
+            // A directory that is closed to writing cannot be told that it has another parent.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                rename_protected(path, &doomed).map_err(|_| error)?;
+            }
+            // Somebody deleted the directory by hand.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.dir.exists() => {
+                fs::create_dir_all(&self.dir)?;
+                fs::rename(path, &doomed)?;
+            }
+            moved => moved?,
+        }
+        self.doom(doomed);
+        Ok(())
+    }
+
+    fn doom(&self, path: PathBuf) {
+        *lock(&self.left.0) += 1;
+        // Without its thread the trash is emptied at the next start.
+        let _ = self.doomed.send(path);
+    }
+
+    /// Waits until all is deleted, for so long at most. Returns whether it is.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let (left, changed) = &*self.left;
+        let waited = changed.wait_timeout_while(lock(left), patience, |left| *left > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+    }
+}
+
+fn lock(left: &Mutex<usize>) -> MutexGuard<'_, usize> {
+    left.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
+    let (left, changed) = left;
+    // On Linux this is about the calling thread alone.
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "the trash is emptied at the usual priority");
+    }
+    for path in queue {
+        match delete_patiently(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
+            }
+            _ => {}
+        }
+        *lock(left) -= 1;
+        changed.notify_all();
+    }
+}
+
+/// A git that outlived its daemon may still be putting files into a directory that was taken from it.
+fn delete_patiently(path: &Path) -> io::Result<()> {
+    for _ in 0..ATTEMPTS {
+        match delete(path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    delete(path)
+}
+
+fn delete(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        return fs::remove_file(path);
+    }
+    match fs::remove_dir_all(path) {
+        // Some tools write-protect the directories of their caches.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(path)?;
+            fs::remove_dir_all(path)
+        }
+        done => done,
+    }
+}
+
+fn rename_protected(path: &Path, to: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+    fs::rename(path, to).inspect_err(|_| {
+        // It stays, and so do its permissions.
+        let _ = fs::set_permissions(path, meta.permissions());
+    })
+}
+
+fn open_up(dir: &Path) -> io::Result<()> {
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_up(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+    use super::*;
+
+    /// As for any user but root, whom no permission keeps out.
+    fn be_nobody_special() {
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        set_capabilities(None, sets).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_is_closed_to_writing_goes_like_any_other() {
+        be_nobody_special();
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("trash");
+        let trash = Trash::open(dir.clone()).unwrap();
+        let cache = home.path().join("cache");
+        fs::create_dir_all(cache.join("module")).unwrap();
+        fs::write(cache.join("module/file"), "x").unwrap();
+        for closed in [cache.join("module"), cache.clone()] {
+            fs::set_permissions(closed, fs::Permissions::from_mode(0o555)).unwrap();
+        }
+        trash.take(&cache, &"cache").unwrap();
+        assert!(!cache.exists());
+        assert!(trash.wait(Duration::from_secs(10)));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_taken_is_gone_at_once_and_deleted_soon_also_what_an_earlier_daemon_left() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("trash");
+        fs::create_dir_all(dir.join("left/over")).unwrap();
+        let trash = Trash::open(dir.clone()).unwrap();
+        let protected = home.path().join("protected");
+        fs::create_dir_all(protected.join("inner")).unwrap();
+        fs::write(protected.join("inner/file"), "x").unwrap();
+        fs::set_permissions(protected.join("inner"), fs::Permissions::from_mode(0o500)).unwrap();
+        let file = home.path().join("file");
+        fs::write(&file, "x").unwrap();
+        for path in [&protected, &file] {
+            trash.take(path, &"some").unwrap();
+            assert!(!path.exists());
+        }
+        assert!(trash.wait(Duration::from_secs(10)));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+        fs::remove_dir_all(&dir).unwrap();
+        fs::write(&file, "x").unwrap();
+        trash.take(&file, &"again").unwrap();
+        assert!(trash.wait(Duration::from_secs(10)));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+}
