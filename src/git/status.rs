@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use git2::{
-    ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState, Status,
-    StatusOptions,
+    ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState, StatusOptions,
 };
 
 use super::refs::parked_oid;
@@ -13,8 +12,8 @@ use super::{Error, Seen, read_ref};
 use crate::model::{About, BranchName, CommitId};
 
 /// Bits of an index entry that tell git not to look at the file.
-const ASSUME_UNCHANGED: u16 = 0x8000;
-const SKIP_WORKTREE: u16 = 0x4000;
+pub(super) const ASSUME_UNCHANGED: u16 = 0x8000;
+pub(super) const SKIP_WORKTREE: u16 = 0x4000;
 
 /// Where HEAD points.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,31 +56,6 @@ pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
     Ok(overlooked_change(&repo.index()?, workdir))
 }
 
-/// Untracked or ignored entries, whole directories as one; at most `limit`.
-pub fn untracked_entries(
-    repo: &Repository,
-    ignored: bool,
-    limit: usize,
-) -> Result<Vec<String>, Error> {
-    let mut options = StatusOptions::new();
-    options
-        .include_untracked(true)
-        .recurse_untracked_dirs(false)
-        .include_ignored(ignored);
-    let wanted = if ignored {
-        Status::IGNORED
-    } else {
-        Status::WT_NEW
-    };
-    Ok(repo
-        .statuses(Some(&mut options))?
-        .iter()
-        .filter(|entry| entry.status().contains(wanted))
-        .map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned())
-        .take(limit)
-        .collect())
-}
-
 /// The whole picture for an answer or a run.
 pub fn standing(
     repo: &Repository,
@@ -114,6 +88,29 @@ pub fn unseen_commits(repo: &Repository, branch: &BranchName) -> Result<usize, E
     tips.into_iter()
         .flatten()
         .try_fold(0, |count, tip| Ok(count + missing_from(repo, tip, &known)?))
+}
+
+/// One of the stashes, which all worktrees of a store share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stash {
+    pub commit: Oid,
+    pub message: String,
+}
+
+/// All stashes, the newest first.
+pub fn stashes(repo: &Repository) -> Vec<Stash> {
+    let log = match repo.reflog("refs/stash") {
+        Ok(log) => log,
+        // There is no log where there is no stash.
+        Err(_) => return Vec::new(),
+    };
+    log.iter()
+        .map(|entry| Stash {
+            commit: entry.id_new(),
+            message: String::from_utf8_lossy(entry.message_bytes().unwrap_or_default())
+                .into_owned(),
+        })
+        .collect()
 }
 
 /// Refs of a store whose commits no remote branch has, and stashes: what would be lost with the store.
@@ -186,7 +183,7 @@ fn id(oid: Oid) -> Result<CommitId, Error> {
 
 /// Status passes over files flagged `assume-unchanged` or `skip-worktree`, but an edit to one is
 /// somebody's work all the same.
-fn overlooked_change(index: &Index, workdir: &Path) -> bool {
+pub(super) fn overlooked_change(index: &Index, workdir: &Path) -> bool {
     index
         .iter()
         .filter(|entry| {
