@@ -18,6 +18,20 @@ pub struct RunId(Uuid);
 #[serde(transparent)]
 pub struct GroupId(Uuid);
 
+/// The identifier of a salvage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SalvageId(Uuid);
+
+impl SalvageId {
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        hyphenated(text).map(Self).ok_or_else(|| {
+            Problem::bad("salvage_id", format!("{text:?} is not the id of a salvage"))
+                .help("list them with GET /api/salvage or `branchyard salvage list`")
+        })
+    }
+}
+
 impl RunId {
     /// The random end of the id: enough to tell the runs of one daemon apart.
     pub fn short(self) -> String {
@@ -79,7 +93,7 @@ macro_rules! made_by_time {
         }
     )*};
 }
-made_by_time!(RunId, GroupId);
+made_by_time!(RunId, GroupId, SalvageId);
 
 /// A commit (or tree) as 40 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

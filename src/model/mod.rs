@@ -8,13 +8,15 @@ mod id;
 mod names;
 mod problem;
 mod run;
+mod salvage;
 
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warning};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
-pub use id::{CommitId, GroupId, RunId};
+pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use names::{BranchName, DirName, RepoName};
 pub use problem::{ErrorKind, Problem};
 pub use run::{
     EndState, Idempotency, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode,
 };
+pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};

@@ -20,7 +20,6 @@ pub enum ErrorKind {
     TooLarge,
     UnsupportedMedia,
     RangeNotSatisfiable,
-    NotImplemented,
     /// The repository's remote said no or could not be reached.
     Upstream,
     /// The repository's remote did not answer in time.
@@ -70,13 +69,16 @@ impl Problem {
         Self::new(ErrorKind::Unprocessable, "unprocessable", detail).field(field)
     }
 
-    /// Something could not be written: most likely the disk is full, else `code` stands for a defect.
+    /// Something could not be read or written: the disk is full or somebody closed it to the daemon, else
+    /// `code` stands for a defect.
     pub fn unwritten(code: &str, detail: &str, error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, StorageFull};
         let detail = format!("{detail}: {error}");
         match error.kind() {
             StorageFull | QuotaExceeded => Self::new(ErrorKind::StorageFull, "disk_full", detail)
-                .help("make room on the disk that holds the daemon's workspaces, then ask again"),
+                .help("make room on the disk that holds the daemon's workspaces, as with `branchyard reap`; then ask again"),
+            PermissionDenied => Self::new(ErrorKind::Conflict, "permission_denied", detail)
+                .help("give the daemon's user the right to read and change it (`chmod`, `chown`), or move it away; then ask again"),
             _ => Self::new(ErrorKind::Internal, code, detail),
         }
     }

@@ -28,6 +28,8 @@ pub enum SyncMode {
     None,
     /// As `auto`, but exactly to this commit of the remote branch.
     Commit(CommitId),
+    /// To the remote's head, whatever is there; work is saved first.
+    Reset,
 }
 
 /// What it means when the one who asked goes away and nobody else watches.
@@ -54,6 +56,9 @@ pub struct RunSpec {
     pub timeout: Duration,
     #[serde(flatten)]
     pub sync: SyncMode,
+    /// Whether untracked and ignored files go first, for a pristine build.
+    #[serde(default)]
+    pub clean: bool,
     /// Whether to go on with what is there when the remote cannot be asked.
     pub stale: bool,
     pub on_disconnect: OnDisconnect,

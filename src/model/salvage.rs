@@ -1,0 +1,55 @@
+//! Salvage: work that was saved before something would have discarded it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BranchName, CommitId, RepoName, SalvageId};
+
+/// What would have discarded the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SalvageReason {
+    /// `sync: reset`.
+    Reset,
+    /// `clean: true`.
+    Clean,
+    /// The workspace was removed, by force or with build output in it that git does not ignore.
+    Remove,
+    /// A checkout that was cut off had to be completed.
+    CutOff,
+    /// Another salvage was restored in its place.
+    Restore,
+}
+
+/// One salvage, as everyone sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Salvage {
+    pub id: SalvageId,
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub at: Timestamp,
+    pub reason: SalvageReason,
+    /// Who asked for what would have discarded it.
+    pub by: String,
+    /// The commit that HEAD was at.
+    pub commit: Option<CommitId>,
+    /// What there was to lose, a reason each.
+    pub work: Vec<String>,
+}
+
+/// A file that a salvage holds, against the commit that the workspace was at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SalvagedFile {
+    pub path: String,
+    pub change: FileChange,
+    /// Bytes; none of a file that was deleted.
+    pub size: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    Added,
+    Changed,
+    Deleted,
+}
