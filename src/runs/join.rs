@@ -81,7 +81,11 @@ impl Live {
 
 /// Whether one run does for both.
 fn equal(a: &RunSpec, b: &RunSpec) -> bool {
-    same_command(a, b) && a.env == b.env && a.sync == b.sync && a.stale == b.stale
+    same_command(a, b)
+        && a.env == b.env
+        && a.sync == b.sync
+        && a.clean == b.clean
+        && a.stale == b.stale
 }
 
 fn same_command(a: &RunSpec, b: &RunSpec) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
-use crate::model::{BranchName, CommitId, ErrorKind, OnDisconnect, Problem, RepoName, SyncMode};
+use crate::model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, SyncMode};
 
 /// The body of a request for a run. Unknown fields are refused.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -160,13 +160,11 @@ impl RunRequest {
     }
 
     pub(super) fn sync_mode(&self) -> Result<SyncMode, Problem> {
-        for (field, shown, asked) in [
-            ("sync", "`sync: reset`", self.sync == Sync::Reset),
-            ("clean", "clean", self.clean),
-        ] {
-            if asked {
-                return Err(not_yet(field, shown));
-            }
+        if self.clean && self.sync == Sync::None {
+            return Err(Problem::unprocessable(
+                "clean",
+                "`clean: true` removes files and `sync: none` may touch nothing: choose one",
+            ));
         }
         match (self.sync, &self.commit) {
             (Sync::Commit, Some(commit)) => Ok(SyncMode::Commit(commit.clone())),
@@ -179,7 +177,8 @@ impl RunRequest {
                 "`commit` goes with `sync: commit`",
             )),
             (Sync::None, None) => Ok(SyncMode::None),
-            (Sync::Auto | Sync::Reset, None) => Ok(SyncMode::Auto),
+            (Sync::Auto, None) => Ok(SyncMode::Auto),
+            (Sync::Reset, None) => Ok(SyncMode::Reset),
         }
     }
 
@@ -226,13 +225,4 @@ impl RunRequest {
 
 fn elsewhere(field: &str) -> Problem {
     Problem::unprocessable(field, format!("{field} differs from the one in the path"))
-}
-
-fn not_yet(field: &str, shown: &str) -> Problem {
-    Problem::new(
-        ErrorKind::NotImplemented,
-        "not_implemented",
-        format!("{shown} is not available in this version"),
-    )
-    .field(field)
 }

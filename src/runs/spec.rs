@@ -57,6 +57,7 @@ pub(super) fn of(
         env,
         timeout,
         sync,
+        clean: request.clean,
         stale: request.stale,
         on_disconnect,
         principal: principal.name.clone(),

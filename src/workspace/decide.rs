@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use git2::{Oid, Repository};
 
-use super::error::{conflict, incomplete};
+use super::error::conflict;
 use super::{Error, Workspace};
 use crate::git::{self, Head, Seen};
-use crate::model::{About, CommitId, Problem, SyncMode, Warning};
+use crate::model::{About, CommitId, Problem, SalvageReason, SyncMode, Warning};
 
 /// What is known of the remote for a sync.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub(super) enum Plan {
     /// The files are as they should be, or are to be left alone.
     Stay(About, Option<Warning>),
     Move(CommitId),
+    /// To be moved whatever is there, once that is saved.
+    Reset(CommitId, SalvageReason),
     /// Was parked while its name was taken upstream, which has the name again.
     Unpark,
 }
@@ -42,6 +44,9 @@ impl Workspace {
 
     fn decide(&self, mode: &SyncMode, remote: &Remote, stale: bool) -> Result<Plan, Error> {
         let repo = self.worktree.open()?;
+        if *mode == SyncMode::Reset {
+            return self.decide_reset(&repo, remote);
+        }
         let head = git::head(&repo)?;
         self.check_head(&repo, &head)?;
         let parked = git::parked_tip(&repo, &self.branch.dir())?.is_some();
@@ -49,7 +54,9 @@ impl Workspace {
             return Ok(Plan::Unpark);
         }
         let dirty = git::tracked_changes(&repo)?;
-        self.check_whole(&repo, dirty)?;
+        if let Some(target) = self.cut_off_move(&repo, dirty)? {
+            return Ok(Plan::Reset(target, SalvageReason::CutOff));
+        }
         let mut about = self.standing(&repo, Some(dirty))?;
         if let (SyncMode::Commit(commit), Remote::Absent | Remote::Unreachable) = (mode, remote)
             && (about.commit != *commit || work_in_the_way(&head, &about).is_some())
@@ -123,18 +130,52 @@ impl Workspace {
         conflict("commit_not_on_branch", detail).field("commit")
     }
 
-    /// Changes in a workspace whose last move never came to its end may be the move's own: what is
-    /// there is neither the old tree nor the new, and not to be built as either.
-    pub(super) fn check_whole(&self, repo: &Repository, dirty: bool) -> Result<(), Error> {
-        match Seen(&self.branch.dir()).move_under_way(repo)? {
-            Some(target) if dirty => Err(incomplete(
-                &target.to_string(),
-                "the last move was cut off",
-                self.path(),
-            )
-            .into()),
-            _ => Ok(()),
+    /// To the remote's head as it is known; nothing that is there matters, for it is saved first.
+    fn decide_reset(&self, repo: &Repository, remote: &Remote) -> Result<Plan, Error> {
+        let target = match remote {
+            Remote::Head(tip) => Some(tip.clone()),
+            Remote::Unreachable => git::read_ref(repo, &self.branch.remote_ref())?
+                .and_then(|tip| CommitId::parse(&tip.to_string()).ok()),
+            Remote::Absent => None,
+        };
+        let Some(target) = target else {
+            let detail = format!("the remote has no {} to reset to", self.branch);
+            return Err(conflict("gone_upstream", detail)
+                .field("sync")
+                .help("use `sync: none` to build what is here")
+                .into());
+        };
+        if git::parked_tip(repo, &self.branch.dir())?.is_some() {
+            return Ok(Plan::Unpark);
         }
+        let head = match git::head(repo) {
+            Err(git::Error::Unborn) => return Ok(Plan::Reset(target, SalvageReason::Reset)),
+            head => head?,
+        };
+        let dirty = git::tracked_changes(repo)?;
+        let mut about = self.standing(repo, Some(dirty))?;
+        about.stale = matches!(remote, Remote::Unreachable);
+        let is_there = about.commit == target
+            && head.branch.as_deref() == Some(self.branch.as_str())
+            && work_in_the_way(&head, &about).is_none();
+        if is_there {
+            Seen(&self.branch.dir()).settle(repo, head.commit)?;
+            return Ok(Plan::Stay(about, None));
+        }
+        Ok(Plan::Reset(target, SalvageReason::Reset))
+    }
+
+    /// Where a move leads that never came to its end: changes may be the move's own then, and what is
+    /// there is neither the old tree nor the new.
+    pub(super) fn cut_off_move(
+        &self,
+        repo: &Repository,
+        dirty: bool,
+    ) -> Result<Option<CommitId>, Error> {
+        let target = Seen(&self.branch.dir()).move_under_way(repo)?;
+        Ok(target
+            .filter(|_| dirty)
+            .and_then(|target| CommitId::parse(&target.to_string()).ok()))
     }
 
     pub(super) fn has_work(&self, target: &CommitId, work: &str) -> Problem {

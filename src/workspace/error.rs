@@ -38,8 +38,8 @@ impl Error {
             Self::Repo(error) => error.problem(),
             Self::Git(error) => error.problem(),
             Self::Refused(problem) => problem.clone(),
-            Self::Io { .. } => {
-                Problem::new(ErrorKind::Internal, "workspace_failed", self.to_string())
+            Self::Io { what, source } => {
+                Problem::unwritten("workspace_failed", &format!("failed to {what}"), source)
             }
         }
     }
@@ -69,12 +69,10 @@ pub(super) fn no_workspace(branch: &BranchName) -> Problem {
 }
 
 /// Some files of `target` were not written; what is there is neither the old tree nor the new.
-pub(super) fn incomplete(target: &str, complaint: &str, path: &Path) -> Problem {
+pub(super) fn incomplete(target: &str, complaint: &str) -> Problem {
     let detail = format!("the workspace is only partly at {target}: {complaint}");
-    Problem::new(ErrorKind::Conflict, "checkout_incomplete", detail).help(format!(
-        "see `git -C {0} status`, keep what is yours, then mend it with `git -C {0} reset --hard {target}`",
-        path.display()
-    ))
+    Problem::new(ErrorKind::Conflict, "checkout_incomplete", detail)
+        .help("ask again with `sync: auto`, which completes it and saves whatever else is there; if that fails too, see to what stands in the way")
 }
 
 /// Somebody else's git is at work in the workspace, or was killed there.

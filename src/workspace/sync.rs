@@ -1,6 +1,7 @@
 //! Bringing a workspace up to date, with its turn held. Nobody's work is ever moved: what stands in
 //! the way is left alone and said.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,51 +10,92 @@ use tokio::sync::OwnedRwLockReadGuard;
 use super::decide::{Plan, Remote};
 use super::error::{conflict, incomplete, locked};
 use super::{Error, Report, Reporter, Workspace};
+use crate::config::crash_point;
+use crate::disk::Room;
 use crate::git::{self, Moved};
-use crate::model::{About, CommitId, Phase, SyncMode, Warning};
+use crate::model::{About, CommitId, ErrorKind, Phase, Problem, SalvageReason, SyncMode, Warning};
+use crate::process::Presence;
 
 /// How long somebody else's git may hold the index, and how often that is looked at: there is nothing
 /// to be woken by.
 const INDEX_PATIENCE: Duration = Duration::from_secs(3);
 const INDEX_POLL: Duration = Duration::from_millis(50);
 
+/// What is asked of a workspace before something is done in it.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    pub sync: SyncMode,
+    /// Untracked and ignored files go first.
+    pub clean: bool,
+    /// Go on with what is there when the remote cannot be asked.
+    pub stale: bool,
+    /// What the remote said earlier than this is too old.
+    pub not_before: Instant,
+    /// Who asks.
+    pub by: String,
+}
+
+impl Wish {
+    /// The latest that the remote has, without touching anybody's work.
+    pub fn up_to_date(by: &str, not_before: Instant) -> Self {
+        Self {
+            sync: SyncMode::Auto,
+            clean: false,
+            stale: false,
+            not_before,
+            by: by.to_owned(),
+        }
+    }
+}
+
 /// What a workspace is about, and the floor to stand on while that must stay true.
 pub type Prepared = (About, OwnedRwLockReadGuard<()>);
 
 impl Workspace {
-    /// Brings the workspace up to date by `mode`, making it first where it is missing. The caller holds
-    /// the turn. Dropping the future is safe: what changes files goes on to its end by itself, and
-    /// holds the floor until then.
+    /// Brings the workspace up to date, making it first where it is missing. The caller holds the turn.
+    /// Dropping the future is safe: what changes files goes on to its end by itself, and holds the floor
+    /// until then.
     pub async fn prepare(
         self: &Arc<Self>,
-        mode: &SyncMode,
-        stale: bool,
-        not_before: Instant,
+        wish: &Wish,
         report: &Reporter,
     ) -> Result<Prepared, Error> {
-        if *mode == SyncMode::None {
+        let mut attempts = self.attempts(report).await?;
+        loop {
+            match self.prepare_once(wish, report).await {
+                Err(error) => attempts.mend(error, report).await?,
+                done => return done,
+            }
+        }
+    }
+
+    async fn prepare_once(
+        self: &Arc<Self>,
+        wish: &Wish,
+        report: &Reporter,
+    ) -> Result<Prepared, Error> {
+        if wish.sync == SyncMode::None {
             return self.prepare_offline(report).await;
         }
-        let floor = self.ensure(not_before, report).await?;
+        let floor = self.ensure_once(wish.not_before, report).await?;
         report(Report::Phase(Phase::Sync, None));
-        let remote = self.learn_remote(mode, stale, not_before, report).await?;
-        match self.plan(mode, &remote, stale).await? {
-            Plan::Stay(about, warning) => {
+        let remote = self.learn_remote(wish, report).await?;
+        match self.plan(&wish.sync, &remote, wish.stale).await? {
+            Plan::Stay(about, warning) if !wish.clean => {
                 report_warning(report, warning);
                 Ok((about, floor))
             }
-            Plan::Move(_) | Plan::Unpark => {
+            _ => {
                 drop(floor);
-                let (this, mode, report) = (self.clone(), mode.clone(), report.clone());
-                self.uninterrupted(
-                    async move { this.rearrange(&mode, &remote, stale, &report).await },
-                )
-                .await
+                let (this, wish, report) = (self.clone(), wish.clone(), report.clone());
+                self.uninterrupted(async move { this.rearrange(&wish, &remote, &report).await })
+                    .await
             }
         }
     }
 
     async fn prepare_offline(self: &Arc<Self>, report: &Reporter) -> Result<Prepared, Error> {
+        self.find_again(report).await?;
         let floor = self.stand().await;
         if !self.exists() {
             let detail = format!(
@@ -72,7 +114,10 @@ impl Workspace {
                 let repo = this.worktree.open()?;
                 this.check_head(&repo, &git::head(&repo)?)?;
                 let dirty = git::tracked_changes(&repo)?;
-                this.check_whole(&repo, dirty)?;
+                if let Some(target) = this.cut_off_move(&repo, dirty)? {
+                    let why = "the last move was cut off, and `sync: none` may not complete it";
+                    return Err(incomplete(target.as_str(), why).into());
+                }
                 this.standing(&repo, Some(dirty))
             })
             .await?;
@@ -82,18 +127,16 @@ impl Workspace {
 
     async fn learn_remote(
         self: &Arc<Self>,
-        mode: &SyncMode,
-        stale: bool,
-        not_before: Instant,
+        wish: &Wish,
         report: &Reporter,
     ) -> Result<Remote, Error> {
-        if let SyncMode::Commit(commit) = mode
+        if let SyncMode::Commit(commit) = &wish.sync
             && let Some(head) = self.remote_head_with(commit.clone()).await?
         {
             return Ok(Remote::Head(head));
         }
         let learned = async {
-            let asked = self.repo.ask(&self.branch, not_before).await?;
+            let asked = self.repo.ask(&self.branch, wish.not_before).await?;
             self.bring(&asked, report).await?;
             Ok::<_, Error>(asked)
         };
@@ -106,7 +149,7 @@ impl Workspace {
                     .await?
                     .map_or(Remote::Absent, Remote::Head))
             }
-            Err(error) if stale && error.is_remote() => {
+            Err(error) if wish.stale && error.is_remote() => {
                 let detail = format!("going on with what is here: {error}");
                 report(Report::Warning(Warning::new("stale", detail)));
                 Ok(Remote::Unreachable)
@@ -119,28 +162,43 @@ impl Workspace {
     /// worked here meanwhile.
     async fn rearrange(
         self: &Arc<Self>,
-        mode: &SyncMode,
+        wish: &Wish,
         remote: &Remote,
-        stale: bool,
         report: &Reporter,
     ) -> Result<Prepared, Error> {
         let floor = self.floor.clone().write_owned().await;
         let _place = self.checkouts.acquire().await;
         self.wait_for_index().await?;
         self.guard(report)?;
-        let mut plan = self.plan(mode, remote, stale).await?;
-        if matches!(plan, Plan::Unpark) {
+        let plan = || self.plan(&wish.sync, remote, wish.stale);
+        let mut next = plan().await?;
+        if matches!(next, Plan::Unpark) {
             self.unpark().await?;
-            plan = self.plan(mode, remote, stale).await?;
+            next = plan().await?;
         }
-        let about = match plan {
+        if let Plan::Reset(target, reason @ SalvageReason::CutOff) = &next {
+            self.reset(target, *reason, false, &wish.by, report).await?;
+            next = plan().await?;
+        }
+        let mut cleaned = false;
+        let mut about = match next {
             Plan::Stay(about, warning) => {
                 report_warning(report, warning);
                 about
             }
-            Plan::Move(target) => self.move_files(mode, &target, report).await?,
+            Plan::Move(target) => self.move_files(&wish.sync, &target, report).await?,
+            Plan::Reset(target, reason) => {
+                cleaned = wish.clean;
+                self.check_fits(&target).await?;
+                self.reset(&target, reason, wish.clean, &wish.by, report)
+                    .await?
+            }
             Plan::Unpark => return Err(self.drifted("a detached commit").into()),
         };
+        about.stale |= matches!(remote, Remote::Unreachable);
+        if wish.clean && !cleaned {
+            self.clean(&wish.by, report).await?;
+        }
         Ok((about, floor.downgrade()))
     }
 
@@ -150,10 +208,13 @@ impl Workspace {
         target: &CommitId,
         report: &Reporter,
     ) -> Result<About, Error> {
+        self.check_fits(target).await?;
         report(Report::Phase(Phase::Checkout, None));
         self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
             .await?;
+        crash_point("move-begun");
         let moved = self.worktree.move_to(self.repo.git(), target).await;
+        crash_point("move-moved");
         let about = self.about().await?;
         if moved.is_err() && about.dirty == Some(false) {
             // Nothing was touched, so nothing is half done.
@@ -178,7 +239,14 @@ impl Workspace {
             Moved::Yes {
                 complaint: Some(complaint),
             } if about.dirty != Some(false) => {
-                return Err(incomplete(target.as_str(), &complaint, self.path()).into());
+                return Err(match Room::shortage_at(self.path()) {
+                    Some(shortage) => {
+                        let detail =
+                            format!("some files of {target} could not be written; {shortage}");
+                        Problem::new(ErrorKind::StorageFull, "disk_full", detail).into()
+                    }
+                    None => incomplete(target.as_str(), &complaint).into(),
+                });
             }
             Moved::Yes { .. } => {
                 self.seen(target.clone(), |seen, store, id| {
@@ -193,25 +261,43 @@ impl Workspace {
     /// A person's own git may be at work here and is given a moment. A lock that nobody is behind goes;
     /// the caller holds the floor, so it is none of ours.
     async fn wait_for_index(self: &Arc<Self>) -> Result<(), Error> {
-        let admin = self.worktree.admin();
-        let locks = [admin.join("index.lock"), admin.join("HEAD.lock")];
         let patience = Instant::now() + INDEX_PATIENCE;
-        while let Some(lock) = locks.iter().find(|lock| lock.exists()) {
-            let looked_at = locks.to_vec();
-            let cleared = self
-                .blocking(move |this| {
-                    Ok(git::clear_stale_locks(
-                        &looked_at,
-                        &[this.path(), this.worktree.admin()],
-                    )?)
-                })
-                .await?;
-            if !cleared && Instant::now() >= patience {
-                return Err(locked(lock).into());
+        while let Some(held) = self.blocking(|this| this.clear_own_locks()).await? {
+            if Instant::now() >= patience {
+                return Err(locked(&held).into());
             }
             tokio::time::sleep(INDEX_POLL).await;
         }
         Ok(())
+    }
+
+    /// Removes the locks on this workspace and its branch that nobody is behind; one that somebody holds.
+    fn clear_own_locks(&self) -> Result<Option<PathBuf>, Error> {
+        let admin = self.worktree.admin();
+        let own = [
+            admin.join("index.lock"),
+            admin.join("HEAD.lock"),
+            // Git would move the files first, and then find that it cannot move the branch.
+            self.repo
+                .store()
+                .path()
+                .join(format!("{}.lock", self.branch.local_ref())),
+        ];
+        if !own.iter().any(|lock| lock.exists()) {
+            return Ok(None);
+        }
+        let presence = Presence::below(self.repo.home());
+        let mut held = None;
+        for lock in git::all_locks(self.repo.store())? {
+            if !own.contains(&lock.path) {
+                continue;
+            }
+            match lock.is_held(&presence) {
+                true => held = Some(lock.path),
+                false => lock.remove()?,
+            }
+        }
+        Ok(held)
     }
 
     /// Gives a parked workspace its branch back. The caller holds the floor.

@@ -1,0 +1,88 @@
+//! A checkout that was cut off: which of the differences are its own?
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, ObjectType, Oid, Repository, StatusOptions};
+
+use super::status::overlooked_change;
+use super::{Error, head};
+
+/// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
+/// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work.
+pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
+    let Some(workdir) = repo.workdir() else {
+        return Ok(false);
+    };
+    let (from, to) = (
+        repo.find_tree(head(repo)?.tree)?,
+        repo.find_commit(target)?.tree()?,
+    );
+    let index = repo.index()?;
+    // A checkout replaces the index whole.
+    let is_index_of = |tree| {
+        Ok::<_, Error>(
+            repo.diff_tree_to_index(Some(tree), Some(&index), None)?
+                .deltas()
+                .len()
+                == 0,
+        )
+    };
+    if !is_index_of(&from)? && !is_index_of(&to)? || overlooked_change(&index, workdir) {
+        return Ok(false);
+    }
+    let mut moved: BTreeMap<PathBuf, Vec<Oid>> = BTreeMap::new();
+    for delta in repo
+        .diff_tree_to_tree(Some(&from), Some(&to), None)?
+        .deltas()
+    {
+        let path = delta
+            .new_file()
+            .path_bytes()
+            .or(delta.old_file().path_bytes());
+        let Some(path) = path else {
+            return Ok(false);
+        };
+        let sides = moved
+            .entry(PathBuf::from(OsStr::from_bytes(path)))
+            .or_default();
+        if delta.status() != Delta::Added {
+            sides.push(delta.old_file().id());
+        }
+        if delta.status() != Delta::Deleted {
+            sides.push(delta.new_file().id());
+        }
+    }
+    let mut options = StatusOptions::new();
+    options.include_untracked(false).include_ignored(false);
+    for entry in repo.statuses(Some(&mut options))?.iter() {
+        let path = Path::new(OsStr::from_bytes(entry.path_bytes()));
+        if !moved.contains_key(path) {
+            return Ok(false);
+        }
+    }
+    let is_free = |path: &Path| {
+        path.ancestors()
+            .skip(1)
+            .filter(|dir| *dir != Path::new("") && !moved.contains_key(*dir))
+            .all(|dir| fs::symlink_metadata(workdir.join(dir)).map_or(true, |meta| meta.is_dir()))
+    };
+    Ok(moved
+        .iter()
+        .all(|(path, sides)| is_free(path) && is_one_of(&workdir.join(path), sides)))
+}
+
+fn is_one_of(file: &Path, sides: &[Oid]) -> bool {
+    let id = match fs::symlink_metadata(file) {
+        Ok(meta) if meta.is_symlink() => fs::read_link(file)
+            .ok()
+            .and_then(|to| Oid::hash_object(ObjectType::Blob, to.as_os_str().as_bytes()).ok()),
+        Ok(meta) if meta.is_file() => Oid::hash_file(ObjectType::Blob, file).ok(),
+        Ok(_) => None,
+        Err(_) => return true,
+    };
+    id.is_some_and(|id| sides.contains(&id))
+}

@@ -1,0 +1,209 @@
+//! Making a workspace what the remote has, whatever was there; and pristine. What somebody could miss
+//! is saved first. The caller holds the floor exclusively.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use git2::{ObjectType, Oid, Repository, Tree};
+
+use super::error::incomplete;
+use super::salvage::{Scope, tell};
+use super::work::{Belongings, Look};
+use super::{Error, Report, Reporter, Workspace};
+use crate::config::crash_point;
+use crate::git::{self, Stray};
+use crate::model::{About, CommitId, Phase, Salvage, SalvageReason};
+
+impl Workspace {
+    /// Moves branch, index and tracked files to `target`; with `clean`, what is not tracked goes too.
+    pub(super) async fn reset(
+        self: &Arc<Self>,
+        target: &CommitId,
+        reason: SalvageReason,
+        clean: bool,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<About, Error> {
+        let (goal, who) = (target.clone(), by.to_owned());
+        let saved = self
+            .blocking(move |this| this.clear_the_way(&goal, reason, clean, &who))
+            .await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        report(Report::Phase(Phase::Checkout, None));
+        self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
+            .await?;
+        crash_point("reset-begun");
+        let complaint = self.worktree.reset_to(self.repo.git(), target).await?;
+        crash_point("reset-moved");
+        let about = self.about().await?;
+        if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
+            return Err(incomplete(target.as_str(), &complaint).into());
+        }
+        self.seen(target.clone(), |seen, store, id| {
+            seen.finish_move(store, id)
+        })
+        .await?;
+        Ok(about)
+    }
+
+    /// Saves what a reset to `goal` would discard, if anything, and takes away what is not tracked and
+    /// in its way.
+    fn clear_the_way(
+        &self,
+        goal: &CommitId,
+        reason: SalvageReason,
+        clean: bool,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
+        let repo = self.worktree.open()?;
+        let goal = Oid::from_str(goal.as_str()).map_err(git::Error::from)?;
+        // Files that are as the old or the new tree has them are a cut-off move's own.
+        if reason == SalvageReason::CutOff
+            && self.standing(&repo, None)?.ahead == 0
+            && git::head(&repo)?.operation.is_none()
+            && git::is_between(&repo, goal)?
+        {
+            return Ok(None);
+        }
+        let strays = git::strays(&repo)?;
+        let belongings = self.belongings(&repo, Look::Whole)?;
+        let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
+        let output_in_the_way = self.output_in_the_way(&repo, goal, &belongings)?;
+        let needs_output = !output_in_the_way.is_empty();
+        in_the_way.extend(output_in_the_way);
+        let is_at_stake = !self.tracked_work(&repo)?.is_empty()
+            || !in_the_way.is_empty()
+            || (clean && belongings.would_be_missed());
+        let saved = match is_at_stake {
+            false => None,
+            true => {
+                let mut work = self.pins(&repo, &belongings)?;
+                let scope = match clean || needs_output {
+                    true => Scope::All,
+                    false => Scope::Tracked,
+                };
+                if scope == Scope::All {
+                    work.extend(belongings.shown_output());
+                }
+                Some(self.salvage(work, &belongings, scope, reason, by)?)
+            }
+        };
+        match clean {
+            true => self.sweep(&repo, &strays)?,
+            false => {
+                for path in in_the_way {
+                    self.discard(&path)?;
+                }
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Build output that git shows, and in whose place `goal` has something else.
+    fn output_in_the_way(
+        &self,
+        repo: &Repository,
+        goal: Oid,
+        belongings: &Belongings,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let tree = tree_of(repo, goal)?;
+        let mut pending: Vec<_> = belongings
+            .output
+            .iter()
+            .filter(|output| !output.ignored)
+            .map(|output| output.stray.clone())
+            .collect();
+        let mut found = Vec::new();
+        while let Some(stray) = pending.pop() {
+            let wanted = tree.get_path(&stray.path);
+            if wanted.is_ok_and(|entry| entry.kind() == Some(ObjectType::Tree))
+                && stray.kind == git::StrayKind::Directory
+            {
+                pending.extend(git::strays_in(self.path(), &stray.path)?);
+            } else if is_wanted(&tree, &stray.path) {
+                found.push(stray.path);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes everything away that is not tracked, for a pristine build.
+    pub(super) async fn clean(self: &Arc<Self>, by: &str, report: &Reporter) -> Result<(), Error> {
+        let who = by.to_owned();
+        let saved = self
+            .blocking(move |this| {
+                let repo = this.worktree.open()?;
+                let strays = git::strays(&repo)?;
+                let belongings = this.belongings(&repo, Look::Whole)?;
+                let saved = match belongings.would_be_missed() {
+                    false => None,
+                    true => {
+                        let mut work = this.pins(&repo, &belongings)?;
+                        work.extend(belongings.shown_output());
+                        let reason = SalvageReason::Clean;
+                        Some(this.salvage(work, &belongings, Scope::All, reason, &who)?)
+                    }
+                };
+                crash_point("clean-saved");
+                this.sweep(&repo, &strays)?;
+                Ok(saved)
+            })
+            .await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        Ok(())
+    }
+
+    /// Moves what is not tracked to the trash: what was there before it was looked at and saved.
+    fn sweep(&self, repo: &Repository, strays: &[Stray]) -> Result<(), Error> {
+        let modules = git::submodules(repo)?;
+        for stray in strays {
+            self.discard(&stray.path)?;
+            // A submodule without its directory would count as deleted.
+            if modules.contains(&stray.path) {
+                std::fs::create_dir(self.path().join(&stray.path))
+                    .map_err(Error::io("empty a submodule"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a file or directory of the workspace out of it, to be deleted later.
+    pub(super) fn discard(&self, path: &Path) -> Result<(), Error> {
+        let dir = self.branch.dir();
+        self.trash
+            .take(&self.path().join(path), &dir)
+            .map_err(Error::io("move a file to the trash"))
+    }
+}
+
+/// Strays in whose place `goal` has something else.
+fn in_the_way(
+    repo: &Repository,
+    goal: Oid,
+    belongings: &Belongings,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = tree_of(repo, goal)?;
+    let found = belongings.files.iter().chain(&belongings.repositories);
+    Ok(found
+        .map(|found| &found.path)
+        .filter(|path| is_wanted(&tree, path))
+        .cloned()
+        .collect())
+}
+
+fn tree_of(repo: &Repository, commit: Oid) -> Result<Tree<'_>, Error> {
+    let commit = repo.find_commit(commit).map_err(git::Error::from)?;
+    Ok(commit.tree().map_err(git::Error::from)?)
+}
+
+fn is_wanted(tree: &Tree<'_>, path: &Path) -> bool {
+    tree.get_path(path).is_ok()
+        || path.ancestors().skip(1).any(|dir| {
+            tree.get_path(dir)
+                .is_ok_and(|entry| entry.kind() == Some(ObjectType::Blob))
+        })
+}
