@@ -177,7 +177,7 @@ pub fn forget_parked(store: &Repository, branch: &BranchName) -> Result<(), Erro
     delete_ref(store, &parked_ref(&branch.dir()))
 }
 
-fn set_head(admin: &Path, content: &str) -> Result<(), Error> {
+pub(super) fn set_head(admin: &Path, content: &str) -> Result<(), Error> {
     let fresh = admin.join("HEAD.branchyard");
     std::fs::write(&fresh, content)
         .and_then(|()| std::fs::rename(&fresh, admin.join("HEAD")))

@@ -7,12 +7,34 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
+use super::marks::PREPARING;
+use super::refs::set_head;
+use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::store::quoted;
 use super::{Error, Git, Store};
 use crate::model::{BranchName, CommitId};
 
-/// The mark of a worktree whose files are not whole yet; after a crash it says whose that is.
-const PREPARING: &str = "preparing";
+/// What git keeps about an operation under way, a merge or a rebase or the like.
+const OPERATION: [&str; 18] = [
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "MERGE_AUTOSTASH",
+    "AUTO_MERGE",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_NAMES",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "refs/bisect",
+];
 
 #[derive(Debug, Clone)]
 pub struct Worktree {
@@ -49,20 +71,57 @@ impl Worktree {
         &self.admin
     }
 
+    pub fn branch(&self) -> &BranchName {
+        &self.branch
+    }
+
     pub fn open(&self) -> Result<Repository, Error> {
         Ok(Repository::open(&self.path)?)
     }
 
-    /// Registered and whole.
+    /// Registered and whole. The link to the registration may be missing: it is known, and put back.
     pub fn is_ready(&self) -> bool {
-        self.path.join(".git").is_file()
-            && self.admin.join("HEAD").is_file()
-            && !self.is_preparing()
+        self.has_directory() && self.admin.join("HEAD").is_file() && self.mark().is_none()
     }
 
-    /// Registered, but its files were never completed.
-    pub fn is_preparing(&self) -> bool {
-        fs::read_to_string(self.admin.join("locked")).is_ok_and(|reason| reason.trim() == PREPARING)
+    /// There is something where its files belong.
+    pub fn has_directory(&self) -> bool {
+        fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    /// Ends a merge, rebase or the like without touching a file. What it knew is lost.
+    pub fn forget_operation(&self) -> Result<(), Error> {
+        for name in OPERATION {
+            let path = self.admin.join(name);
+            let gone = match fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+                Ok(_) => fs::remove_file(&path),
+                Err(_) => Ok(()),
+            };
+            gone.map_err(Error::io("end an operation under way"))?;
+        }
+        Ok(())
+    }
+
+    /// Moves HEAD, branch, index and tracked files to `commit`, whatever they are; strays stay. Returns
+    /// what git complained of, if anything.
+    pub async fn reset_to(&self, git: &Git, commit: &CommitId) -> Result<Option<String>, Error> {
+        self.forget_operation()?;
+        let repo = self.open()?;
+        clear_flags(&repo)?;
+        set_head(&self.admin, &format!("ref: {}\n", self.branch.local_ref()))?;
+        drop(repo);
+        let (_, words) = git
+            .at(&self.path)
+            .args([
+                "-c",
+                &format!("checkout.workers={}", git.settings().checkout_workers),
+            ])
+            .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
+            .args([commit.as_str(), "--"])
+            .output_and_words()
+            .await?;
+        Ok(Some(words).filter(|words| !words.is_empty()))
     }
 
     /// Registers the worktree, without files yet. The branch is created at `start` unless it exists.
@@ -108,30 +167,57 @@ impl Worktree {
         )
     }
 
-    /// Puts back what decides which repository git takes this directory for and how it treats it:
-    /// the configuration, and the way from here to the store. Whoever controls one of these has git
-    /// start programs. Returns the names of what had to be put back.
-    pub fn guard(&self) -> io::Result<Vec<&'static str>> {
-        let admin = self.admin.canonicalize()?;
-        let link = format!("gitdir: {}\n", admin.display());
-        let mut restored = Vec::new();
-        for (name, path, expected) in [
-            (".git", self.path.join(".git"), link),
-            ("commondir", admin.join("commondir"), "../..\n".to_owned()),
+    /// What the `.git` file of the workspace says.
+    fn link(&self) -> String {
+        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
+        link_to(store, self.branch.dir().as_str().as_ref())
+    }
+
+    /// The files that decide which repository git takes this directory for and how it treats it: the
+    /// configuration, and the way from here to the store and back.
+    fn fixed_files(&self) -> [(&'static str, PathBuf, String); 3] {
+        [
+            (".git", self.path.join(".git"), self.link()),
+            (
+                "commondir",
+                self.admin.join("commondir"),
+                "../..\n".to_owned(),
+            ),
             (
                 "config.worktree",
-                admin.join("config.worktree"),
+                self.admin.join("config.worktree"),
                 self.configuration(),
             ),
-        ] {
-            if !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file())
-                || fs::read(&path)? != expected.as_bytes()
-            {
+        ]
+    }
+
+    /// The names of those of git's files that are not as we wrote them.
+    pub fn altered(&self) -> Vec<&'static str> {
+        let files = self.fixed_files().into_iter();
+        let mut altered: Vec<_> = files
+            .filter(|(_, path, expected)| !is_exactly(path, expected))
+            .map(|(name, ..)| name)
+            .collect();
+        if !self.admin.join("gitdir").is_file() {
+            altered.push("gitdir");
+        }
+        altered
+    }
+
+    /// Puts those files back. Whoever controls one of these has git start programs. Returns the names
+    /// of what had to be put back. A directory in the place of a file is the caller's to move away.
+    pub fn guard(&self) -> io::Result<Vec<&'static str>> {
+        let altered = self.altered();
+        for (name, path, expected) in self.fixed_files() {
+            if altered.contains(&name) {
                 write_whole(&path, &expected)?;
-                restored.push(name);
             }
         }
-        Ok(restored)
+        if altered.contains(&"gitdir") {
+            let back = self.path.canonicalize()?.join(".git");
+            write_whole(&self.admin.join("gitdir"), &format!("{}\n", back.display()))?;
+        }
+        Ok(altered)
     }
 
     /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
@@ -214,7 +300,7 @@ impl Worktree {
 }
 
 /// Writes by rename, so that a reader sees all of it or nothing, and a link is replaced, not followed.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let fresh = path.with_extension("branchyard");
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -226,4 +312,37 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
 
 fn detached_head(admin: &Path) -> Option<Oid> {
     Oid::from_str(fs::read_to_string(admin.join("HEAD")).ok()?.trim()).ok()
+}
+
+/// What the `.git` file of a workspace says whose registration is `dir`; that one may be gone.
+pub(super) fn link_to(store: &Path, dir: &Path) -> String {
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+    let admin = store.join("worktrees").join(dir);
+    format!("gitdir: {}\n", admin.display())
+}
+
+fn is_exactly(path: &Path, expected: &str) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
+        && fs::read(path).is_ok_and(|content| content == expected.as_bytes())
+}
+
+/// Has git look at all tracked files again, also at those that it was told to overlook.
+fn clear_flags(repo: &Repository) -> Result<(), Error> {
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let flagged: Vec<_> = index
+        .iter()
+        .filter(|entry| {
+            entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
+        })
+        .collect();
+    if flagged.is_empty() {
+        return Ok(());
+    }
+    for mut entry in flagged {
+        entry.flags &= !ASSUME_UNCHANGED;
+        entry.flags_extended &= !SKIP_WORKTREE;
+        index.add(&entry)?;
+    }
+    Ok(index.write()?)
 }

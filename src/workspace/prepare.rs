@@ -1,7 +1,6 @@
-//! Bringing a workspace into being: what is fetched, registered and checked out, under which lock,
-//! and how a crash in the middle is told from somebody's work.
+//! A workspace for whoever asks: found, or made where there is none, at a branch of the remote or at a
+//! new one.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::git;
-use crate::model::{BranchName, CommitId, Phase};
+use crate::model::{BranchName, CommitId};
 use crate::repos::Asked;
 
 impl Workspace {
@@ -22,10 +21,26 @@ impl Workspace {
         not_before: Instant,
         report: &Reporter,
     ) -> Result<OwnedRwLockReadGuard<()>, Error> {
+        let mut attempts = self.attempts(report).await?;
+        loop {
+            match self.ensure_once(not_before, report).await {
+                Err(error) => attempts.mend(error, report).await?,
+                done => return done,
+            }
+        }
+    }
+
+    pub(super) async fn ensure_once(
+        self: &Arc<Self>,
+        not_before: Instant,
+        report: &Reporter,
+    ) -> Result<OwnedRwLockReadGuard<()>, Error> {
+        self.find_again(report).await?;
         let floor = self.stand().await;
         if self.exists() {
             self.check_owner()?;
             self.guard(report)?;
+            self.note_read();
             return Ok(floor);
         }
         drop(floor);
@@ -34,9 +49,16 @@ impl Workspace {
             return Err(branch_not_found(&self.branch).into());
         }
         self.bring(&asked, report).await?;
+        if self.repo.is_suspect() {
+            // What was left of a store was found on the way, and nobody knows what is missing in it.
+            self.heal(report).await?;
+        }
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
             let floor = this.floor.clone().write_owned().await;
+            if !this.exists() {
+                this.register_found(&report).await?;
+            }
             if !this.exists() {
                 this.create(&report).await?;
                 this.note(|record| record.fetched_at = Some(asked.at))?;
@@ -44,6 +66,39 @@ impl Workspace {
             Ok(floor.downgrade())
         })
         .await
+    }
+
+    /// A workspace whose files are here, but whose registration is gone or broken, is one all the same.
+    pub(super) async fn find_again(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
+        let is_sound = !self.repo.is_cloned() || self.repo.packed_refs_are_sound()?;
+        let is_locked = git::is_locked(self.repo.store(), &self.branch, self.worktree.admin());
+        if self.is_lost() || !is_sound || is_locked {
+            self.mend_here(report).await?;
+        }
+        Ok(())
+    }
+
+    /// The same, once the store is there; the caller holds the floor.
+    async fn register_found(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
+        if !self.is_lost() {
+            return Ok(());
+        }
+        let _registry = self.repo.registry.lock().await;
+        let (this, report) = (self.clone(), report.clone());
+        self.blocking(move |_| this.mend_and_tell(&report).map(drop))
+            .await
+    }
+
+    fn is_lost(&self) -> bool {
+        let admin = self.worktree.admin();
+        // Without an index git would take every file for deleted, and find nothing wrong with that.
+        let registered =
+            self.exists() && Record::load(admin).is_some() && admin.join("index").is_file();
+        !registered
+            && self.repo.is_cloned()
+            && self.worktree.has_directory()
+            && !self.worktree.is_preparing()
+            && !self.worktree.is_removing()
     }
 
     /// Whether a workspace for this branch can be made: the remote or the store has it.
@@ -58,6 +113,20 @@ impl Workspace {
 
     /// Creates the branch at `start` and its workspace; the branch must be new to the remote and here.
     pub async fn create_branch(
+        self: &Arc<Self>,
+        start: &str,
+        report: &Reporter,
+    ) -> Result<(), Error> {
+        let mut attempts = self.attempts(report).await?;
+        loop {
+            match self.create_branch_once(start, report).await {
+                Err(error) => attempts.mend(error, report).await?,
+                done => return done,
+            }
+        }
+    }
+
+    async fn create_branch_once(
         self: &Arc<Self>,
         start: &str,
         report: &Reporter,
@@ -79,8 +148,7 @@ impl Workspace {
             if this.exists() || this.local_tip().await?.is_some() {
                 return Err(taken(&this.branch, "in the yard").into());
             }
-            this.register(&commit, false, &report).await?;
-            this.fill(&report).await
+            this.make(&commit, false, &report).await.map(drop)
         })
         .await
     }
@@ -143,135 +211,5 @@ impl Workspace {
         let tell = report.clone();
         let progress = move |phase, percent| tell(Report::Phase(phase, percent));
         Ok(self.repo.bring(&self.branch, asked, &progress).await?)
-    }
-
-    /// Makes the workspace at the remote's head, or at the branch that only we have. The caller holds
-    /// the floor.
-    async fn create(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
-        let (remote, local) = (self.remote_tip().await?, self.local_tip().await?);
-        let start = match (&remote, &local) {
-            (Some(head), _) => head.clone(),
-            // Was only ever here, and was kept when its workspace went.
-            (None, Some(local)) => local.clone(),
-            (None, None) => return Err(branch_not_found(&self.branch).into()),
-        };
-        if let Some(head) = &remote {
-            self.seen(head.clone(), |seen, store, id| seen.begin_move(store, id))
-                .await?;
-        }
-        let fresh = self.register(&start, remote.is_some(), report).await?;
-        self.fill(report).await?;
-        match remote {
-            Some(head) if fresh => {
-                self.seen(head, |seen, store, id| seen.finish_move(store, id))
-                    .await
-            }
-            // The files are those of the branch that was here: nothing was moved to the remote's.
-            Some(head) => {
-                self.seen(head, |seen, store, _| seen.abandon_move(store))
-                    .await
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Registers the worktree under the repo's registry lock; files come later, without that lock.
-    /// Returns whether the branch was new here.
-    async fn register(
-        self: &Arc<Self>,
-        start: &CommitId,
-        on_remote: bool,
-        report: &Reporter,
-    ) -> Result<bool, Error> {
-        report(Report::Phase(Phase::Worktree, None));
-        let _registry = self.repo.registry.lock().await;
-        self.repo.guard_store()?;
-        self.blocking(move |this| {
-            this.make_room(on_remote)?;
-            this.clear_leftovers()?;
-            // A parked branch whose workspace is gone comes back as the branch that it was.
-            Ok(git::unpark_branch(&this.repo.open_store()?, &this.branch)?)
-        })
-        .await?;
-        let exists = self.local_tip().await?.is_some();
-        let (git, store) = (self.repo.git(), self.repo.store());
-        let mut added = self.worktree.add(git, store, start, exists).await;
-        let own = std::slice::from_ref(&self.branch);
-        if added.is_err() && self.repo.clear_stale_locks(own).await? {
-            // What the first attempt left is half made, and ours.
-            self.blocking(|this| this.clear_leftovers()).await?;
-            added = self.worktree.add(git, store, start, exists).await;
-        }
-        added?;
-
-        Record::new(self.branch.clone())
-            .save(self.worktree.admin())
-            .map_err(Error::io("record the workspace"))?;
-        Ok(!exists)
-    }
-
-    async fn fill(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
-        // The semaphore is never closed.
-        let _place = self.checkouts.acquire().await;
-        report(Report::Phase(Phase::Checkout, None));
-        Ok(self.worktree.fill(self.repo.git()).await?)
-    }
-
-    /// Parks local branches that cannot stand beside this one. Where the remote has this branch, it
-    /// cannot have those; where it has not, they come first.
-    pub(super) fn make_room(&self, on_remote: bool) -> Result<(), Error> {
-        let store = self.repo.open_store()?;
-        for other in git::colliding_refs(&store, "refs/heads/", &self.branch)? {
-            let collides = |why: &str| {
-                conflict(
-                    "branch_collides",
-                    format!(
-                        "{} cannot exist beside the branch {other}{why}",
-                        self.branch
-                    ),
-                )
-                .field("branch")
-            };
-            if !on_remote {
-                return Err(collides("").into());
-            }
-            let admin = self
-                .repo
-                .store()
-                .path()
-                .join("worktrees")
-                .join(other.dir().as_str());
-            if !git::park(&store, &other, &admin)? {
-                return Err(collides(", whose workspace is not on its branch just now").into());
-            }
-            tracing::info!(repo = %self.repo.name, branch = %other, "parked: gone upstream");
-        }
-        Ok(())
-    }
-
-    /// Takes away what a crash left of an earlier attempt. Anything else that stands here is not ours
-    /// to touch.
-    fn clear_leftovers(&self) -> Result<(), Error> {
-        let path = self.worktree.path();
-        if self.worktree.is_preparing() {
-            if path.exists() {
-                fs::remove_dir_all(path).map_err(Error::io("clear a half-made workspace"))?;
-            }
-            self.worktree.forget()?;
-        }
-        if path.symlink_metadata().is_ok() {
-            let detail = format!(
-                "{} is in the way and was not made by the yard",
-                path.display()
-            );
-            return Err(conflict("path_occupied", detail)
-                .help("look at it, move it elsewhere, and ask again")
-                .into());
-        }
-        // The directory was deleted or moved by hand; the branch and its commits are still here.
-        if self.worktree.set_aside(&self.repo.open_store()?)? {
-            tracing::warn!(repo = %self.repo.name, branch = %self.branch, "a workspace's directory was gone; git's files about it are set aside");
-        }
-        Ok(())
     }
 }

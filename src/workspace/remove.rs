@@ -1,22 +1,49 @@
-//! Removing a workspace. It goes only if nobody would miss anything in it: renamed into the trash,
-//! which is instant, and deleted later.
+//! Removing a workspace. It goes only if nobody would miss anything in it, or, by force, once that was
+//! saved. It is renamed into the trash, which is instant, and deleted later.
+//!
+//! A mark in git's registration says that it is going. After a crash, a marked workspace whose
+//! directory is still there stays, for it was never moved; of one whose directory is gone, the rest goes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
-
-use tokio_util::task::TaskTracker;
+use std::time::{Duration, Instant};
 
 use super::error::{conflict, no_workspace};
+use super::salvage::Scope;
+use super::work::Belongings;
 use super::{Error, Workspace, Workspaces, silent};
+use crate::config::crash_point;
 use crate::git::{self, Seen};
+use crate::model::{Salvage, SalvageReason};
+use crate::process::who_is_in;
 use crate::repos::Repo;
 
+/// How long processes in a workspace are waited for, and how often that is looked at: there is nothing
+/// to be woken by.
+const PATIENCE: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(50);
+
+/// What is to become of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// A workspace with work in it stays.
+    Unmissed,
+    /// Work is saved, and the workspace goes.
+    Forced,
+}
+
 impl Workspace {
-    /// Takes the workspace away, with its turn held by the caller; its files are deleted later.
-    pub async fn remove(self: &Arc<Self>, trash: &Path) -> Result<(), Error> {
-        let doomed = in_trash(trash, &self.branch.dir());
-        let this = self.clone();
+    /// Takes the workspace away, with its turn held by the caller; its files are deleted later. Returns
+    /// what was saved of it.
+    pub async fn remove(
+        self: &Arc<Self>,
+        going: Going,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
+        self.wait_until_left().await?;
+        let (this, by) = (self.clone(), by.to_owned());
         self.uninterrupted(async move {
             let _floor = this.floor.clone().write_owned().await;
             if !this.exists() {
@@ -25,50 +52,141 @@ impl Workspace {
             let _registry = this.repo.registry.lock().await;
             this.blocking(move |this| {
                 this.guard(&silent())?;
-                this.take_away(&doomed)?;
-                delete_later(&this.tasks, doomed);
-                Ok(())
+                this.take_away(going, &by)
             })
             .await
         })
         .await
     }
 
-    fn take_away(&self, target: &Path) -> Result<(), Error> {
+    /// A person's command may be about to end there, and is given a moment.
+    async fn wait_until_left(self: &Arc<Self>) -> Result<(), Error> {
+        let patience = Instant::now() + PATIENCE;
+        while self
+            .blocking(|this| Ok(who_is_in(this.path()).is_some()))
+            .await?
+            && Instant::now() < patience
+        {
+            tokio::time::sleep(POLL).await;
+        }
+        Ok(())
+    }
+
+    /// Takes the workspace, which exists, out of sight. The caller holds turn, floor and registry.
+    pub(super) fn take_away(&self, going: Going, by: &str) -> Result<Option<Salvage>, Error> {
+        if going == Going::Unmissed
+            && let Some(pin) = self.pinned()
+        {
+            return Err(self.refuse_pinned(&pin).into());
+        }
         let repo = self.worktree.open()?;
-        let about = self.standing(&repo, Some(git::tracked_changes(&repo)?))?;
-        let pins = self.pins(&repo, &about)?;
-        if !pins.is_empty() {
+        let (mut work, belongings) = self.at_stake(&repo)?;
+        if !work.is_empty() && going == Going::Unmissed {
             let detail = format!(
                 "the workspace of {} has work in it: {}",
                 self.branch,
-                pins.join("; ")
+                work.join("; ")
             );
             return Err(conflict("workspace_has_work", detail)
                 .field("branch")
-                .help("commit and push it, or move it elsewhere; declare build output in `build_output`")
+                .help("commit and push it, or remove the workspace with `?force=true` (`--force`), which saves it as a salvage; declare build output in `build_output`")
                 .into());
         }
-        fs::rename(self.path(), target).map_err(Error::io("move the workspace to the trash"))?;
-        self.worktree.forget()?;
-        // Nothing pins it, so the remote was seen to have every commit of the branch.
+        if let Some(pid) = who_is_in(self.path()) {
+            let detail = format!(
+                "process {pid} has its working directory or an open file in the workspace of {}",
+                self.branch
+            );
+            return Err(conflict("workspace_in_use", detail)
+                .field("branch")
+                .help("end that process, or have it leave the directory")
+                .into());
+        }
+        // These pin nothing, but somebody might want them back.
+        work.extend(belongings.shown_output());
+        let left = git::left_behind(&self.worktree)?;
+        if left > 0 {
+            work.push(format!("{left} commit(s) that were left behind here"));
+        }
+        let saved = match work.is_empty() {
+            true => None,
+            false => {
+                Some(self.salvage(work, &belongings, Scope::All, SalvageReason::Remove, by)?)
+            }
+        };
+        crash_point("remove-saved");
+        self.worktree.mark_removing(&repo)?;
+        crash_point("remove-marked");
+        if let Err(error) = self.trash.take(self.path(), &self.branch.dir()) {
+            self.worktree.unmark_removing()?;
+            return Err(Error::io("move the workspace to the trash")(error));
+        }
+        crash_point("remove-moved");
+        self.finish_removal()?;
+        Ok(saved)
+    }
+
+    /// What is left to do once the directory is gone. Its commits are known to the remote, or saved.
+    fn finish_removal(&self) -> Result<(), Error> {
         let store = self.repo.open_store()?;
-        git::delete_ref(&store, &self.branch.local_ref())?;
+        let branch = self.branch.local_ref();
+        // Moved by somebody since, it is not what was decided on.
+        let marked = self.worktree.removing_from();
+        if git::read_ref(&store, &branch)?.map(|tip| tip.to_string()) == marked {
+            git::delete_ref(&store, &branch)?;
+        }
+        crash_point("remove-unnamed");
         git::forget_parked(&store, &self.branch)?;
         Seen(&self.branch.dir()).forget(&store)?;
-        Ok(())
+        let name = format!("{}-admin", self.branch.dir());
+        self.trash
+            .take(self.worktree.admin(), &name)
+            .map_err(Error::io("forget the worktree"))
+    }
+
+    /// After a crash in the middle of a removal: completes it, or calls it off. Returns whether there
+    /// was one. Nobody else may use the workspace meanwhile.
+    pub fn converge_removal(&self) -> Result<bool, Error> {
+        if !self.worktree.is_removing() {
+            return Ok(false);
+        }
+        if self.path().exists() {
+            self.worktree.unmark_removing()?;
+        } else {
+            self.finish_removal()?;
+        }
+        Ok(true)
+    }
+}
+
+impl Belongings {
+    /// Whether somebody could miss something of it.
+    pub(super) fn would_be_missed(&self) -> bool {
+        !self.files.is_empty() || !self.repositories.is_empty() || self.shown_output().is_some()
+    }
+
+    /// Build output that `git status` shows.
+    pub(super) fn shown_output(&self) -> Option<String> {
+        let shown = self.output.iter().filter(|output| !output.ignored).count();
+        (shown > 0).then(|| format!("build output that git does not ignore ({shown})"))
     }
 }
 
 impl Workspaces {
     /// What is left of a repo that somebody could miss; empty if it may go.
     pub fn left_of(&self, repo: &Repo) -> Result<Vec<String>, Error> {
-        let mut left: Vec<String> = fs::read_dir(repo.home())
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name != ".git")
-            .collect();
+        let mut left = Vec::new();
+        let entries = match fs::read_dir(repo.home()) {
+            Ok(entries) => Some(entries),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("look through the repository's directory")(error)),
+        };
+        for entry in entries.into_iter().flatten() {
+            let entry = entry.map_err(Error::io("look through the repository's directory"))?;
+            // Whatever bytes its name has.
+            left.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        left.retain(|name| name != ".git");
         if repo.is_cloned() {
             left.extend(git::unpushed_refs(&repo.open_store()?)?);
         }
@@ -76,7 +194,7 @@ impl Workspaces {
     }
 
     /// Moves a repo's directory to the trash.
-    pub fn discard(&self, home: &Path, trash: &Path) -> Result<(), Error> {
+    pub fn discard(&self, home: &Path) -> Result<(), Error> {
         if !home.exists() {
             return Ok(());
         }
@@ -84,21 +202,8 @@ impl Workspaces {
             .file_name()
             .map(|name| name.to_string_lossy())
             .unwrap_or_default();
-        let doomed = in_trash(trash, &name);
-        fs::rename(home, &doomed).map_err(Error::io("move the repository to the trash"))?;
-        delete_later(&self.tasks, doomed);
-        Ok(())
+        self.trash
+            .take(home, &name)
+            .map_err(Error::io("move the repository to the trash"))
     }
-}
-
-fn in_trash(trash: &Path, name: &dyn std::fmt::Display) -> PathBuf {
-    trash.join(format!("{name}-{}", uuid::Uuid::now_v7()))
-}
-
-fn delete_later(tasks: &TaskTracker, doomed: PathBuf) {
-    tasks.spawn_blocking(move || {
-        if let Err(error) = fs::remove_dir_all(&doomed) {
-            tracing::warn!(path = %doomed.display(), %error, "failed to empty the trash");
-        }
-    });
 }

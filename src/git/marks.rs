@@ -1,0 +1,51 @@
+//! Marks in git's registration of a worktree: git calls it locked and leaves it alone, and after a crash we
+//! know what was going on.
+
+use std::fs;
+
+use git2::Repository;
+
+use super::worktree::write_whole;
+use super::{Error, Worktree, read_ref};
+
+/// The mark of a worktree whose files are not whole yet; after a crash it says whose that is.
+pub(super) const PREPARING: &str = "preparing";
+/// The mark of a worktree that is being taken away, followed by where its branch was.
+const REMOVING: &str = "removing";
+
+impl Worktree {
+    pub(super) fn mark(&self) -> Option<String> {
+        let reason = fs::read_to_string(self.admin().join("locked")).ok()?;
+        let reason = reason.trim();
+        (reason == PREPARING || reason.starts_with(REMOVING)).then(|| reason.to_owned())
+    }
+
+    /// Registered, but its files were never completed.
+    pub fn is_preparing(&self) -> bool {
+        self.mark().is_some_and(|mark| mark == PREPARING)
+    }
+
+    /// A removal was begun, and cut off.
+    pub fn is_removing(&self) -> bool {
+        self.mark().is_some_and(|mark| mark.starts_with(REMOVING))
+    }
+
+    /// Where the branch was when its removal was begun.
+    pub fn removing_from(&self) -> Option<String> {
+        let tip = self.mark()?.strip_prefix(REMOVING)?.trim().to_owned();
+        (!tip.is_empty()).then_some(tip)
+    }
+
+    /// Marks it as going, with where its branch is.
+    pub fn mark_removing(&self, repo: &Repository) -> Result<(), Error> {
+        let tip = read_ref(repo, &self.branch().local_ref())?;
+        let tip = tip.map(|tip| tip.to_string()).unwrap_or_default();
+        write_whole(&self.admin().join("locked"), &format!("{REMOVING} {tip}"))
+            .map_err(Error::io("mark the worktree as going"))
+    }
+
+    pub fn unmark_removing(&self) -> Result<(), Error> {
+        fs::remove_file(self.admin().join("locked"))
+            .map_err(Error::io("mark the worktree as staying"))
+    }
+}
