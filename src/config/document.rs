@@ -155,9 +155,9 @@ mod tests {
              1000000000\n  |\n2 | max_runs = 0\n  |            ^"
         );
         assert_eq!(
-            refusal("[reaper]\nlisten = \"x\"\n"),
-            "yard.toml:2:1: unknown field `listen`, expected `max_worktrees_per_repo` or \
-             `worktree_ttl`; listen belongs at the top, before the first section\n  |\n\
+            refusal("[history]\nlisten = \"x\"\n"),
+            "yard.toml:2:1: unknown field `listen`, expected one of `keep`, `max_runs`, \
+             `max_bytes`; listen belongs at the top, before the first section\n  |\n\
              2 | listen = \"x\"\n  | ^^^^^^"
         );
         assert_eq!(

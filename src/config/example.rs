@@ -91,15 +91,16 @@ fn the_defaults_are_what_the_example_says() {
     assert_eq!(shown.allowed_hosts, default.allowed_hosts);
     assert_eq!(shown.allowed_origins, default.allowed_origins);
     assert_eq!(shown.timeouts, default.timeouts);
-    assert_eq!(shown.reaper, default.reaper);
     assert_eq!(shown.history, default.history);
     // These differ by machine.
     default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
     default.limits.max_jobs = shown.limits.max_jobs;
     // These have no default of their own.
+    default.reaper.max_size = shown.reaper.max_size;
     default.limits.max_memory = shown.limits.max_memory;
     default.limits.max_open_files = shown.limits.max_open_files;
     assert_eq!(shown.limits, default.limits);
+    assert_eq!(shown.reaper, default.reaper);
     // The example allows local repositories, for its demo.
     default.git.allow_local = true;
     assert_eq!(shown.git, default.git);

@@ -53,7 +53,9 @@ impl Config {
         let document = &place.document;
         let values = &document.values;
         let checked = values.timeouts.check();
-        checked.map_err(|fault| document.error(&fault))?;
+        checked
+            .and_then(|()| values.reaper.check())
+            .map_err(|fault| document.error(&fault))?;
 
         let path = env
             .get("PATH")

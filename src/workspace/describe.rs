@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::record::Record;
-use super::{Error, Workspace};
+use super::work::Look;
+use super::{Error, Pin, Sizes, Workspace};
 use crate::git::{self, Seen};
 use crate::model::{About, BranchName, CommitId, Holder, RepoName};
 
@@ -30,35 +31,45 @@ pub struct Description {
     pub gone_upstream: bool,
     /// Why it may not be removed.
     pub pins: Vec<String>,
-    /// Bytes on disk; only where one workspace is asked for, since it is measured by walking it.
+    /// Bytes on disk, as they were last measured.
     pub size: Option<u64>,
+    pub sizes: Option<Sizes>,
+    /// Who wants it kept, by hand.
+    pub pinned: Option<Pin>,
     pub last_used: Option<Timestamp>,
     pub holder: Option<Holder>,
 }
 
 impl Workspace {
-    /// Describes a workspace that exists.
+    /// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
+    /// walks all of it.
     pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
         let _floor = self.stand().await;
         self.blocking(move |this| {
             let repo = this.worktree.open()?;
-            let about = this.standing(&repo, Some(git::tracked_changes(&repo)?))?;
+            let about = match git::head(&repo) {
+                Err(git::Error::Unborn) => None,
+                _ => Some(this.standing(&repo, Some(git::tracked_changes(&repo)?))?),
+            };
             let seen = !Seen(&this.branch.dir()).commits(&repo)?.is_empty();
             let on_remote = git::read_ref(&repo, &this.branch.remote_ref())?.is_some();
+            let belongings = this.belongings(&repo, Look::UntilFound)?;
             let record = Record::load(this.worktree.admin());
+            let known = record.as_ref().and_then(|record| record.sizes);
+            let sizes = match known {
+                None if with_size => Some(this.measure_now()?),
+                known => known,
+            };
             Ok(Description {
-                untracked: git::untracked_entries(&repo, false, usize::MAX)?.len(),
+                untracked: belongings.untracked,
                 gone_upstream: seen && !on_remote,
-                pins: this.pins(&repo, &about)?,
-                size: with_size.then(|| size_of(this.path())),
-                last_used: record.map(|record| record.last_used),
+                pins: this.reasons(&repo, &belongings)?,
+                size: sizes.map(|sizes| sizes.total()),
+                sizes,
+                last_used: record.as_ref().map(|record| record.last_used),
+                pinned: record.and_then(|record| record.pinned),
                 holder: this.turn.holder(),
-                ..Description::of(
-                    &this.repo.name,
-                    &this.branch,
-                    Some(this.path()),
-                    Some(about),
-                )
+                ..Description::of(&this.repo.name, &this.branch, Some(this.path()), about)
             })
         })
         .await
@@ -91,24 +102,10 @@ impl Description {
             gone_upstream: false,
             pins: Vec::new(),
             size: None,
+            sizes: None,
+            pinned: None,
             last_used: None,
             holder: None,
         }
     }
-}
-
-/// Bytes that the files under `dir` take up; what vanishes meanwhile counts for nothing.
-fn size_of(dir: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return 0;
-    };
-    entries
-        .filter_map(Result::ok)
-        .map(|entry| match entry.metadata() {
-            Ok(meta) if meta.is_dir() => size_of(&entry.path()),
-            Ok(meta) => meta.blocks() * 512,
-            Err(_) => 0,
-        })
-        .sum()
 }

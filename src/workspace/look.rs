@@ -2,7 +2,7 @@
 //! git's own files in it are as we left them.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use git2::{Oid, Repository};
@@ -13,6 +13,9 @@ use super::{Error, Report, Reporter, Workspace};
 use crate::git::{self, Head, Seen};
 use crate::model::{About, CommitId, Problem};
 use crate::process::Captured;
+
+/// Seconds between two notes of reads.
+const BETWEEN_NOTES: u64 = 60;
 
 impl Workspace {
     /// What the workspace is about as it stands; nothing is asked, nothing moves.
@@ -46,11 +49,7 @@ impl Workspace {
     /// whatever programs those files name.
     pub fn guard(&self, report: &Reporter) -> Result<(), Error> {
         let mut restored = self.repo.guard_store_files()?;
-        restored.extend(
-            self.worktree
-                .guard()
-                .map_err(Error::io("check the workspace"))?,
-        );
+        restored.extend(self.mend_links()?);
         if let Some(warning) = self.repo.tampered(&restored) {
             report(Report::Warning(warning));
         }
@@ -144,9 +143,33 @@ impl Workspace {
 
     /// Changes the workspace's record and notes that it was used.
     pub(super) fn note(&self, change: impl FnOnce(&mut Record)) -> Result<(), Error> {
+        let tick = self.ticks.now();
+        self.change_record(|record| {
+            record.last_used = jiff::Timestamp::now();
+            record.used_tick = Some(tick);
+            change(record);
+        })
+    }
+
+    /// Notes a use that changed nothing; not each of many in a row costs a write. On a full disk it is
+    /// still answered.
+    pub(super) fn note_read(&self) {
+        let used = Record::load(self.worktree.admin()).and_then(|record| record.used_tick);
+        if self.ticks.is_known(used) && self.ticks.since(used) < BETWEEN_NOTES {
+            return;
+        }
+        if let Err(error) = self.note(|_| {}) {
+            tracing::warn!(repo = %self.repo.name, branch = %self.branch, %error, "a use is not written down");
+        }
+    }
+
+    /// Changes the workspace's record without using the workspace.
+    pub(super) fn change_record(&self, change: impl FnOnce(&mut Record)) -> Result<(), Error> {
+        // Read, change, write: two at a time would lose one of the changes.
+        let _one_at_a_time = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let admin = self.worktree.admin();
-        let mut record = Record::load(admin).unwrap_or_else(|| Record::new(self.branch.clone()));
-        record.last_used = jiff::Timestamp::now();
+        let mut record = Record::load(admin)
+            .unwrap_or_else(|| Record::new(self.branch.clone(), self.ticks.now()));
         change(&mut record);
         record
             .save(admin)

@@ -8,7 +8,10 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::model::BranchName;
+use super::pin::Pin;
+use super::sizes::Sizes;
+use crate::model::{BranchName, DirName};
+use crate::repos::Repo;
 
 const FILE: &str = "branchyard.json";
 const VERSION: u32 = 1;
@@ -18,13 +21,24 @@ pub(super) struct Record {
     version: u32,
     pub(super) branch: BranchName,
     pub(super) created_at: Timestamp,
+    /// For people; idleness is counted from `used_tick`.
     pub(super) last_used: Timestamp,
     /// When the remote was last asked for the branch, and answered.
     pub(super) fetched_at: Option<Timestamp>,
+    /// When it was last used, in the daemon's own time.
+    #[serde(default)]
+    pub(super) used_tick: Option<u64>,
+    #[serde(default)]
+    pub(super) pinned: Option<Pin>,
+    #[serde(default)]
+    pub(super) sizes: Option<Sizes>,
+    /// When `sizes` were measured, in the daemon's own time.
+    #[serde(default)]
+    pub(super) measured_tick: u64,
 }
 
 impl Record {
-    pub(super) fn new(branch: BranchName) -> Self {
+    pub(super) fn new(branch: BranchName, tick: u64) -> Self {
         let now = Timestamp::now();
         Self {
             version: VERSION,
@@ -32,6 +46,10 @@ impl Record {
             created_at: now,
             last_used: now,
             fetched_at: None,
+            used_tick: Some(tick),
+            pinned: None,
+            sizes: None,
+            measured_tick: 0,
         }
     }
 
@@ -43,9 +61,39 @@ impl Record {
             .filter(|record: &Self| record.version == VERSION)
     }
 
+    /// The records of all workspaces of `repo`, each where it belongs.
+    pub(super) fn all_of(repo: &Repo) -> Vec<Self> {
+        let Ok(entries) = fs::read_dir(repo.store().path().join("worktrees")) else {
+            return Vec::new();
+        };
+        entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let dir = DirName::parse(entry.file_name().to_str()?)?;
+                let record = Self::load(&entry.path())?;
+                (record.branch.dir() == dir).then_some(record)
+            })
+            .collect()
+    }
+
     pub(super) fn save(&self, admin: &Path) -> io::Result<()> {
         let fresh = admin.join(format!("{FILE}.new"));
         fs::write(&fresh, serde_json::to_vec(self)?)?;
         fs::rename(&fresh, admin.join(FILE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_of_an_earlier_version_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"version":1,"branch":"main","created_at":"2026-01-01T00:00:00Z","last_used":"2026-01-01T00:00:00Z","fetched_at":null}"#;
+        fs::write(dir.path().join(FILE), json).unwrap();
+        let record = Record::load(dir.path()).unwrap();
+        assert_eq!(record.used_tick, None);
+        assert!(record.pinned.is_none() && record.sizes.is_none());
     }
 }

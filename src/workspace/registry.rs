@@ -1,18 +1,19 @@
 //! Which workspaces are in use, and which there are. The map holds only those that somebody holds:
 //! an entry goes with its last user, so it cannot grow beyond what is in use.
 
-use std::fs;
 use std::future::Future;
-use std::sync::{Arc, Weak};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock as Gate, Weak};
 
 use dashmap::DashMap;
-use tokio::sync::{OwnedRwLockReadGuard, RwLock, Semaphore};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use super::record::Record;
-use super::{Error, Turn};
+use super::{Error, Ticks, Turn};
+use crate::disk::Trash;
 use crate::git::Worktree;
-use crate::model::{BranchName, DirName, RepoName};
+use crate::model::{BranchName, RepoName};
 use crate::repos::Repo;
 
 type Key = (RepoName, BranchName);
@@ -24,6 +25,13 @@ pub struct Workspaces {
     /// Checkouts are bound by the disk and the cores, not by how many were asked for.
     checkouts: Arc<Semaphore>,
     pub(super) tasks: TaskTracker,
+    pub(super) trash: Trash,
+    pub(super) archives: PathBuf,
+    pub(super) ticks: Arc<Ticks>,
+    /// Told of every workspace that is made.
+    pub(super) made: Arc<Notify>,
+    /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
+    gate: Gate<()>,
 }
 
 #[derive(Debug)]
@@ -35,20 +43,45 @@ pub struct Workspace {
     pub(super) worktree: Worktree,
     pub(super) checkouts: Arc<Semaphore>,
     pub(super) tasks: TaskTracker,
+    pub(super) trash: Trash,
+    /// Where archives of salvage are kept.
+    pub(super) archives: PathBuf,
+    pub(super) ticks: Arc<Ticks>,
+    pub(super) made: Arc<Notify>,
+    /// Held while the record is changed.
+    pub(super) record: Mutex<()>,
     live: Arc<Live>,
 }
 
 impl Workspaces {
-    pub fn new(max_checkouts: usize, tasks: TaskTracker) -> Self {
+    pub fn new(
+        max_checkouts: usize,
+        tasks: TaskTracker,
+        trash: Trash,
+        ticks: Arc<Ticks>,
+        state: &Path,
+    ) -> Self {
         Self {
             live: Arc::default(),
             checkouts: Arc::new(Semaphore::new(max_checkouts)),
             tasks,
+            trash,
+            archives: state.join("salvage"),
+            ticks,
+            made: Arc::default(),
+            gate: Gate::default(),
         }
     }
 
-    /// The workspace of this branch, whether it exists on disk yet or not.
+    /// The workspace of this branch, whether it exists on disk yet or not, for somebody who asked for it.
     pub fn get(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
+        repo.touch();
+        self.look_at(repo, branch)
+    }
+
+    /// As [`Workspaces::get`], for upkeep, which is no use of a repo.
+    pub(super) fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
+        let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let mut entry = self
             .live
             .entry((repo.name.clone(), branch.clone()))
@@ -65,27 +98,46 @@ impl Workspaces {
             floor: Arc::default(),
             checkouts: self.checkouts.clone(),
             tasks: self.tasks.clone(),
+            trash: self.trash.clone(),
+            archives: self.archives.clone(),
+            ticks: self.ticks.clone(),
+            made: self.made.clone(),
+            record: Mutex::default(),
             live: self.live.clone(),
         });
         *entry = Arc::downgrade(&workspace);
         workspace
     }
 
+    /// Whether somebody holds a workspace of this repo.
+    pub fn is_in_use(&self, repo: &RepoName) -> bool {
+        self.live.iter().any(|entry| entry.key().0 == *repo)
+    }
+
+    /// The workspace of this branch, if somebody holds it.
+    pub(super) fn held(&self, repo: &RepoName, branch: &BranchName) -> Option<Arc<Workspace>> {
+        let entry = self.live.get(&(repo.clone(), branch.clone()))?;
+        entry.upgrade()
+    }
+
     /// The branches of `repo` that have a workspace on disk, sorted.
     pub fn on_disk(&self, repo: &Repo) -> Vec<BranchName> {
-        let Ok(entries) = fs::read_dir(repo.store().path().join("worktrees")) else {
-            return Vec::new();
-        };
-        let mut branches: Vec<_> = entries
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let dir = DirName::parse(entry.file_name().to_str()?)?;
-                let record = Record::load(&entry.path())?;
-                (record.branch.dir() == dir).then_some(record.branch)
-            })
-            .collect();
+        let records = Record::all_of(repo).into_iter();
+        let mut branches: Vec<_> = records.map(|record| record.branch).collect();
         branches.sort();
         branches
+    }
+
+    /// Does `work` on a repo of which nobody holds a workspace, and nobody gets one meanwhile; `None` if
+    /// somebody does. It must be quick: everybody waits for it.
+    pub(super) fn while_nobody_uses<T>(
+        &self,
+        repo: &RepoName,
+        work: impl FnOnce() -> T,
+    ) -> Option<T> {
+        let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let is_used = self.live.iter().any(|entry| entry.key().0 == *repo);
+        (!is_used).then(work)
     }
 
     /// How many workspaces somebody holds right now.

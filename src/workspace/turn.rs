@@ -72,19 +72,45 @@ impl Turn {
         self.enter(what, who, None).wait(|_| {}).await
     }
 
+    /// Takes the turn if nobody has it or waits for it.
+    pub fn try_take(&self, what: &str, who: &str) -> Option<TurnGuard> {
+        let holder = Holder {
+            what: what.to_owned(),
+            run_id: None,
+            who: who.to_owned(),
+            since: Timestamp::now(),
+        };
+        let mut queue = self.0.lock();
+        if !queue.line.is_empty() {
+            return None;
+        }
+        let _place = Place {
+            ticket: queue.push(holder),
+            shared: self.0.clone(),
+        };
+        Some(TurnGuard { _place })
+    }
+
     pub fn holder(&self) -> Option<Holder> {
         self.0.lock().line.front().map(|(_, holder)| holder.clone())
     }
 
     fn join(&self, holder: Holder) -> Place {
-        let mut queue = self.0.lock();
-        let ticket = queue.next_ticket;
-        queue.next_ticket += 1;
-        queue.line.push_back((ticket, holder));
+        let ticket = self.0.lock().push(holder);
         Place {
             shared: self.0.clone(),
             ticket,
         }
+    }
+}
+
+impl Queue {
+    /// The ticket of the new last in line.
+    fn push(&mut self, holder: Holder) -> u64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.line.push_back((ticket, holder));
+        ticket
     }
 }
 
@@ -186,6 +212,18 @@ mod tests {
             waiter.await.unwrap();
         }
         assert!(turn.holder().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_tried_for_only_where_nobody_is_in_line() {
+        let turn = Turn::default();
+        let tried = turn.try_take("try", "test").unwrap();
+        assert!(turn.try_take("again", "test").is_none());
+        let waiter = turn.enter("waiter", "test", None);
+        drop(tried);
+        assert!(turn.try_take("over", "test").is_none(), "one is in line");
+        drop(waiter);
+        assert!(turn.try_take("free", "test").is_some());
     }
 
     #[tokio::test]

@@ -32,13 +32,14 @@ pub fn human_age(moment: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `1.2s`, `2m05s`, `1h02m`
+/// `1.2s`, `2m05s`, `1h02m`, `3d04h`
 pub fn human_duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0..60 => format!("{seconds}.{}s", millis % 1000 / 100),
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
     }
 }
 
@@ -97,6 +98,7 @@ mod tests {
             (59_999, "59.9s"),
             (125_000, "2m05s"),
             (3_720_000, "1h02m"),
+            (273_600_000, "3d04h"),
         ] {
             assert_eq!(human_duration(millis), text);
         }

@@ -1,0 +1,70 @@
+//! Making room, and keeping what somebody wants kept.
+
+use jiff::Timestamp;
+
+use super::App;
+use crate::auth::Principal;
+use crate::model::{BranchName, ErrorKind, Problem, RepoName};
+use crate::workspace::{Description, Pin, Reaping};
+
+/// Enough for a sentence or two; it is shown in lists.
+const LONGEST_REASON: usize = 500;
+
+impl App {
+    /// What the reaper would do or, without `dry_run`, does now, in all repos or in one.
+    pub async fn reap(&self, dry_run: bool, only: Option<RepoName>) -> Result<Reaping, Problem> {
+        if let Some(repo) = &only {
+            self.repos.get(repo)?;
+        }
+        self.reaper.reap(dry_run, only).await.ok_or_else(|| {
+            Problem::new(
+                ErrorKind::Internal,
+                "reaper_failed",
+                "the pass of the reaper came to no end",
+            )
+        })
+    }
+
+    /// Keeps a workspace from being reaped or removed.
+    pub async fn pin(
+        &self,
+        principal: &Principal,
+        repo: &RepoName,
+        branch: &BranchName,
+        reason: Option<String>,
+    ) -> Result<Description, Problem> {
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        if reason
+            .as_ref()
+            .is_some_and(|reason| reason.len() > LONGEST_REASON)
+        {
+            let rule = format!("a reason has at most {LONGEST_REASON} bytes");
+            return Err(Problem::unprocessable("reason", rule));
+        }
+        let pin = Pin {
+            by: principal.name.clone(),
+            reason,
+            at: Timestamp::now(),
+        };
+        self.set_pin(repo, branch, Some(pin)).await?;
+        self.describe(repo, branch).await
+    }
+
+    /// Lets a pinned workspace go by the usual rules again.
+    pub async fn unpin(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
+        self.set_pin(repo, branch, None).await
+    }
+
+    async fn set_pin(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        pin: Option<Pin>,
+    ) -> Result<(), Problem> {
+        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        workspace
+            .set_pin(pin)
+            .await
+            .map_err(|error| error.problem())
+    }
+}

@@ -1,0 +1,169 @@
+//! The reaper: keeps the yard within its limits of age, number and room, and takes nothing that anybody
+//! could miss. Cheap things go first: build output, then workspaces without work, then idle stores.
+//!
+//! `survey` finds out, `plan` decides, `act` does it and looks again before it does; `pass` is all three.
+
+mod act;
+mod pass;
+mod plan;
+mod report;
+mod survey;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::{Ticks, Workspaces};
+use crate::config::ReaperConfig;
+use crate::model::RepoName;
+use crate::repos::Repos;
+use act::kept_store;
+pub use report::{Reaped, Reaping};
+use survey::Care;
+
+/// How many actions are remembered.
+const REMEMBERED: usize = 500;
+/// Several workspaces are often made at once, and counted once.
+const AFTER_MAKING: Duration = Duration::from_secs(1);
+/// How much of the count of idle time a crash may cost.
+const BETWEEN_SAVES: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub struct Reaper {
+    config: ReaperConfig,
+    /// The directory of all workspaces.
+    root: PathBuf,
+    repos: Arc<Repos>,
+    workspaces: Arc<Workspaces>,
+    /// Two passes would plan with the same bytes.
+    one_at_a_time: tokio::sync::Mutex<()>,
+    /// The latest last.
+    recent: Mutex<VecDeque<Reaped>>,
+    next_pass: Mutex<Option<Timestamp>>,
+    /// The daemon leaves: what was not done yet is for the next one.
+    closing: CancellationToken,
+}
+
+impl Reaper {
+    pub fn new(
+        config: ReaperConfig,
+        root: PathBuf,
+        repos: Arc<Repos>,
+        workspaces: Arc<Workspaces>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            config,
+            root,
+            repos,
+            workspaces,
+            one_at_a_time: tokio::sync::Mutex::default(),
+            recent: Mutex::default(),
+            next_pass: Mutex::default(),
+            closing: CancellationToken::new(),
+        })
+    }
+
+    /// Works in the background until `closing`.
+    pub fn start(self: &Arc<Self>, closing: &CancellationToken) {
+        let (this, closing) = (self.clone(), closing.clone());
+        self.workspaces.tasks.spawn(async move {
+            tokio::select! {
+                () = this.work() => {}
+                () = closing.cancelled() => this.closing.cancel(),
+            }
+            save(&this.workspaces.ticks);
+        });
+    }
+
+    /// What it would do, or with `dry_run` off does, now; of one repo only if `only` names it.
+    pub async fn reap(self: &Arc<Self>, dry_run: bool, only: Option<RepoName>) -> Option<Reaping> {
+        let reaping = self.guarded(Care::Whole, dry_run, only.clone()).await;
+        if !dry_run {
+            self.expire_salvage(only.as_ref()).await;
+        }
+        reaping
+    }
+
+    /// The last actions, the latest first, and when it looks again.
+    pub fn recent(&self) -> (Vec<Reaped>, Option<Timestamp>) {
+        let recent = lock(&self.recent).iter().rev().cloned().collect();
+        (recent, *lock(&self.next_pass))
+    }
+
+    async fn work(self: &Arc<Self>) {
+        let made = self.workspaces.made.clone();
+        let mut due = self.next_due();
+        let mut save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
+        loop {
+            let care = tokio::select! {
+                () = tokio::time::sleep_until(due) => Care::Usual,
+                () = made.notified() => Care::Counts,
+                () = tokio::time::sleep_until(save_due) => {
+                    save(&self.workspaces.ticks);
+                    save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
+                    continue;
+                }
+            };
+            if care == Care::Counts {
+                tokio::time::sleep(AFTER_MAKING).await;
+            }
+            self.guarded(care, false, None).await;
+            if care == Care::Usual {
+                self.expire_salvage(None).await;
+                due = self.next_due();
+            }
+        }
+    }
+
+    /// Lets go of saved work that was kept for long enough.
+    async fn expire_salvage(&self, only: Option<&RepoName>) {
+        for repo in self.repos.list() {
+            if !repo.is_cloned() || only.is_some_and(|only| repo.name != *only) {
+                continue;
+            }
+            let expired = self
+                .workspaces
+                .expire_salvage(&repo, self.config.salvage_ttl)
+                .await;
+            if let Err(error) = expired {
+                tracing::warn!(repo = %repo.name, %error, "salvage cannot be let go of");
+            }
+        }
+    }
+
+    fn next_due(&self) -> tokio::time::Instant {
+        *lock(&self.next_pass) = Timestamp::now().checked_add(self.config.interval).ok();
+        tokio::time::Instant::now() + self.config.interval
+    }
+
+    /// A pass in a task of its own: whoever asked for it may go, and a panic ends the pass alone.
+    async fn guarded(
+        self: &Arc<Self>,
+        care: Care,
+        dry_run: bool,
+        only: Option<RepoName>,
+    ) -> Option<Reaping> {
+        let this = self.clone();
+        let pass = async move { this.pass(care, dry_run, only.as_ref()).await };
+        self.workspaces
+            .tasks
+            .spawn(pass)
+            .await
+            .inspect_err(|error| tracing::error!(%error, "a pass of the reaper failed"))
+            .ok()
+    }
+}
+
+fn save(ticks: &Ticks) {
+    if let Err(error) = ticks.save() {
+        tracing::warn!(%error, "the count of idle time cannot be written down");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

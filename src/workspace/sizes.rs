@@ -1,0 +1,220 @@
+//! How much of the disk a workspace takes, source and build output apart. Measured by walking it, which
+//! is not for requests: the answer is kept in the workspace's record.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::record::Record;
+use super::work::{Look, Output};
+use super::{Error, Workspace};
+
+/// Use is written down at most this often for reads, so what was measured so soon after a use may have
+/// been used since.
+const SETTLED_AFTER: u64 = 60;
+
+/// Bytes on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    pub source: u64,
+    pub build_output: u64,
+    /// What of the build output git ignores: all that may be dropped without the workspace.
+    pub droppable: u64,
+    pub measured_at: Timestamp,
+}
+
+impl Sizes {
+    pub fn total(&self) -> u64 {
+        self.source + self.build_output
+    }
+}
+
+impl Workspace {
+    /// Measures the workspace and remembers it; `None` if it is gone, or its files are on the move.
+    pub(super) async fn measure(self: &Arc<Self>) -> Result<Option<Sizes>, Error> {
+        let Ok(_floor) = self.floor.clone().try_read_owned() else {
+            return Ok(None);
+        };
+        if !self.exists() {
+            return Ok(None);
+        }
+        self.blocking(Self::measure_now).await.map(Some)
+    }
+
+    /// As [`Workspace::measure`], for who stands on the floor and may block.
+    pub(super) fn measure_now(&self) -> Result<Sizes, Error> {
+        let tick = self.ticks.now();
+        let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
+        let starts = output.iter().map(Start::of);
+        let sizes = measure(self.path(), starts);
+        let remembered = self.change_record(|record| {
+            record.sizes = Some(sizes);
+            record.measured_tick = tick;
+        });
+        if let Err(error) = remembered {
+            // On a full disk they are wanted most.
+            tracing::warn!(repo = %self.repo.name, branch = %self.branch, %error, "its sizes are not written down");
+        }
+        Ok(sizes)
+    }
+}
+
+impl Record {
+    pub(super) fn size(&self) -> u64 {
+        self.sizes.map_or(0, |sizes| sizes.total())
+    }
+
+    /// Whether the sizes were measured since the last use.
+    pub(super) fn is_measured(&self) -> bool {
+        let used = self.used_tick.unwrap_or(0);
+        self.sizes.is_some() && self.measured_tick > used.saturating_add(SETTLED_AFTER)
+    }
+}
+
+/// Bytes that everything under `dir` takes up; what vanishes meanwhile counts for nothing.
+pub(super) fn size_of(dir: &Path) -> u64 {
+    measure(dir, []).total()
+}
+
+/// Where build output starts.
+struct Start {
+    path: PathBuf,
+    ignored: bool,
+}
+
+impl Start {
+    fn of(output: &Output) -> Self {
+        Self {
+            path: output.stray.path.clone(),
+            ignored: output.ignored,
+        }
+    }
+}
+
+fn measure(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
+    let mut walk = Walk {
+        made: made
+            .into_iter()
+            .map(|made| (root.join(made.path), made.ignored))
+            .collect(),
+        linked: HashSet::new(),
+        holds_repository: false,
+        sizes: Sizes {
+            source: 0,
+            build_output: 0,
+            droppable: 0,
+            measured_at: Timestamp::now(),
+        },
+    };
+    walk.dir(root, Kind::Source);
+    walk.sizes
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Source,
+    Built { droppable: bool },
+}
+
+struct Walk {
+    /// Where build output starts, and whether git ignores it.
+    made: HashMap<PathBuf, bool>,
+    /// Files with several names that were counted.
+    linked: HashSet<(u64, u64)>,
+    /// Whether a repository was seen in the build output that is walked.
+    holds_repository: bool,
+    sizes: Sizes,
+}
+
+impl Walk {
+    fn dir(&mut self, dir: &Path, kind: Kind) {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let Ok(meta) = entry.metadata() else { continue };
+            match (kind, self.made.get(&path)) {
+                (Kind::Source, Some(ignored)) => {
+                    let droppable = *ignored;
+                    self.build_output(&path, &meta, droppable);
+                }
+                _ => {
+                    self.holds_repository |= entry.file_name() == ".git";
+                    self.entry(&path, &meta, kind);
+                }
+            }
+        }
+    }
+
+    /// Somebody's repository in it makes it more than build output.
+    fn build_output(&mut self, path: &Path, meta: &Metadata, droppable: bool) {
+        let before = self.sizes.droppable;
+        self.holds_repository = false;
+        self.entry(path, meta, Kind::Built { droppable });
+        if self.holds_repository {
+            self.sizes.droppable = before;
+        }
+    }
+
+    fn entry(&mut self, path: &Path, meta: &Metadata, kind: Kind) {
+        self.count(meta, kind);
+        if meta.is_dir() {
+            self.dir(path, kind);
+        }
+    }
+
+    fn count(&mut self, meta: &Metadata, kind: Kind) {
+        let is_counted =
+            !meta.is_dir() && meta.nlink() > 1 && !self.linked.insert((meta.dev(), meta.ino()));
+        if is_counted {
+            return;
+        }
+        let bytes = meta.blocks() * 512;
+        match kind {
+            Kind::Source => self.sizes.source += bytes,
+            Kind::Built { droppable } => {
+                self.sizes.build_output += bytes;
+                self.sizes.droppable += if droppable { bytes } else { 0 };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: PathBuf, kib: usize) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, vec![1; kib * 1024]).unwrap();
+    }
+
+    #[test]
+    fn source_and_build_output_are_told_apart_and_links_counted_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        file(root.join("src/main.c"), 64);
+        file(root.join("target/deep/er/a.o"), 256);
+        fs::hard_link(root.join("target/deep/er/a.o"), root.join("target/b.o")).unwrap();
+        file(root.join("out/result"), 128);
+        std::os::unix::fs::symlink("/", root.join("out/everything")).unwrap();
+        fs::File::create(root.join("sparse"))
+            .and_then(|file| file.set_len(1 << 40))
+            .unwrap();
+        let made = [("target", true), ("out", false)].map(|(path, ignored)| Start {
+            path: path.into(),
+            ignored,
+        });
+        let sizes = measure(root, made);
+        // Directories take up some blocks too, how many is the file system's affair.
+        let about = |kib: u64| kib * 1024..(kib + 64) * 1024;
+        assert!(about(64).contains(&sizes.source), "{sizes:?}");
+        assert!(about(256 + 128).contains(&sizes.build_output), "{sizes:?}");
+        assert!(about(256).contains(&sizes.droppable), "{sizes:?}");
+        assert_eq!(size_of(root), sizes.total());
+        assert_eq!(size_of(&root.join("nowhere")), 0);
+    }
+}
