@@ -17,7 +17,7 @@ const GIT_NEEDED: (u32, u32) = (2, 33);
 const DISK_LOW: u64 = 5 << 30;
 const DISK_FULL: u64 = 256 << 20;
 
-pub async fn doctor(console: &Console, lookup: &Lookup) -> Result<u8, Failure> {
+pub async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Result<u8, Failure> {
     let mut checks = vec![git(), make(), compiler(), curl()];
     let endpoint = lookup.find();
     checks.push(found(&endpoint));
@@ -25,7 +25,7 @@ pub async fn doctor(console: &Console, lookup: &Lookup) -> Result<u8, Failure> {
     if let Ok(endpoint) = endpoint {
         workspaces = endpoint.workspaces.clone().or(workspaces);
         let client = Client::to(endpoint, lookup.clone())?;
-        checks.extend(daemon(&client).await);
+        checks.extend(daemon(&client, fix).await);
     }
     checks.push(disk(workspaces.as_deref()));
 
@@ -141,7 +141,7 @@ fn found(endpoint: &Result<Endpoint, Failure>) -> Check {
     }
 }
 
-async fn daemon(client: &Client) -> Vec<Check> {
+async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
     let health = match client.get("/healthz").await {
         Ok(answer) => health(&answer),
         Err(error) => return vec![Check::of_failure("daemon", error.into())],
@@ -158,7 +158,59 @@ async fn daemon(client: &Client) -> Vec<Check> {
     } else {
         key
     };
-    vec![health, key]
+    if key.status == Status::Fail {
+        return vec![health, key];
+    }
+    let mut checks = vec![health, key];
+    checks.extend(on_disk(client, fix).await);
+    checks
+}
+
+/// What the daemon finds amiss in its workspaces, or has just mended.
+async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
+    const NAME: &str = "on disk";
+    let answer = match fix {
+        true => client.post("/api/findings/mend", &json!({})).await,
+        false => client.get("/api/findings").await,
+    };
+    let page = match answer {
+        Ok(answer) => answer.parse::<Page>(),
+        Err(error) => Err(error.into()),
+    };
+    match page {
+        Ok(page) if page.items.is_empty() => vec![Check::ok(NAME, "all as it should be")],
+        Ok(page) => page.items.into_iter().map(Amiss::check).collect(),
+        Err(failure) => vec![Check::of_failure(NAME, failure)],
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    items: Vec<Amiss>,
+}
+
+/// One finding of the daemon.
+#[derive(Deserialize)]
+struct Amiss {
+    code: String,
+    path: PathBuf,
+    detail: String,
+    #[serde(default)]
+    mend: Option<String>,
+    #[serde(default)]
+    done: Option<String>,
+}
+
+impl Amiss {
+    fn check(self) -> Check {
+        const NAME: &str = "on disk";
+        let found = format!("{}: {} ({})", self.code, self.detail, self.path.display());
+        match (self.done, self.mend) {
+            (Some(done), _) => Check::ok(NAME, format!("{found}: {done}")),
+            (None, Some(mend)) => Check::warn(NAME, found, format!("--fix: {mend}")),
+            (None, None) => Check::warn(NAME, found, "left alone; look at it"),
+        }
+    }
 }
 
 fn health(answer: &Answer) -> Check {

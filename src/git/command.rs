@@ -1,11 +1,13 @@
 //! The one way to run `git`: argv only, a pinned environment, hooks and helpers off.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Error;
+use crate::disk::Room;
 use crate::process::{CaptureError, Captured, Patience, capture, plain_command};
 
 /// Enough for any porcelain listing that we parse.
@@ -50,6 +52,8 @@ impl Git {
             env: Vec::new(),
             patience: Patience::default(),
             remote: false,
+            at_leisure: false,
+            input: None,
         }
     }
 
@@ -124,6 +128,8 @@ pub struct GitCommand {
     env: Vec<(&'static str, String)>,
     patience: Patience,
     remote: bool,
+    at_leisure: bool,
+    input: Option<File>,
 }
 
 impl GitCommand {
@@ -161,6 +167,20 @@ impl GitCommand {
         self
     }
 
+    /// Gives way to everyone else on the machine.
+    #[must_use]
+    pub fn at_leisure(mut self) -> Self {
+        self.at_leisure = true;
+        self
+    }
+
+    /// Reads this file as its standard input.
+    #[must_use]
+    pub fn input(mut self, file: File) -> Self {
+        self.input = Some(file);
+        self
+    }
+
     /// Output of a command that must succeed.
     pub async fn output(self) -> Result<Vec<u8>, Error> {
         self.output_with_progress(|_| {}).await
@@ -180,15 +200,31 @@ impl GitCommand {
 
     async fn succeed(
         self,
-        on_stderr: impl FnMut(&[u8]) + Send,
+        mut on_stderr: impl FnMut(&[u8]) + Send,
     ) -> Result<(Vec<u8>, String), Error> {
-        let (verb, remote) = (self.verb(), self.remote);
-        let done = self.capture(MAX_OUTPUT, on_stderr).await?;
+        let (verb, remote, dir) = (self.verb(), self.remote, self.dir.clone());
+        // What runs at the root writes nothing.
+        let shortage = || dir.parent().and_then(|_| Room::shortage_at(&dir));
+        // Looked for with git's last words too: on its way out it may give back what it took.
+        let mut seen = None;
+        let watch = |bytes: &[u8]| {
+            seen = shortage();
+            on_stderr(bytes);
+        };
+        let done = self.capture(MAX_OUTPUT, watch).await?;
         let stderr = last_words(&done.stderr);
         if done.status.success() {
             return Ok((done.stdout, stderr));
         }
         let status = done.status.to_string();
+        if let Some(shortage) = shortage().or(seen) {
+            return Err(Error::DiskFull {
+                verb,
+                status,
+                stderr,
+                shortage: Box::new(shortage),
+            });
+        }
         Err(if remote {
             Error::Remote {
                 verb,
@@ -208,11 +244,20 @@ impl GitCommand {
 
     /// Whatever the command says, whether it succeeds or not.
     pub async fn capture(
-        self,
+        mut self,
         max_stdout: usize,
         on_stderr: impl FnMut(&[u8]) + Send,
     ) -> Result<Captured, Error> {
-        let mut command = plain_command("git", &self.dir);
+        let mut command = if self.at_leisure {
+            let mut nice = plain_command("nice", &self.dir);
+            nice.args(["-n", "19", "git"]);
+            nice
+        } else {
+            plain_command("git", &self.dir)
+        };
+        if let Some(file) = self.input.take() {
+            command.stdin(file);
+        }
         command
             .args(&self.args)
             .envs(self.git.environment(&self.dir))

@@ -1,5 +1,6 @@
 //! What can go wrong with a repository.
 
+use crate::disk::Shortage;
 use crate::model::{ErrorKind, Problem};
 use crate::process::CaptureError;
 
@@ -27,6 +28,14 @@ pub enum Error {
         verb: String,
         after: std::time::Duration,
     },
+    /// A git command failed, and the disk that it writes to is full.
+    #[error("git {verb} failed ({status}): {stderr}; {shortage}")]
+    DiskFull {
+        verb: String,
+        status: String,
+        stderr: String,
+        shortage: Box<Shortage>,
+    },
     #[error("the workspace was moved by hand to a branch without a commit")]
     Unborn,
     #[error("failed to read the repository: {0}")]
@@ -51,8 +60,19 @@ impl Error {
         matches!(self, Self::Remote { .. } | Self::RemoteTimedOut { .. })
     }
 
+    /// Whether there was no room for what was to be written.
+    pub fn is_disk_full(&self) -> bool {
+        self.problem().kind == ErrorKind::StorageFull
+    }
+
     pub fn problem(&self) -> Problem {
         match self {
+            Self::DiskFull { .. } => {
+                Problem::new(ErrorKind::StorageFull, "disk_full", self.to_string())
+            }
+            Self::Io { what, source } => {
+                Problem::unwritten("git_failed", &format!("failed to {what}"), source)
+            }
             Self::Remote { .. } => Problem::new(ErrorKind::Upstream, "remote_failed", self.to_string())
                 .help("check the repository's URL and the daemon's access to it; `stale: true` builds what is already here"),
             Self::RemoteTimedOut { .. } => {

@@ -2,30 +2,53 @@
 //! changing it (the `git` command, by one wrapper). Nothing here knows of workspaces' locks or of
 //! runs; callers hold whatever lock an operation asks for.
 
+mod broken;
 mod command;
 mod error;
 mod isolation;
 mod locks;
+mod maintenance;
+mod marks;
+mod mending;
+mod moves;
+mod need;
 mod progress;
+mod reflog;
 mod refs;
 mod remote;
+mod rescue;
+mod salvage;
+mod settle;
 mod status;
 mod store;
+mod strays;
 mod worktree;
 
+pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
 pub use command::{Git, Settings};
 pub use error::Error;
 pub use isolation::isolate_libgit2;
-pub use locks::{clear_own_ref_locks, clear_stale_locks, store_locks};
+pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
+pub use maintenance::{Upkeep, maintain};
+pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
+pub use moves::is_between;
+pub use need::checkout_need;
 pub use progress::Percent;
 pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, unpark,
     unpark_branch,
 };
 pub use remote::{fetch, remote_heads};
+pub use rescue::{exchange, is_connected, is_readable, rescue_objects};
+pub use salvage::{
+    Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,
+    salvaged_files, salvages, save, settle_archives,
+};
+pub use settle::{remote_refs, settle_refs};
 pub use status::{
-    Head, head, rebased_branch, standing, tracked_changes, unpushed_refs, unseen_commits,
-    untracked_entries,
+    Head, Stash, head, rebased_branch, standing, stashes, tracked_changes, unpushed_refs,
+    unseen_commits,
 };
 pub use store::{Store, StoreInfo};
+pub use strays::{Stray, StrayKind, strays, strays_in, submodules};
 pub use worktree::{Moved, Worktree};

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::progress::Percent;
+use super::worktree::write_whole;
 use super::{Error, Git};
 use crate::model::RepoName;
 use crate::process::Patience;
@@ -52,6 +53,19 @@ impl Store {
         url: &str,
         staging: &Path,
         path: &Path,
+        on_percent: impl FnMut(u8) + Send,
+    ) -> Result<Self, Error> {
+        let store = Self::fetch_anew(git, url, staging, on_percent).await?;
+        store.describe(git, repo).await?;
+        fs::rename(staging, path).map_err(Error::io("move the store into place"))?;
+        Ok(Self::at(path.to_owned(), url.to_owned()))
+    }
+
+    /// A store at `staging` with everything that the remote has, which does not say whose it is yet.
+    pub async fn fetch_anew(
+        git: &Git,
+        url: &str,
+        staging: &Path,
         mut on_percent: impl FnMut(u8) + Send,
     ) -> Result<Self, Error> {
         let store = Self::at(staging.to_owned(), url.to_owned());
@@ -90,17 +104,28 @@ impl Store {
                 }
             })
             .await?;
+        Ok(store)
+    }
+
+    /// Says whose store it is, which also says that it is whole. Written by rename.
+    async fn describe(&self, git: &Git, repo: &RepoName) -> Result<(), Error> {
         let info = StoreInfo {
             version: INFO_VERSION,
             repo: repo.clone(),
-            url: url.to_owned(),
-            default_branch: store.ask_default_branch(git).await?,
+            url: self.url.clone(),
+            default_branch: self.ask_default_branch(git).await?,
         };
-        let json = serde_json::to_vec_pretty(&info)
+        let json = serde_json::to_string_pretty(&info)
             .map_err(|error| Error::io("describe the store")(io::Error::other(error)))?;
-        fs::write(staging.join(INFO_FILE), json).map_err(Error::io("describe the store"))?;
-        fs::rename(staging, path).map_err(Error::io("move the store into place"))?;
-        Ok(Self::at(path.to_owned(), url.to_owned()))
+        write_whole(&self.path.join(INFO_FILE), &json).map_err(Error::io("describe the store"))
+    }
+
+    /// Takes what is left of a store for one again: it may hold what nobody else has. What is missing in
+    /// it is for the caller to find out.
+    pub async fn readopt(git: &Git, repo: &RepoName, url: &str, path: &Path) -> Result<(), Error> {
+        let store = Self::at(path.to_owned(), url.to_owned());
+        store.guard().map_err(Error::io("configure the store"))?;
+        store.describe(git, repo).await
     }
 
     /// What the store at `path` says about itself; `None` if it is not one of ours, or not whole.
@@ -135,6 +160,14 @@ impl Store {
     /// Returns the names of what had to be put back.
     pub fn guard(&self) -> io::Result<Vec<&'static str>> {
         let mut restored = Vec::new();
+        // Without them git does not take this for a repository.
+        for needed in ["objects", "refs"] {
+            let path = self.path.join(needed);
+            if !path.is_dir() {
+                fs::create_dir_all(&path)?;
+                restored.push(needed);
+            }
+        }
         for (name, expected) in self.configuration() {
             if fs::read(self.path.join(name)).ok().as_deref() != Some(expected.as_bytes()) {
                 restored.push(name);

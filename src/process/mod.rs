@@ -24,7 +24,7 @@ pub use cage::{Cage, Exceeded, Limits, Mechanisms};
 pub use capture::{CaptureError, Captured, Patience, capture, plain_command};
 pub use exit::{CommandError, Exit, Outcome, Stop};
 pub use launch::Launch;
-pub use presence::is_in_use;
+pub use presence::{Presence, is_in_use, who_is_in};
 pub use redact::Redactor;
 pub use remains::end_processes_of;
 pub use supervisor::{SUPERVISOR_COMMAND, supervisor_main};

@@ -79,6 +79,10 @@ impl Cloner {
                     {
                         tracing::warn!(path = %staging.display(), %error, "failed to clear a half-made clone");
                     }
+                    // Made for the clone; stays if anything is in it.
+                    if let Some(home) = store.parent() {
+                        let _ = std::fs::remove_dir(home);
+                    }
                 }
             }
             tell.send_replace((None, Some(outcome)));
@@ -101,6 +105,11 @@ async fn clone(
     let on_percent = |percent| {
         tell.send_replace((Some(percent), None));
     };
-    Store::create(git, name, url, staging, store, on_percent).await?;
+    if std::fs::read_dir(store).is_ok_and(|mut entries| entries.next().is_some()) {
+        tracing::warn!(repo = %name, "what is left of a store is taken for one again");
+        Store::readopt(git, name, url, store).await?;
+    } else {
+        Store::create(git, name, url, staging, store, on_percent).await?;
+    }
     Ok(())
 }

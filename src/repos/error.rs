@@ -38,7 +38,10 @@ impl Error {
         match self {
             Self::Git(error) => error.problem(),
             Self::Refused(problem) => problem.clone(),
-            Self::Io { .. } | Self::Abandoned => {
+            Self::Io { what, source } => {
+                Problem::unwritten("repository_failed", &format!("failed to {what}"), source)
+            }
+            Self::Abandoned => {
                 Problem::new(ErrorKind::Internal, "repository_failed", self.to_string())
             }
         }

@@ -5,9 +5,12 @@
 mod batch;
 mod clone;
 mod error;
+mod heal;
 mod registry;
 mod repo;
+mod upkeep;
 
 pub use error::Error;
 pub use registry::{Registration, Repos};
 pub use repo::{Asked, Progress, Repo, Source};
+pub use upkeep::Maintained;

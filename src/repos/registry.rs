@@ -9,11 +9,11 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 use super::{Error, Repo, Source};
 use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy};
-use crate::git::{Git, Store, clear_own_ref_locks};
+use crate::disk::Trash;
+use crate::git::{Git, Store};
 use crate::model::{BranchName, ErrorKind, Problem, RepoName};
 
 #[derive(Debug)]
@@ -39,25 +39,21 @@ pub struct Registration {
 }
 
 impl Repos {
-    /// Finds every repo that is known at start. Half-made clones of an earlier life are removed,
-    /// and so are the locks that it held on refs of ours.
-    pub fn load(config: Arc<Config>, git: Git, tasks: TaskTracker) -> Result<Self, Error> {
+    /// Finds every repo that is known at start. Half-made clones of an earlier life are removed.
+    pub fn load(
+        config: Arc<Config>,
+        git: Git,
+        tasks: TaskTracker,
+        trash: &Trash,
+    ) -> Result<Self, Error> {
         let state = config.workspaces.join(".branchyard");
         let staging = state.join("staging");
         let registered = state.join("repos");
         if staging.exists() {
             // Moved first: git may still be at work there for a daemon that was killed.
-            let aside = state
-                .join("trash")
-                .join(format!("staging-{}", Uuid::now_v7()));
-            fs::create_dir_all(state.join("trash"))
-                .and_then(|()| fs::rename(&staging, &aside))
+            trash
+                .take(&staging, &"staging")
                 .map_err(Error::io("clear the staging directory"))?;
-            tasks.spawn_blocking(move || {
-                if let Err(error) = fs::remove_dir_all(&aside) {
-                    tracing::warn!(path = %aside.display(), %error, "failed to remove a half-made clone");
-                }
-            });
         }
         for dir in [&staging, &registered] {
             fs::create_dir_all(dir).map_err(Error::io("make the state directory"))?;
@@ -74,9 +70,6 @@ impl Repos {
         }
         repos.load_registered()?;
         repos.find_stores()?;
-        for repo in repos.list() {
-            clear_own_ref_locks(repo.store().path())?;
-        }
         Ok(repos)
     }
 

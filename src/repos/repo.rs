@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use git2::Repository;
 use jiff::Timestamp;
@@ -14,6 +15,7 @@ use super::Error;
 use super::batch::{Batches, Reporter};
 use super::clone::Cloner;
 use crate::config::RepoConfig;
+use crate::disk::Quarantine;
 use crate::git::{self, Git, Store};
 use crate::model::{BranchName, CommitId, Phase, RepoName, Warning};
 
@@ -55,9 +57,9 @@ pub struct Repo {
     pub name: RepoName,
     pub config: RepoConfig,
     pub source: Source,
-    git: Git,
+    pub(super) git: Git,
     home: PathBuf,
-    store: Store,
+    pub(super) store: Store,
     cloner: Cloner,
     /// Covers worktree add and remove, branch create and delete.
     pub registry: tokio::sync::Mutex<()>,
@@ -66,7 +68,19 @@ pub struct Repo {
     /// One process at a time fetches into or pushes from the store: refs are locked one by one.
     pub network: tokio::sync::Mutex<()>,
     guarding: Mutex<()>,
+    /// Where what is broken is kept.
+    pub quarantine: Quarantine,
     remembered: Mutex<LruCache<BranchName, Asked>>,
+    /// Something is known to be wrong with the store, which only the remote can help with.
+    pub(super) suspect: AtomicBool,
+    /// When all of the store was last looked through.
+    pub(super) looked_at: Mutex<Option<Instant>>,
+    /// The `packed-refs` that was last found to make sense.
+    packed: Mutex<Option<(SystemTime, u64)>>,
+    /// When somebody last asked for the repo.
+    pub(super) used: Mutex<Instant>,
+    /// Held while objects are repacked or exchanged.
+    pub(super) upkeep: tokio::sync::Mutex<()>,
 }
 
 impl Repo {
@@ -102,7 +116,13 @@ impl Repo {
             fetches: Batches::new(tasks.clone()),
             network: tokio::sync::Mutex::new(()),
             guarding: Mutex::new(()),
+            quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
             remembered: Mutex::new(LruCache::new(REMEMBERED)),
+            suspect: AtomicBool::new(false),
+            looked_at: Mutex::new(None),
+            packed: Mutex::new(None),
+            used: Mutex::new(Instant::now()),
+            upkeep: tokio::sync::Mutex::new(()),
         }
     }
 
@@ -141,9 +161,33 @@ impl Repo {
             return Ok(());
         }
         progress(Phase::Clone, Some(0));
+        if self.store.path().exists() {
+            // Part of a store: nobody knows what is missing.
+            self.suspect();
+        }
         self.cloner
             .ensure(|percent| progress(Phase::Clone, Some(percent)))
             .await
+    }
+
+    /// Notes that objects of the store are gone: the next request has it looked at.
+    pub fn suspect(&self) {
+        self.suspect.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether git can read the store's packed refs. Costs a look at the file unless it was changed.
+    pub fn packed_refs_are_sound(&self) -> Result<bool, Error> {
+        let Ok(meta) = std::fs::metadata(self.store.path().join("packed-refs")) else {
+            return Ok(true);
+        };
+        let stamp = meta.modified().ok().map(|changed| (changed, meta.len()));
+        let mut known = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamp.is_some() && *known == stamp {
+            return Ok(true);
+        }
+        let sound = git::packed_refs_are_sound(&self.store)?;
+        *known = stamp.filter(|_| sound);
+        Ok(sound)
     }
 
     /// Undoes what somebody planted in the store; called before git is let loose on it.
@@ -324,7 +368,12 @@ impl Repo {
             fetched = git::fetch(&self.git, &self.store, branches, &on_percent).await;
         }
         if let Err(error) = fetched {
-            if branches.len() == 1 {
+            let full = error.is_disk_full();
+            if full {
+                let repo = self.clone();
+                blocking(move || Ok(git::clear_half_fetched(&repo.store, &repo.home)?)).await?;
+            }
+            if full || branches.len() == 1 {
                 return Err(error.into());
             }
             // One branch that vanished in between must not fail the others.
@@ -341,7 +390,7 @@ impl Repo {
 }
 
 /// Runs git2 work where it may block.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     tokio::task::spawn_blocking(work)

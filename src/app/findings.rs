@@ -1,0 +1,109 @@
+//! What is on disk against what should be, for all repos: told, or mended.
+
+use std::sync::Arc;
+
+use super::App;
+use crate::model::{Problem, RepoName};
+use crate::repos::{Maintained, Repo};
+use crate::workspace::{Error, Finding, Mended, Scope, Workspaces, Zeal};
+
+impl App {
+    /// All differences, and what stands in the quarantine. Changes nothing.
+    pub async fn findings(&self) -> Result<Vec<Finding>, Problem> {
+        let (workspaces, repos) = (self.workspaces.clone(), self.repos.list());
+        let looking = move || {
+            let mut found = Vec::new();
+            for repo in &repos {
+                found.extend(workspaces.look(repo, &Scope::whole())?);
+            }
+            let names: Vec<_> = repos.iter().map(|repo| repo.name.clone()).collect();
+            if let Some(repo) = repos.first() {
+                found.extend(Workspaces::look_into(&repo.quarantine, &names)?);
+            }
+            Ok(found)
+        };
+        blocking(looking).await
+    }
+
+    /// Mends all differences that can be mended.
+    pub async fn mend_findings(&self) -> Result<Vec<Mended>, Problem> {
+        let mut all = Vec::new();
+        for repo in self.repos.list() {
+            all.extend(mend(&self.workspaces, &repo, Zeal::Thorough).await?);
+            if repo.is_suspect() && repo.is_cloned() {
+                let cured = self.heal(&repo).await?;
+                for mended in all.iter_mut().filter(|mended| {
+                    mended.finding.repo == repo.name && mended.finding.code == "objects_gone"
+                }) {
+                    mended.done.clone_from(&cured);
+                }
+                // Heads and indexes that name what is lost.
+                all.extend(mend(&self.workspaces, &repo, Zeal::Thorough).await?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Clones a damaged store anew; what was done, if anything was. It goes on to its end whatever becomes
+    /// of the caller.
+    async fn heal(&self, repo: &Arc<Repo>) -> Result<Option<String>, Problem> {
+        let repo = repo.clone();
+        let healing = self.tasks.spawn(async move {
+            let _registry = repo.registry.lock().await;
+            repo.heal(None, &|_, _| {}).await
+        });
+        let healed = healing
+            .await
+            .map_err(|error| Error::from(crate::git::Error::from(error)).problem())?;
+        let warning = healed.map_err(|error| error.problem())?;
+        Ok(warning.map(|warning| warning.message))
+    }
+
+    /// Packs a repo's objects now.
+    pub async fn maintain(&self, repo: &RepoName) -> Result<Maintained, Problem> {
+        let repo = self.repos.get(repo)?;
+        if !repo.is_cloned() {
+            let detail = format!("{} is not cloned yet", repo.name);
+            return Err(Problem::new(
+                crate::model::ErrorKind::Conflict,
+                "not_cloned",
+                detail,
+            ));
+        }
+        repo.maintain().await.map_err(|error| error.problem())
+    }
+}
+
+/// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
+/// is certain. What cannot be mended is told, and keeps nobody from being served.
+pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) {
+    if let Err(error) = repo.resume_healing().await {
+        tracing::error!(repo = %repo.name, %error, "a damaged store is not finished with");
+    }
+    if let Err(problem) = mend(workspaces, repo, Zeal::Alone).await {
+        tracing::error!(repo = %repo.name, error = %problem, "the repository cannot be looked at");
+    }
+}
+
+async fn mend(
+    workspaces: &Arc<Workspaces>,
+    repo: &Arc<Repo>,
+    zeal: Zeal,
+) -> Result<Vec<Mended>, Problem> {
+    let scope = match zeal {
+        Zeal::Thorough => Scope::whole(),
+        Zeal::Alone | Zeal::Modest => Scope::quick(),
+    };
+    let _registry = repo.registry.lock().await;
+    let (workspaces, mended) = (workspaces.clone(), repo.clone());
+    blocking(move || workspaces.mend(&mended, &scope, zeal)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Error::from(crate::git::Error::from(error)))
+        .flatten()
+        .map_err(|error| error.problem())
+}

@@ -1,0 +1,143 @@
+//! Refs after objects were lost: each is kept, put back to the best commit that is still whole, or taken
+//! away. What it was is told; the refs as they were are kept with the damaged objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use git2::{Odb, Oid, Repository};
+
+use super::broken::{Refs, former, set_ref};
+use super::worktree::write_whole;
+use super::{Error, Store};
+
+/// The refs under which the remote's branches stand, by full name.
+pub fn remote_refs(store: &Store) -> Result<BTreeMap<String, Oid>, Error> {
+    let mut refs = Refs::read(store.path())?.direct;
+    refs.retain(|name, _| name.starts_with("refs/remotes/"));
+    Ok(refs)
+}
+
+/// Sets these refs and brings all others to what the store still has. Returns what was lost, a sentence
+/// each.
+pub fn settle_refs(store: &Store, remote: &BTreeMap<String, Oid>) -> Result<Vec<String>, Error> {
+    for (name, id) in remote {
+        set_ref(store.path(), name, *id)?;
+    }
+    let refs = Refs::read(store.path())?.direct;
+    let repo = Repository::open_bare(store.path())?;
+    let objects = repo.odb()?;
+    let seen_remotely: Vec<Oid> = refs
+        .iter()
+        .filter(|(name, id)| name.starts_with("refs/remotes/") && objects.exists(**id))
+        .map(|(_, id)| *id)
+        .collect();
+    let whole = |id: Oid| is_whole(&repo, &objects, id, &seen_remotely);
+    let (mut lost, mut dropped) = (Vec::new(), BTreeSet::new());
+    for (name, id) in &refs {
+        let is_kept = match name.starts_with("refs/heads/") || name == "refs/stash" {
+            true => whole(*id),
+            // A part of what was saved is better than nothing.
+            false => objects.exists(*id),
+        };
+        if is_kept {
+            continue;
+        }
+        let told_anew = ["refs/remotes/", "refs/branchyard/seen"]
+            .iter()
+            .any(|known| name.starts_with(known));
+        let best = match told_anew {
+            true => None,
+            false => former(store.path(), name).into_iter().find(|id| whole(*id)),
+        };
+        match best {
+            Some(best) => {
+                set_ref(store.path(), name, best)?;
+                lost.push(format!(
+                    "{name} was at {id}, which is lost, and is now at {best}"
+                ));
+            }
+            None => {
+                dropped.insert(name.clone());
+                if !told_anew {
+                    lost.push(format!("{name} was at {id}, which is lost"));
+                }
+            }
+        }
+    }
+    drop_refs(store.path(), &dropped)?;
+    Ok(lost)
+}
+
+/// Whether a commit is there with its files, and everything before it up to what the remote has.
+fn is_whole(repo: &Repository, objects: &Odb<'_>, tip: Oid, known: &[Oid]) -> bool {
+    if known.contains(&tip) {
+        return true;
+    }
+    let walk = || -> Result<bool, git2::Error> {
+        let mut walk = repo.revwalk()?;
+        walk.push(tip)?;
+        for id in known {
+            walk.hide(*id)?;
+        }
+        let mut seen = BTreeSet::new();
+        for commit in walk {
+            let tree = repo.find_commit(commit?)?.tree_id();
+            if !has_tree(repo, objects, tree, &mut seen) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    walk().unwrap_or(false)
+}
+
+fn has_tree(repo: &Repository, objects: &Odb<'_>, tree: Oid, seen: &mut BTreeSet<Oid>) -> bool {
+    !seen.insert(tree)
+        || repo.find_tree(tree).is_ok_and(|tree| {
+            tree.iter().all(|entry| match entry.kind() {
+                Some(git2::ObjectType::Tree) => has_tree(repo, objects, entry.id(), seen),
+                Some(git2::ObjectType::Blob) => {
+                    !seen.insert(entry.id()) || objects.exists(entry.id())
+                }
+                _ => true,
+            })
+        })
+}
+
+/// Takes refs away past git, which would want to read them first. Their logs stay out of the way.
+fn drop_refs(store: &Path, names: &BTreeSet<String>) -> Result<(), Error> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    for name in names {
+        for file in [store.join(name), store.join("logs").join(name)] {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("drop a ref")(error));
+                }
+                _ => {}
+            }
+        }
+    }
+    let packed = store.join("packed-refs");
+    let Ok(text) = fs::read_to_string(&packed) else {
+        return Ok(());
+    };
+    let is_kept = |line: &&str| {
+        let name = line.split_once(' ').map(|(_, name)| name);
+        !line.starts_with('^') && !name.is_some_and(|name| names.contains(name))
+    };
+    let kept: Vec<_> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter(is_kept)
+        .collect();
+    let mut fresh = "# pack-refs with: sorted \n".to_owned();
+    for line in kept {
+        fresh.push_str(line);
+        fresh.push('\n');
+    }
+    write_whole(&packed, &fresh).map_err(Error::io("rewrite packed-refs"))
+}
