@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
 
 use super::reserve::Reserve;
 use super::{Room, Shortage};
@@ -132,11 +133,11 @@ impl Margin {
     }
 
     /// Makes the reserve, whenever it is not whole and there is room for it beside what new work needs.
-    /// Goes on for ever.
-    pub async fn keep(self) {
+    /// Goes on for ever; dropped, it has `tasks` see a reserve that is being made to its end.
+    pub async fn keep(self, tasks: TaskTracker) {
         loop {
             let margin = self.clone();
-            let made = tokio::task::spawn_blocking(move || margin.make_reserve()).await;
+            let made = tasks.spawn_blocking(move || margin.make_reserve()).await;
             if let Err(error) = made.map_err(io::Error::other).flatten() {
                 tracing::warn!(%error, "the reserve could not be made; it is tried again");
             }

@@ -27,9 +27,11 @@ pub(super) async fn healthz() -> Json<Value> {
 
 pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, Json<Value>) {
     let (runs, viewers) = app.runs.census();
-    let (status, word) = match app.runs.is_draining() {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-        false => (StatusCode::OK, "ready"),
+    let shortage = app.margin.shortage().map(|shortage| shortage.to_string());
+    let (status, word) = match (app.runs.is_draining(), &shortage) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        (false, Some(_)) => (StatusCode::SERVICE_UNAVAILABLE, "disk_full"),
+        (false, None) => (StatusCode::OK, "ready"),
     };
     let body = json!({
         "status": word,
@@ -38,6 +40,7 @@ pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, Json<Value>) 
         "limits_held_by": app.runs.held_by(),
         "repos": app.repos.list().len(),
         "disk_free_bytes": Machine::read(&app.config.workspaces).disk_free_bytes,
+        "shortage": shortage,
     });
     (status, Json(body))
 }

@@ -24,10 +24,7 @@ pub(super) async fn register(
     State(app): State<App>,
     Body(registration): Body<Registration>,
 ) -> Result<(StatusCode, Json<Value>), ProblemResponse> {
-    let repo = app
-        .repos
-        .register(&registration)
-        .map_err(|error| error.problem())?;
+    let repo = app.register(&registration)?;
     Ok((StatusCode::CREATED, Json(shown(&app, &repo))))
 }
 

@@ -48,7 +48,7 @@ pub use format::{Frame, FrameKind, MAX_OUTPUT, Stream};
 pub use frontier::Frontier;
 pub use lines::{Eol, Item, Splitter};
 pub use output::{Output, Totals};
-pub use overflow::{Recorder, recover_tail};
+pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};
 pub use reader::{Reader, last_event, valid_length};
 pub use search::{Line, Query, Report, Search};

@@ -8,6 +8,8 @@
 //! Each segment begins with a [`Label`], so that whoever finds the segments of a writer that went can
 //! do the same. The copying itself may be cut off and taken up again: `tail.replay` says where in the
 //! journal it began, and what stands there already is passed over. `tail.done` says that it is over.
+//!
+//! Output that the disk does not take is counted, and told as a `gap` in its place once it does again.
 
 use std::fs;
 use std::io;
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::format::FRAME_HEADER_LEN;
-use super::{FrameKind, Reader, Stream, Writer, valid_length};
+use super::{Cursor, FrameKind, Reader, Stream, Writer, valid_length};
 use crate::config::ByteSize;
 use crate::model::{Event, Gap, Warning};
 
@@ -33,6 +35,8 @@ pub struct Recorder {
     limit: u64,
     tail: u64,
     kept_aside: Option<Tail>,
+    /// Bytes of output that could not be written, and are not told of yet.
+    lost: u64,
 }
 
 impl Recorder {
@@ -47,15 +51,56 @@ impl Recorder {
             limit: max_output,
             tail,
             kept_aside: None,
+            lost: 0,
         }
     }
 
-    pub fn output(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    /// After an error, as much of it as was not written counts as lost.
+    pub fn output(&mut self, stream: Stream, mut bytes: &[u8]) -> io::Result<()> {
+        let written = self
+            .tell_lost()
+            .and_then(|()| self.write(stream, &mut bytes));
+        if written.is_err() {
+            self.lose(bytes);
+        }
+        written
+    }
+
+    /// Takes note of output that there is no use in trying to write.
+    pub fn lose(&mut self, bytes: &[u8]) {
+        self.lost += bytes.len() as u64;
+    }
+
+    /// Bytes that were lost and are not told of yet.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Writes the gap where the lost output would stand.
+    fn tell_lost(&mut self) -> io::Result<()> {
+        if self.lost == 0 {
+            return Ok(());
+        }
+        let gap = Event::Gap(Gap { bytes: self.lost });
+        match &mut self.kept_aside {
+            Some(tail) => {
+                tail.writer.event(&gap)?;
+                tail.missing += self.lost;
+            }
+            None => self.writer.event(&gap)?,
+        }
+        self.lost = 0;
+        Ok(())
+    }
+
+    /// Writes `bytes`, which are left with what is not written yet.
+    fn write(&mut self, stream: Stream, bytes: &mut &[u8]) -> io::Result<()> {
         let room = usize::try_from(self.head_left).unwrap_or(usize::MAX);
         let (head, rest) = bytes.split_at(bytes.len().min(room));
         if !head.is_empty() {
             self.writer.append(FrameKind::Output(stream), head)?;
             self.head_left -= head.len() as u64;
+            *bytes = rest;
         }
         if rest.is_empty() {
             return Ok(());
@@ -69,7 +114,7 @@ impl Recorder {
                 self.kept_aside.insert(fresh)
             }
         };
-        tail.output(stream, rest)
+        tail.output(stream, bytes)
     }
 
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
@@ -78,13 +123,10 @@ impl Recorder {
 
     /// Brings the kept tail into the journal, behind a `gap` if anything is missing.
     pub fn finish(&mut self) -> io::Result<()> {
-        match self.kept_aside.take() {
-            Some(tail) => {
-                drop(tail);
-                recover_tail(&self.dir, &mut self.writer)
-            }
-            None => Ok(()),
+        if self.kept_aside.take().is_some() {
+            recover_tail(&self.dir, &mut self.writer)?;
         }
+        self.tell_lost()
     }
 }
 
@@ -106,7 +148,7 @@ struct Label {
     number: u64,
     /// Bytes of output dropped before the segment that precedes this one.
     dropped: u64,
-    /// Bytes of output in the segment that precedes this one.
+    /// Bytes of output in the segment that precedes this one, with those that it says are missing.
     before: u64,
 }
 
@@ -122,6 +164,8 @@ struct Tail {
     writer: Writer,
     /// Bytes of output in the segment that is being written.
     held: u64,
+    /// Bytes that it says are missing.
+    missing: u64,
 }
 
 impl Tail {
@@ -138,10 +182,11 @@ impl Tail {
             writer: segment(dir, label)?,
             label,
             held: 0,
+            missing: 0,
         })
     }
 
-    fn output(&mut self, stream: Stream, mut bytes: &[u8]) -> io::Result<()> {
+    fn output(&mut self, stream: Stream, bytes: &mut &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.held == self.capacity {
                 self.rotate()?;
@@ -150,7 +195,7 @@ impl Tail {
             let (now, later) = bytes.split_at(bytes.len().min(room));
             self.writer.append(FrameKind::Output(stream), now)?;
             self.held += now.len() as u64;
-            bytes = later;
+            *bytes = later;
         }
         Ok(())
     }
@@ -159,12 +204,12 @@ impl Tail {
         let next = Label {
             number: self.label.number + 1,
             dropped: self.label.dropped + self.label.before,
-            before: self.held,
+            before: self.held + self.missing,
         };
         remove(&segment_path(&self.dir, next.number))?;
         self.writer = segment(&self.dir, next)?;
         self.label = next;
-        self.held = 0;
+        (self.held, self.missing) = (0, 0);
         Ok(())
     }
 }
@@ -299,9 +344,55 @@ fn copy_output(mut segment: Segment, to: &mut Copying<'_>) -> io::Result<u64> {
     let mut kept = 0;
     while let Some((frame, _)) = segment.reader.next(segment.len)? {
         to.append(frame.kind, frame.payload, frame.micros)?;
-        kept += frame.payload.len() as u64;
+        kept += output_in(frame.kind, frame.payload);
     }
     Ok(kept)
+}
+
+/// Bytes of output that a frame of a tail stands for: those it holds, or those that it says are missing.
+fn output_in(kind: FrameKind, payload: &[u8]) -> u64 {
+    match (kind, serde_json::from_slice(payload)) {
+        (FrameKind::Event, Ok(Event::Gap(gap))) => gap.bytes,
+        (FrameKind::Event, _) => 0,
+        _ => payload.len() as u64,
+    }
+}
+
+/// Gives up a tail that cannot be brought into its journal, and returns how many bytes of output that
+/// leaves out. The journal has nothing else of the writer's own after the tail.
+pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
+    let replay = dir.join("tail.replay");
+    let begun = fs::read(&replay).ok();
+    let begun = begun.and_then(|json| serde_json::from_slice::<Replay>(&json).ok());
+    let mut segments = found(dir)?.into_iter().rev();
+    let mut all = 0;
+    if let Some(newest) = segments.next() {
+        all = newest.label.dropped + newest.label.before + count(newest)?;
+    }
+    let mut copied = 0;
+    if let Some(Replay { from }) = begun {
+        let len = valid_length(journal)?;
+        let mut reader = Reader::open(journal)?;
+        let start = Cursor {
+            frame: from,
+            within: 0,
+        };
+        // Where it is no place of this journal, nothing was copied.
+        let found = reader.seek(start, len)?.is_ok();
+        while found && let Some((frame, _)) = reader.next(len)? {
+            copied += output_in(frame.kind, frame.payload);
+        }
+    }
+    clear(dir)?;
+    Ok(all.saturating_sub(copied))
+}
+
+fn count(mut segment: Segment) -> io::Result<u64> {
+    let mut bytes = 0;
+    while let Some((frame, _)) = segment.reader.next(segment.len)? {
+        bytes += output_in(frame.kind, frame.payload);
+    }
+    Ok(bytes)
 }
 
 /// Removes whatever a tail is made of, and last the word that it is done with.

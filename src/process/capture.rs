@@ -60,7 +60,6 @@ pub async fn capture(
         source,
     };
     let mut child = command
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
@@ -134,7 +133,7 @@ pub async fn capture(
 /// A command with an empty environment that starts in `dir`.
 pub fn plain_command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env_clear().current_dir(dir);
+    command.env_clear().current_dir(dir).stdin(Stdio::null());
     command
 }
 

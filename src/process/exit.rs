@@ -67,6 +67,9 @@ pub struct Exit {
     /// Output that could not be written, and why. The command was not disturbed by it.
     #[serde(default)]
     pub unwritten: Option<String>,
+    /// Bytes of output that are missing at the end of the journal.
+    #[serde(default)]
+    pub lost: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,6 +88,7 @@ impl Exit {
             leaked: false,
             exceeded: None,
             unwritten: None,
+            lost: 0,
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::Redactor;
+use super::{Launch, Redactor};
+use crate::disk::Room;
 use crate::journal::{MAX_OUTPUT, Recorder, Stream};
 use crate::model::Event;
 
@@ -15,10 +17,19 @@ const PIPE_SIZE: usize = 1024 * 1024;
 const HELD_BACK: Duration = Duration::from_millis(100);
 
 pub(super) struct Streams {
-    journal: Recorder,
+    log: Log,
     sources: [Source; 2],
     buffer: Vec<u8>,
     held_until: Option<Instant>,
+}
+
+/// The journal, as far as the disk takes it. A full disk must not end the build: its output is dropped,
+/// and counted, and its end still told.
+struct Log {
+    journal: Recorder,
+    /// Where the journal stands.
+    home: PathBuf,
+    /// Why something could not be written, the first time.
     unwritten: Option<io::Error>,
 }
 
@@ -31,8 +42,8 @@ struct Source {
 
 impl Streams {
     /// Takes over the streams of a child that was started with pipes.
-    pub(super) fn of(child: &mut Child, journal: Recorder, secrets: &[String]) -> io::Result<Self> {
-        let redactor = Redactor::new(secrets);
+    pub(super) fn of(child: &mut Child, journal: Recorder, launch: &Launch) -> io::Result<Self> {
+        let redactor = Redactor::new(&launch.secrets);
         let source = |stream, fd| Source {
             stream,
             fd,
@@ -50,11 +61,14 @@ impl Streams {
             }
         }
         Ok(Self {
-            journal,
+            log: Log {
+                journal,
+                home: launch.home.clone(),
+                unwritten: None,
+            },
             sources,
             buffer: vec![0; MAX_OUTPUT],
             held_until: None,
-            unwritten: None,
         })
     }
 
@@ -96,7 +110,7 @@ impl Streams {
             self.held_until = Instant::now().checked_add(HELD_BACK);
         }
         let shown = redacted.as_deref().unwrap_or(read);
-        record(&mut self.journal, &mut self.unwritten, source.stream, shown);
+        self.log.output(source.stream, shown);
     }
 
     /// Gives out what was held back for a while and turned out to be nothing.
@@ -109,16 +123,17 @@ impl Streams {
 
     /// Journals an event among the output.
     pub(super) fn event(&mut self, event: &Event) {
-        if self.unwritten.is_none() {
-            self.unwritten = self.journal.event(event).err();
-        }
+        let written = self.log.journal.event(event);
+        self.log.note(written);
     }
 
-    /// Gives out all that is left; returns why some output could not be written, if so.
-    pub(super) fn finish(mut self) -> Option<io::Error> {
+    /// Gives out all that is left. Returns how much is missing at the end of the journal, and why some
+    /// output could not be written, if so.
+    pub(super) fn finish(mut self) -> (u64, Option<io::Error>) {
         self.give_out(Redactor::finish);
-        let finished = self.journal.finish().err();
-        self.unwritten.or(finished)
+        let finished = self.log.journal.finish();
+        self.log.note(finished);
+        (self.log.journal.lost(), self.log.unwritten)
     }
 
     fn give_out(&mut self, how: impl Fn(&mut Redactor, &mut Vec<u8>)) {
@@ -126,20 +141,29 @@ impl Streams {
             if let Some(redactor) = &mut source.redactor {
                 let mut shown = Vec::new();
                 how(redactor, &mut shown);
-                record(
-                    &mut self.journal,
-                    &mut self.unwritten,
-                    source.stream,
-                    &shown,
-                );
+                self.log.output(source.stream, &shown);
             }
         }
     }
 }
 
-/// A full disk must not end the build: its output is dropped, its end still told.
-fn record(journal: &mut Recorder, unwritten: &mut Option<io::Error>, stream: Stream, bytes: &[u8]) {
-    if unwritten.is_none() && !bytes.is_empty() {
-        *unwritten = journal.output(stream, bytes).err();
+impl Log {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        // Once some is lost, what little room there is belongs to the ends of runs.
+        if self.journal.lost() > 0 && Room::shortage_at(&self.home).is_some() {
+            self.journal.lose(bytes);
+            return;
+        }
+        let written = self.journal.output(stream, bytes);
+        self.note(written);
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.unwritten.get_or_insert(error);
+        }
     }
 }

@@ -102,7 +102,7 @@ impl<'a> Supervised<'a> {
         cage: Cage,
         journal: Recorder,
     ) -> io::Result<Self> {
-        let streams = Streams::of(child, journal, &launch.secrets)?;
+        let streams = Streams::of(child, journal, launch)?;
         Ok(Self {
             launch,
             signals,
@@ -283,13 +283,15 @@ impl<'a> Supervised<'a> {
         let outcome = self
             .outcome
             .ok_or_else(|| io::Error::other("the command's end was not seen"))?;
+        let (lost, unwritten) = self.streams.finish();
         Ok(Exit {
             outcome,
             ended_at: Timestamp::now(),
             stopped: self.stopped,
             leaked: self.leaked,
             exceeded: self.exceeded,
-            unwritten: self.streams.finish().map(|error| error.to_string()),
+            unwritten: unwritten.map(|error| error.to_string()),
+            lost,
         })
     }
 }

@@ -113,12 +113,10 @@ impl Runs {
         let last = journal::last_event(&self.0.history.journal(id))?;
         if !matches!(last, Some(Event::Complete(_) | Event::Error(_))) {
             let end = end_event(&record);
-            self.resume(record)?.tell_last(&end)?;
+            let drive = self.resume(record)?;
+            self.0.margin.spend(|| drive.tell_last(&end))?;
         }
-        let shared = self.0.clone();
-        self.0
-            .tasks
-            .spawn_blocking(move || tidy(&shared.history, id));
+        tidy(&self.0, id);
         Ok(())
     }
 
@@ -145,7 +143,7 @@ impl Runs {
         // It may have been called running already; until it is, a cancel must find it waiting.
         record.state = RunState::Queued;
         (record.started_at, record.about) = (None, None);
-        self.0.history.save(&record)?;
+        self.0.margin.spend(|| self.0.history.save(&record))?;
         let drive = self.resume(record)?;
         let live = drive.live.clone();
         let record = live.record();

@@ -14,7 +14,7 @@ use super::pen::Pen;
 use super::slots::Slot;
 use super::start::Shared;
 use crate::model::{About, ErrorKind, Event, Holder, Problem, RunKind, RunState, Status};
-use crate::workspace::{Place, Report, Reporter, TurnGuard, Waiting, Workspace};
+use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
 
 /// What is left to see to when the command starts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -144,7 +144,7 @@ impl Drive {
             Err(error) => {
                 let detail = "the run's supervisor could not be started";
                 let problem = Problem::unwritten("supervisor_not_started", detail, &error);
-                Some(Ending::Refused(problem))
+                Some(Ending::Refused(self.shared.margin.judge(problem)))
             }
         }
     }
@@ -167,6 +167,8 @@ impl Drive {
             .slots
             .take(&spec.principal, &spec.repo, max, queued)
             .await;
+        // What was free when it was asked for may be taken by now.
+        self.shared.margin.check()?;
         self.live
             .record
             .send_modify(|record| record.state = RunState::Preparing);
@@ -177,17 +179,23 @@ impl Drive {
             true => Instant::now(),
             false => asked_at,
         };
+        let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
-        let prepared = workspace
-            .prepare(&spec.sync, spec.stale, not_before, &report)
-            .await;
-        let (about, floor) = prepared.map_err(|error| error.problem())?;
+        let wish = Wish {
+            sync: spec.sync.clone(),
+            clean: spec.clean,
+            stale: spec.stale,
+            not_before,
+            by: spec.principal.clone(),
+        };
+        let prepared = workspace.prepare(&wish, &report).await;
+        let (about, floor) = prepared.map_err(judged)?;
         workspace
             .check_beneath(checks.beneath.clone())
             .await
-            .map_err(|error| error.problem())?;
+            .map_err(judged)?;
         if spec.kind == RunKind::Git {
-            workspace.guard(&report).map_err(|error| error.problem())?;
+            workspace.guard(&report).map_err(judged)?;
         }
         Ok((about, slot, floor))
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -10,7 +11,7 @@ use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
 use crate::config::crash_point;
 use crate::journal::{Watch, valid_length};
-use crate::model::{About, Event, RunState, Status};
+use crate::model::{About, Event, RunKind, RunState, Status};
 use crate::process::{Exit, Launch, Supervisor};
 use crate::workspace::Workspace;
 
@@ -18,7 +19,7 @@ impl Drive {
     /// Hands the run over to a supervisor of its own. After an error nothing was started.
     pub(super) async fn start(
         &self,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         about: About,
     ) -> io::Result<(Supervisor, Watch)> {
         let history = &self.shared.history;
@@ -42,7 +43,16 @@ impl Drive {
         let started = match self.shared.watcher.watch(&journal, len, extent) {
             Ok(watch) => {
                 let program = self.shared.program.clone();
-                tokio::task::spawn_blocking(move || Supervisor::start(&program, &launch))
+                // What git makes was asked for; it is no build's output.
+                let is_git = self.live.record().spec.kind == RunKind::Git;
+                let builds_in = (!is_git).then(|| workspace.clone());
+                let start = move || {
+                    if let Some(workspace) = builds_in {
+                        workspace.command_begins();
+                    }
+                    Supervisor::start(&program, &launch)
+                };
+                tokio::task::spawn_blocking(start)
                     .await
                     .map_err(io::Error::other)
                     .flatten()

@@ -2,21 +2,25 @@
 
 use std::fs;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
 use super::history::History;
+use super::start::Shared;
 use crate::config::{Limits, crash_point};
 use crate::model::{
-    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Problem, RunId, RunRecord, RunState,
-    Warning,
+    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
+    RunRecord, RunState, Warning,
 };
 use crate::process::{Cage, CommandError, Exceeded, Exit, Outcome, Stop, end_processes_of};
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// How long after the disk had no room for it a journal is packed again.
+const PACK_AGAIN: Duration = Duration::from_secs(30);
 
 pub(super) enum Ending {
     Exited(Exit),
@@ -33,7 +37,10 @@ impl Drive {
     pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
         let id = self.live.id;
         match &ending {
-            Ending::Exited(exit) => self.tell_of_irregularities(exit),
+            Ending::Exited(exit) => {
+                self.tell_of_irregularities(exit);
+                self.note_output(exit, held.as_ref()).await;
+            }
             Ending::Lost => {
                 let cage = Cage::of(&self.shared.mechanisms, id);
                 let ended = tokio::task::spawn_blocking(move || {
@@ -56,7 +63,7 @@ impl Drive {
         close(&mut record, ending, &self.shared.config.limits);
         let event = end_event(&record);
         let history = &self.shared.history;
-        while let Err(error) = history.save(&record) {
+        while let Err(error) = self.shared.margin.spend(|| history.save(&record)) {
             tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
             self.live.record.send_replace(record.clone());
             drop(held.take());
@@ -69,7 +76,7 @@ impl Drive {
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
         self.live.record.send_replace(record);
-        while let Err(error) = self.tell_last(&event) {
+        while let Err(error) = self.shared.margin.spend(|| self.tell_last(&event)) {
             tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
             drop(held.take());
             if !self.may_try_again().await {
@@ -77,10 +84,38 @@ impl Drive {
             }
         }
         crash_point("end-told");
-        let shared = self.shared.clone();
-        self.shared
-            .tasks
-            .spawn_blocking(move || tidy(&shared.history, id));
+        tidy(&self.shared, id);
+    }
+
+    /// Has the workspace know until when its files were the command's doing.
+    async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
+        let spec = self.live.record().spec;
+        // Ended while there was no daemon, it holds no turn; nobody else has it yet.
+        let workspace = match held {
+            Some((_, workspace)) => Some(workspace.clone()),
+            None => self
+                .shared
+                .repos
+                .get(&spec.repo)
+                .ok()
+                .map(|repo| self.shared.workspaces.get(&repo, &spec.branch)),
+        };
+        let (Some(workspace), at) = (workspace, exit.ended_at) else {
+            return;
+        };
+        if spec.kind == RunKind::Git || !workspace.exists() {
+            return;
+        }
+        let margin = self.shared.margin.clone();
+        let noted = tokio::task::spawn_blocking(move || {
+            // Of all commands, what the one made that filled the disk must not pass for work.
+            margin.make_do();
+            workspace.command_ended(at);
+        })
+        .await;
+        if let Err(error) = noted {
+            tracing::error!(run = %self.live.id, %error, "failed to note what a run made");
+        }
     }
 
     /// Waits a little; false if the daemon leaves: the next one does what is left.
@@ -97,7 +132,8 @@ impl Drive {
             return None;
         }
         let (shared, id) = (self.shared.clone(), self.live.id);
-        let found = tokio::task::spawn_blocking(move || shared.history.diagnose(id)).await;
+        let look = move || shared.margin.spend(|| shared.history.diagnose(id));
+        let found = tokio::task::spawn_blocking(look).await;
         match found.map_err(io::Error::other).flatten() {
             Ok(summary) => summary,
             Err(error) => {
@@ -108,16 +144,20 @@ impl Drive {
     }
 
     fn tell_of_irregularities(&self, exit: &Exit) {
+        if let Some(error) = &exit.unwritten {
+            let lost = exit.lost + self.bring_tail();
+            if lost > 0 {
+                self.tell_surely(&Event::Gap(Gap { bytes: lost }));
+            }
+            self.tell_surely(&Event::Warning(Warning::new(
+                "output_lost",
+                format!("part of the output could not be written: {error}"),
+            )));
+        }
         if exit.leaked {
             self.tell(&Event::Warning(Warning::new(
                 "output_held_open",
                 "something that the command left behind kept its output open and was ended",
-            )));
-        }
-        if let Some(error) = &exit.unwritten {
-            self.tell(&Event::Warning(Warning::new(
-                "output_lost",
-                format!("part of the output could not be written: {error}"),
             )));
         }
     }
@@ -248,15 +288,37 @@ fn could_not_start(argv: &[String], error: &CommandError) -> Problem {
     }
 }
 
-/// What can wait until everyone has been told. With its last step the run is settled.
-pub(super) fn tidy(history: &History, run: RunId) {
+/// Sees to what can wait until everyone has been told. With its last step the run is settled; where the
+/// disk has no room for that, it waits for some.
+pub(super) fn tidy(shared: &Arc<Shared>, run: RunId) {
+    let tidying = shared.clone();
+    shared.tasks.spawn(async move {
+        loop {
+            let shared = tidying.clone();
+            let packed = tokio::task::spawn_blocking(move || {
+                remove_tmp(&shared.history, run);
+                shared.history.pack(run)
+            });
+            let Err(error) = packed.await.map_err(io::Error::other).flatten() else {
+                return;
+            };
+            tracing::warn!(%run, %error, "failed to pack a journal");
+            if tidying.margin.shortage().is_none() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PACK_AGAIN) => {}
+                () = tidying.leaving.cancelled() => return,
+            }
+        }
+    });
+}
+
+fn remove_tmp(history: &History, run: RunId) {
     match fs::remove_dir_all(history.tmp(run)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(%run, %error, "failed to remove a run's temporary files");
         }
         _ => {}
-    }
-    if let Err(error) = history.pack(run) {
-        tracing::warn!(%run, %error, "failed to pack a journal");
     }
 }

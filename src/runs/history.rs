@@ -16,6 +16,7 @@ use super::drive::Checks;
 use super::repeat;
 use super::request::{Action, RunRequest};
 use crate::diagnostics::{Collector, Diagnostics};
+use crate::disk::{Margin, Trash};
 use crate::journal::{self, Output};
 use crate::model::{DiagnosticsSummary, Idempotency, RunId, RunRecord};
 use crate::store::{self, Filter, Found, Opened, Retention, Store};
@@ -30,7 +31,7 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 pub(super) struct History {
     dir: PathBuf,
     tmp: PathBuf,
-    trash: PathBuf,
+    trash: Trash,
     store: Store,
     ended: Mutex<LruCache<RunId, RunRecord>>,
 }
@@ -47,11 +48,13 @@ pub(super) struct Asked {
 impl History {
     /// The runs in `<state>/runs`, and of those the ones that have not ended or whose end may not have
     /// been told, oldest first. What is on disk is the truth; the index is brought to it.
-    pub(super) fn open(state: &Path) -> io::Result<(Self, Vec<RunRecord>)> {
+    pub(super) fn open(margin: &Margin, trash: Trash) -> io::Result<(Self, Vec<RunRecord>)> {
+        let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
         let Opened { store, found } =
-            Store::open(&state.join("yard.db")).map_err(io::Error::other)?;
+            Store::open(&state.join("yard.db"), move || reserve.make_room())
+                .map_err(io::Error::other)?;
         match found {
             Found::Sound => {}
             Found::Fresh => tracing::info!("the index of runs is made anew"),
@@ -62,7 +65,7 @@ impl History {
         let history = Self {
             dir,
             tmp: state.join("tmp"),
-            trash: state.join("trash"),
+            trash,
             store,
             ended: Mutex::new(LruCache::new(REMEMBERED)),
         };
@@ -199,11 +202,7 @@ impl History {
     }
 
     pub(super) fn discard(&self, run: RunId) {
-        let trash = self.trash.join(format!("run-{run}"));
-        let gone = fs::create_dir_all(&self.trash)
-            .and_then(|()| fs::rename(self.home(run), &trash))
-            .and_then(|()| fs::remove_dir_all(&trash));
-        if let Err(error) = gone {
+        if let Err(error) = self.trash.take(&self.home(run), &"run") {
             tracing::warn!(%run, %error, "failed to remove a run");
         }
     }

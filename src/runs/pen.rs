@@ -50,6 +50,32 @@ impl Drive {
         }
     }
 
+    /// Brings a tail into the journal that its supervisor could not: most likely the disk was full.
+    /// Returns how much of the output is missing after all.
+    pub(super) fn bring_tail(&self) -> u64 {
+        let home = self.shared.history.home(self.live.id);
+        let Pen::Ours(journal) = &mut *self.pen() else {
+            return 0;
+        };
+        let Err(error) = journal::recover_tail(&home, journal) else {
+            return 0;
+        };
+        tracing::warn!(run = %self.live.id, %error, "the end of an output is given up");
+        let given_up = journal::give_up_tail(&home, &self.shared.history.journal(self.live.id));
+        let lost = given_up.as_ref().ok().copied();
+        self.note_failure(given_up.map(drop));
+        lost.unwrap_or(0)
+    }
+
+    /// As [`Drive::tell`], with the reserve's room if need be.
+    pub(super) fn tell_surely(&self, event: &Event) {
+        let told = self.shared.margin.spend(|| match &mut *self.pen() {
+            Pen::Ours(journal) if !journal.is_closed() => journal.event(event),
+            _ => Ok(()),
+        });
+        self.note_failure(told);
+    }
+
     /// Journals an event. A journal that cannot be written never fails the run, and one that is with
     /// the supervisor is not ours to write.
     pub(super) fn tell(&self, event: &Event) {

@@ -1,7 +1,7 @@
 //! Opening the runs on disk, and starting new ones.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use super::slots::Slots;
 use super::{Launching, environment, spec};
 use crate::auth::Principal;
 use crate::config::Config;
+use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
 use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId};
 use crate::process::{Limits, Mechanisms};
@@ -57,6 +58,7 @@ pub(super) struct Shared {
     pub(super) config: Arc<Config>,
     pub(super) repos: Arc<Repos>,
     pub(super) workspaces: Arc<Workspaces>,
+    pub(super) margin: Margin,
     pub(super) watcher: Watcher,
     /// What a supervisor is started from.
     pub(super) program: PathBuf,
@@ -94,17 +96,18 @@ impl Runs {
         repos: Arc<Repos>,
         workspaces: Arc<Workspaces>,
         tasks: TaskTracker,
-        state: &Path,
+        margin: Margin,
+        trash: Trash,
         program: PathBuf,
     ) -> std::io::Result<Self> {
-        let (history, unended) = History::open(state)?;
+        let (history, unended) = History::open(&margin, trash)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
         let keys = Keys::default();
         for (principal, known, run) in history.keys()? {
             keys.remember(principal, known, Claimed::Run(run));
         }
-        let groups = Groups::open(state)?;
+        let groups = Groups::open(margin.state())?;
         for (principal, known, group) in groups.keys() {
             keys.remember(principal, known, Claimed::Group(group));
         }
@@ -113,6 +116,7 @@ impl Runs {
             config,
             repos,
             workspaces,
+            margin,
             watcher: Watcher::start()?,
             program,
             mechanisms,
@@ -218,6 +222,7 @@ impl Runs {
                     continue;
                 }
             }
+            self.0.margin.check()?;
             let live = self
                 .launch(Launching {
                     id: RunId::new(),
@@ -227,7 +232,7 @@ impl Runs {
                     workspace,
                     asked_at,
                 })
-                .map_err(|error| not_recorded(&error))?;
+                .map_err(|error| self.0.margin.judge(not_recorded(&error)))?;
             if supersede {
                 self.supersede(&live);
             }
@@ -314,7 +319,7 @@ impl Runs {
             return Ok(());
         }
         match tokio::time::timeout(REMOTE_PATIENCE, workspace.check_branch(asked_at)).await {
-            Ok(outcome) => outcome.map_err(|error| error.problem()),
+            Ok(outcome) => outcome.map_err(|error| self.0.margin.judge(error.problem())),
             Err(_) => {
                 tracing::debug!(repo = %repo.name, "the remote is slow; the run will find out");
                 Ok(())

@@ -1,7 +1,8 @@
 //! Two daemons never share one workspaces directory.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -45,9 +46,10 @@ impl YardLock {
                 holder.trim(),
             );
         }
-        file.set_len(0)?;
-        file.rewind()?;
-        writeln!(file, "{}", std::process::id())?;
+        // In place: a full disk has no other room for it.
+        let name = format!("{}\n", std::process::id());
+        file.write_all_at(name.as_bytes(), 0)?;
+        file.set_len(name.len() as u64)?;
         Ok(Self { _file: file })
     }
 }

@@ -4,6 +4,7 @@
 mod endpoint;
 mod lock;
 mod prewarm;
+mod upkeep;
 
 use std::future::Future;
 use std::io;
@@ -19,13 +20,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::app::{App, Parts};
+use crate::app::{App, Parts, reconcile};
 use crate::auth::Auth;
 use crate::config::Config;
+use crate::disk::{Margin, Room, Trash};
 use crate::git::{Git, Settings, isolate_libgit2};
 use crate::repos::Repos;
 use crate::runs::Runs;
-use crate::workspace::Workspaces;
+use crate::workspace::{Reaper, Ticks, Workspaces};
 use endpoint::Endpoint;
 use lock::YardLock;
 
@@ -41,6 +43,7 @@ const PROBES: u32 = 3;
 pub struct Server {
     app: App,
     tasks: TaskTracker,
+    trash: Trash,
     endpoint: Endpoint,
     _lock: YardLock,
 }
@@ -53,12 +56,27 @@ impl Server {
         listener: &TcpListener,
         program: PathBuf,
     ) -> anyhow::Result<Self> {
+        let workspaces = config.workspaces.clone();
+        Self::open_yard(config, listener, program)
+            .await
+            .map_err(|error| match Room::shortage_at(&workspaces) {
+                Some(shortage) => error.context(format!(
+                    "{shortage}; delete what can be spared there, then start the daemon again"
+                )),
+                None => error,
+            })
+    }
+
+    async fn open_yard(
+        config: Config,
+        listener: &TcpListener,
+        program: PathBuf,
+    ) -> anyhow::Result<Self> {
         isolate_libgit2();
         // Sets the recorder, so that nothing is counted into the void.
         crate::telemetry::metrics();
         let config = Arc::new(config);
         let state = config.workspaces.join(".branchyard");
-        let trash = state.join("trash");
         // Journals, records and the key are for the daemon's user alone.
         std::fs::DirBuilder::new()
             .recursive(true)
@@ -66,38 +84,63 @@ impl Server {
             .create(&state)
             .with_context(|| format!("failed to make {}", state.display()))?;
         let lock = YardLock::take(&state)?;
+        // Before anything is written: what is to be read must not have to wait for room.
+        let margin = Margin::of(&config.workspaces, &state);
+        margin.make_do();
         let tasks = TaskTracker::new();
-        empty(&trash, &tasks)?;
+        let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
         let git = Git::new(git_settings(&config));
-        let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone())?);
+        let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone(), &trash)?);
+        let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
             config.limits.max_concurrent_checkouts,
             tasks.clone(),
+            trash.clone(),
+            ticks,
+            &state,
         ));
+        // Before runs that were queued get back in line.
+        for repo in repos.list() {
+            reconcile(&workspaces, &repo).await;
+        }
+        workspaces
+            .converge(&repos)
+            .context("failed to tidy up the workspaces")?;
+        let reaper = Reaper::new(
+            config.reaper.clone(),
+            config.workspaces.clone(),
+            repos.clone(),
+            workspaces.clone(),
+        );
         let runs = Runs::open(
             config.clone(),
             repos.clone(),
             workspaces.clone(),
             tasks.clone(),
-            &state,
+            margin.clone(),
+            trash.clone(),
             program,
         )
         .await
         .context("failed to open the runs on disk")?;
-        let endpoint = Endpoint::write(&config, listener.local_addr()?)
+        let address = listener.local_addr()?;
+        let endpoint = margin
+            .spend(|| Endpoint::write(&config, address))
             .context("failed to write the endpoint")?;
         let app = App::new(Parts {
             auth: Auth::new(&config.session_key),
             config,
             repos,
             workspaces,
+            reaper,
             runs,
+            margin,
             tasks: tasks.clone(),
-            trash,
         });
         Ok(Self {
             app,
             tasks,
+            trash,
             endpoint,
             _lock: lock,
         })
@@ -143,6 +186,13 @@ impl Server {
                 .into_future(),
         );
         prewarm::start(&self.app, &close);
+        self.tasks.spawn(
+            close
+                .clone()
+                .run_until_cancelled_owned(self.app.margin.clone().keep(self.tasks.clone())),
+        );
+        self.app.reaper.start(&close);
+        upkeep::start(&self.app, &close);
         tokio::select! {
             () = stop => {}
             ended = &mut serving => return ended.map_err(io::Error::other)?,
@@ -165,6 +215,11 @@ impl Server {
                 left = self.tasks.len(),
                 "some background work is left undone"
             );
+        }
+        let trash = self.trash.clone();
+        let emptied = tokio::task::spawn_blocking(move || trash.wait(LAST_WORDS)).await;
+        if !emptied.unwrap_or(false) {
+            tracing::info!("the rest of the trash is left to the next start");
         }
         self.endpoint.remove();
         Ok(())
@@ -215,20 +270,6 @@ fn git_settings(config: &Config) -> Settings {
         stall_timeout: config.timeouts.fetch_stall,
         checkout_workers: config.limits.max_concurrent_checkouts,
     }
-}
-
-/// What was in the trash when an earlier daemon ended is deleted in the background.
-fn empty(trash: &std::path::Path, tasks: &TaskTracker) -> io::Result<()> {
-    std::fs::create_dir_all(trash)?;
-    for entry in std::fs::read_dir(trash)? {
-        let path = entry?.path();
-        tasks.spawn_blocking(move || {
-            if let Err(error) = std::fs::remove_dir_all(&path) {
-                tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
-            }
-        });
-    }
-    Ok(())
 }
 
 /// Has the kernel find out whether the other side of a silent connection is still there: one who

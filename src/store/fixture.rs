@@ -22,6 +22,7 @@ pub(super) fn record() -> RunRecord {
         env: BTreeMap::new(),
         timeout: Duration::from_secs(60),
         sync: SyncMode::Auto,
+        clean: false,
         stale: false,
         on_disconnect: OnDisconnect::Cancel,
         principal: "me".to_owned(),
@@ -47,7 +48,7 @@ impl Yard {
     }
 
     pub(super) fn open(&self) -> (Store, Found) {
-        let opened = Store::open(&self.path()).unwrap();
+        let opened = Store::open(&self.path(), || false).unwrap();
         (opened.store, opened.found)
     }
 

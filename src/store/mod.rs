@@ -68,12 +68,17 @@ struct Shared {
 }
 
 impl Store {
-    /// Opens the file, brings its schema up to date, or makes a new one.
-    pub fn open(path: &Path) -> Result<Opened, Error> {
+    /// Opens the file, brings its schema up to date, or makes a new one. Where a write fails later,
+    /// `make_room` is asked whether it could make any, for it to be tried again at once.
+    pub fn open(
+        path: &Path,
+        make_room: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<Opened, Error> {
         let (connection, found) = open::writable(path)?;
         let reader = open::reader(path).map_err(|source| Error::of(path, source))?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox).map_err(|source| Error::Thread { source })?;
+        let writer = writer::spawn(connection, inbox, Box::new(make_room))
+            .map_err(|source| Error::Thread { source })?;
         let store = Self(Arc::new(Shared {
             path: path.to_owned(),
             reader: Mutex::new(reader),

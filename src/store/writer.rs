@@ -2,8 +2,9 @@
 //! runs costs one commit.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -15,6 +16,12 @@ const BATCH: usize = 1000;
 /// How many changes are kept while they cannot be written. Beyond it the oldest runs go first; their
 /// directories still have them, and the next start finds them there.
 const KEPT: usize = 10_000;
+
+/// How long after a failure it is tried again, if nobody orders anything.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// Makes room on a full disk; false where that cannot be, or would not help.
+pub(super) type MakeRoom = Box<dyn FnMut() -> bool + Send>;
 
 #[derive(Debug)]
 pub(super) enum Order {
@@ -28,10 +35,11 @@ pub(super) enum Order {
 pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
+    make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new()
         .name("run-index".to_owned())
-        .spawn(move || Writer::new(connection, KEPT).serve(&inbox))
+        .spawn(move || Writer::new(connection, KEPT, make_room).serve(&inbox))
 }
 
 struct Writer {
@@ -39,21 +47,23 @@ struct Writer {
     /// What each run is to become, none meaning gone. Only the last word on a run counts.
     changes: BTreeMap<RunId, Option<Box<Row>>>,
     kept: usize,
+    make_room: MakeRoom,
 }
 
 impl Writer {
-    fn new(connection: Connection, kept: usize) -> Self {
+    fn new(connection: Connection, kept: usize, make_room: MakeRoom) -> Self {
         Self {
             connection,
             changes: BTreeMap::new(),
             kept,
+            make_room,
         }
     }
 
     fn serve(mut self, inbox: &Receiver<Order>) {
-        while let Ok(first) = inbox.recv() {
+        while let Ok(first) = self.next(inbox) {
             let mut waiting = Vec::new();
-            for order in std::iter::once(first).chain(inbox.try_iter().take(BATCH)) {
+            for order in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
                 match order {
                     Order::Put(run, row) => {
                         self.changes.insert(run, Some(row));
@@ -73,12 +83,27 @@ impl Writer {
         self.write();
     }
 
+    /// Waits for an order; where something could not be written, no longer than until that is due again.
+    fn next(&self, inbox: &Receiver<Order>) -> Result<Option<Order>, RecvTimeoutError> {
+        if self.changes.is_empty() {
+            return Ok(Some(inbox.recv()?));
+        }
+        match inbox.recv_timeout(TRY_AGAIN) {
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            order => order.map(Some),
+        }
+    }
+
     /// Writes all changes or none. What failed is tried again with what comes next.
     fn write(&mut self) {
         if self.changes.is_empty() {
             return;
         }
-        match self.transaction() {
+        let mut written = self.transaction();
+        while written.is_err() && (self.make_room)() {
+            written = self.transaction();
+        }
+        match written {
             Ok(()) => self.changes.clear(),
             Err(error) => {
                 let waiting = self.changes.len();
@@ -119,7 +144,7 @@ mod tests {
 
     fn writer(dir: &tempfile::TempDir, kept: usize) -> Writer {
         let (connection, _) = open::writable(&dir.path().join("yard.db")).unwrap();
-        Writer::new(connection, kept)
+        Writer::new(connection, kept, Box::new(|| false))
     }
 
     fn change(writer: &mut Writer, record: &RunRecord) {
@@ -175,6 +200,30 @@ mod tests {
         all.append(&mut refused);
         all.push(after.run_id.to_string());
         assert_eq!(written(&writer), all);
+        assert!(writer.changes.is_empty());
+    }
+
+    #[test]
+    fn room_is_asked_for_and_used_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(&dir, KEPT);
+        let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let (path, counted) = (dir.path().join("yard.db"), asked.clone());
+        // A lock of somebody else's stands for the full disk: it can be let go of from outside.
+        writer.connection.busy_timeout(Duration::ZERO).unwrap();
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        writer.make_room = Box::new(move || {
+            let before = counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            if before == 1 {
+                other.execute_batch("ROLLBACK").unwrap();
+            }
+            before < 2
+        });
+        let run = record();
+        change(&mut writer, &run);
+        assert_eq!(written(&writer), [run.run_id.to_string()]);
+        assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 2);
         assert!(writer.changes.is_empty());
     }
 

@@ -6,16 +6,29 @@
 //! files. So a read never waits for a build, and never sees a half-made tree. Locks are taken in one
 //! order: turn, floor, the repo's registry.
 
+mod create;
 mod decide;
 mod describe;
 mod error;
 mod files;
+mod fits;
 mod look;
+mod made;
+mod pin;
 mod prepare;
+mod reaper;
+mod reconcile;
 mod record;
+mod recover;
 mod registry;
 mod remove;
+mod reset;
+mod restore;
+mod salvage;
+mod several;
+mod sizes;
 mod sync;
+mod ticks;
 mod turn;
 mod work;
 
@@ -26,8 +39,17 @@ use crate::model::{Phase, Warning};
 pub use describe::Description;
 pub use error::Error;
 pub use files::{Entry, EntryKind, FileText, ListRequest, Listing, ReadRequest};
+pub use pin::Pin;
+pub use reaper::{Reaped, Reaper, Reaping};
+pub use reconcile::{Finding, Mended, Scope, Zeal};
+pub use recover::Attempts;
 pub use registry::{Workspace, Workspaces};
-pub use sync::Prepared;
+pub use remove::Going;
+pub use salvage::no_salvage;
+pub use several::several;
+pub use sizes::Sizes;
+pub use sync::{Prepared, Wish};
+pub use ticks::Ticks;
 pub use turn::{Place, Turn, TurnGuard, Waiting};
 
 /// What happens on the way, for whoever watches.

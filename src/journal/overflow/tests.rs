@@ -274,3 +274,78 @@ fn a_huge_line_and_endless_blank_ones_leave_little_on_disk() {
     );
     assert!(found.output.ends_with(&vec![b'\n'; 1 << 18]));
 }
+
+#[test]
+fn what_was_lost_is_told_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut recorder = recorder(&dir, LIMIT);
+    let all = output(5 * 1000);
+    let pieces: Vec<_> = all.chunks(500).collect();
+    for (n, piece) in pieces.iter().enumerate() {
+        // Two in the head, one in the tail, and the last.
+        match n {
+            1 | 2 | 7 | 9 => recorder.lose(piece),
+            _ => recorder.output(Stream::Stdout, piece).unwrap(),
+        }
+    }
+    assert_eq!(recorder.lost(), 500);
+    recorder.finish().unwrap();
+    assert_eq!(recorder.lost(), 0);
+    let found = read(dir.path());
+    assert_eq!(found.gaps, [(500, 1000), (2500, 500), (3000, 500)]);
+    assert_exact(&found, &all);
+}
+
+#[test]
+fn a_segment_that_went_takes_with_it_what_it_said_was_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut recorder = recorder(&dir, LIMIT);
+    let all = output(12 * 1000);
+    for (n, piece) in all.chunks(500).enumerate() {
+        match n {
+            // Beyond the head, in a segment that is dropped, and in the last but one.
+            8 | 19 => recorder.lose(piece),
+            _ => recorder.output(Stream::Stdout, piece).unwrap(),
+        }
+    }
+    recorder.finish().unwrap();
+    let found = read(dir.path());
+    assert_exact(&found, &all);
+    assert!(found.output.ends_with(&all[all.len() - TAIL..]));
+}
+
+#[test]
+fn a_tail_that_is_given_up_is_counted() {
+    for copied in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut recorder = recorder(&dir, LIMIT);
+        let all = output(9000);
+        for piece in all.chunks(300) {
+            recorder.output(Stream::Stdout, piece).unwrap();
+        }
+        drop(recorder);
+        let journal = dir.path().join("journal");
+        let (mut writer, _) = Writer::reopen(&journal).unwrap();
+        if copied {
+            // Cut off in the middle of it.
+            let from = writer.len();
+            let json = serde_json::to_vec(&Replay { from }).unwrap();
+            fs::write(dir.path().join("tail.replay"), json).unwrap();
+            let mut to = Copying {
+                writer: &mut writer,
+                at: from,
+            };
+            copy(found(dir.path()).unwrap(), &mut to).unwrap();
+            let cut = writer.len() - 150;
+            drop(writer);
+            let file = fs::File::options().write(true).open(&journal).unwrap();
+            file.set_len(cut).unwrap();
+            writer = Writer::reopen(&journal).unwrap().0;
+        }
+        let bytes = give_up_tail(dir.path(), &journal).unwrap();
+        writer.event(&Event::Gap(Gap { bytes })).unwrap();
+        assert_exact(&read(dir.path()), &all);
+        assert_eq!(files(&dir), Vec::<String>::new());
+        assert_eq!(give_up_tail(dir.path(), &journal).unwrap(), 0);
+    }
+}

@@ -115,8 +115,9 @@ impl Runs {
         // Told first: a group on record as ended is not looked at again by the next daemon.
         let summary = Event::Summary(summary);
         loop {
-            is_told = is_told || note(id, journal.event(&summary));
-            if is_told && note(id, self.0.groups.disk.save(&saved)) {
+            let margin = &self.0.margin;
+            is_told = is_told || note(id, margin.spend(|| journal.event(&summary)));
+            if is_told && note(id, margin.spend(|| self.0.groups.disk.save(&saved))) {
                 break;
             }
             tokio::select! {

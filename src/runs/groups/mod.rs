@@ -155,6 +155,7 @@ impl Runs {
         for branch in &branches {
             self.spec_of_member(&repo, branch, &request, principal)?;
         }
+        self.0.margin.check()?;
         let members = branches.into_iter().map(|branch| Member {
             branch,
             run_id: RunId::new(),
@@ -191,16 +192,24 @@ impl Runs {
             .await
             .map_err(io::Error::other)
             .flatten()
-            .map_err(|error| not_recorded(&error))
+            .map_err(|error| self.0.margin.judge(not_recorded(&error)))
     }
 
     fn open_group(&self, saved: Saved, principal: &Principal) -> io::Result<GroupId> {
         let (record, disk) = (&saved.record, &self.0.groups.disk);
         let id = record.group_id;
         disk.create(id)?;
-        let (mut journal, extent) = Writer::create(&disk.journal(id))?;
-        journal.event(&Event::Group(record.clone().shown()))?;
-        disk.save(&saved)?;
+        let begun = || {
+            let (mut journal, extent) = Writer::create(&disk.journal(id))?;
+            journal.event(&Event::Group(record.clone().shown()))?;
+            disk.save(&saved)?;
+            Ok((journal, extent))
+        };
+        let (journal, extent) = begun().inspect_err(|_: &io::Error| {
+            if let Err(error) = disk.remove(id) {
+                tracing::warn!(group = %id, %error, "a group that never was leaves its directory");
+            }
+        })?;
         crash_point("group-recorded");
         let on_disconnect = match saved.request.on_disconnect() {
             Ok(on_disconnect) => on_disconnect,

@@ -1,0 +1,48 @@
+//! Does a checkout fit on the disk? One that does not is refused before it begins: cut off in the middle
+//! it would take what the builds beside it need, and leave files that are neither the old nor the new.
+
+use std::sync::Arc;
+
+use git2::Oid;
+
+use super::{Error, Workspace};
+use crate::disk::{Amount, Room};
+use crate::git;
+use crate::model::{CommitId, ErrorKind, Problem};
+
+/// With more room than this nobody counts beforehand what a checkout takes.
+const PLENTY: Amount = Amount {
+    bytes: 1 << 30,
+    inodes: 50_000,
+};
+
+impl Workspace {
+    /// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
+    pub(super) async fn check_fits(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        match Room::of(self.repo.home()) {
+            Ok(room) if room.less_than(PLENTY).is_some() => self.would_fit(target).await,
+            // Where the room cannot be told, git finds out.
+            _ => Ok(()),
+        }
+    }
+
+    /// An error if a checkout of `target` does not fit.
+    pub(super) async fn would_fit(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        let target = target.clone();
+        self.blocking(move |this| {
+            let from = match this.exists() {
+                true => Some(git::head(&this.worktree.open()?)?.commit),
+                false => None,
+            };
+            let to = Oid::from_str(target.as_str()).map_err(git::Error::from)?;
+            let need = git::checkout_need(&this.repo.open_store()?, from, to)?;
+            let room = Room::of(this.repo.home()).map_err(Error::io("see how full the disk is"))?;
+            let Some(shortage) = room.less_than(need) else {
+                return Ok(());
+            };
+            let detail = format!("the files of {target} do not fit: {shortage}");
+            Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
+        })
+        .await
+    }
+}
