@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use tokio::sync::mpsc;
+
 use super::App;
 use crate::auth::Principal;
 use crate::git;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, SyncMode, Warning};
-use crate::repos::Source;
-use crate::workspace::{Description, Report, Reporter};
+use crate::model::{BranchName, ErrorKind, Problem, RepoName, Salvage, Warning};
+use crate::repos::{Registration, Repo, Source};
+use crate::workspace::{Description, Going, Report, Reporter, Wish, several};
 
 impl App {
     /// All workspaces of a repo; with `remote` also the branches that only the remote has.
@@ -19,15 +21,24 @@ impl App {
     ) -> Result<Vec<Description>, Problem> {
         let repo = self.repos.get(repo)?;
         let mut found = Vec::new();
-        for branch in self.workspaces.on_disk(&repo) {
+        let branches = self.workspaces.on_disk(&repo);
+        let described = several(branches.clone(), |branch| {
             let workspace = self.workspaces.get(&repo, &branch);
-            if !workspace.exists() {
-                continue;
+            async move {
+                match workspace.exists() {
+                    true => workspace.describe(false).await.map(Some),
+                    false => Ok(None),
+                }
             }
-            match workspace.describe(false).await {
-                Ok(description) => found.push(description),
-                Err(error) => {
+        });
+        for (branch, described) in branches.iter().zip(described.await) {
+            match described {
+                Ok(Ok(description)) => found.extend(description),
+                Ok(Err(error)) => {
                     tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                }
+                Err(error) => {
+                    tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
                 }
             }
         }
@@ -78,44 +89,49 @@ impl App {
         from: Option<&str>,
     ) -> Result<(Description, Vec<Warning>), Problem> {
         let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        self.margin.check()?;
         let asked_at = Instant::now();
         let _turn = workspace.turn.take("prepare", &principal.name).await;
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-        let report: Reporter = Arc::new(move |report| {
-            if let Report::Warning(warning) = report {
-                // Nobody listens any more once the answer is given.
-                let _ = tell.send(warning);
-            }
-        });
+        let (report, warnings) = collecting();
         let prepared = match from {
             Some(start) => workspace.create_branch(start, &report).await,
-            None => workspace
-                .prepare(&SyncMode::Auto, false, asked_at, &report)
-                .await
-                .map(drop),
+            None => {
+                let wish = Wish::up_to_date(&principal.name, asked_at);
+                workspace.prepare(&wish, &report).await.map(drop)
+            }
         };
-        prepared.map_err(|error| error.problem())?;
+        prepared.map_err(|error| self.margin.judge(error.problem()))?;
         let description = workspace
             .describe(true)
             .await
             .map_err(|error| error.problem())?;
-        let warnings = std::iter::from_fn(|| told.try_recv().ok()).collect();
-        Ok((description, warnings))
+        Ok((description, warnings.so_far()))
     }
 
-    /// Removes a workspace that nobody would miss anything of; its files are deleted in the background.
+    /// Removes a workspace; its files are deleted in the background. With work in it, it stays, unless
+    /// that is to be saved and it is to go by force.
     pub async fn remove(
         &self,
         principal: &Principal,
         repo: &RepoName,
         branch: &BranchName,
-    ) -> Result<(), Problem> {
+        going: Going,
+    ) -> Result<Option<Salvage>, Problem> {
         let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
         let _turn = workspace.turn.take("remove", &principal.name).await;
+        // What makes room must not need any.
+        self.margin.make_do();
         workspace
-            .remove(&self.trash)
+            .remove(going, &principal.name)
             .await
-            .map_err(|error| error.problem())
+            .map_err(|error| self.margin.judge(error.problem()))
+    }
+
+    pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Problem> {
+        self.margin.check()?;
+        self.repos
+            .register(registration)
+            .map_err(|error| self.margin.judge(error.problem()))
     }
 
     /// Forgets a repo. Refused while anything of it could be missed.
@@ -130,6 +146,7 @@ impl App {
             .help("remove it there and restart the daemon"));
         }
         let _registry = repo.registry.lock().await;
+        self.margin.make_do();
         let left = self
             .workspaces
             .left_of(&repo)
@@ -146,7 +163,28 @@ impl App {
             .unregister(name)
             .map_err(|error| error.problem())?;
         self.workspaces
-            .discard(repo.home(), &self.trash)
+            .discard(repo.home())
             .map_err(|error| error.problem())
     }
+}
+
+/// Warnings on the way to an answer that lists them.
+pub(super) struct Warnings(mpsc::UnboundedReceiver<Warning>);
+
+impl Warnings {
+    pub(super) fn so_far(mut self) -> Vec<Warning> {
+        std::iter::from_fn(|| self.0.try_recv().ok()).collect()
+    }
+}
+
+/// A reporter that keeps the warnings.
+pub(super) fn collecting() -> (Reporter, Warnings) {
+    let (tell, told) = mpsc::unbounded_channel();
+    let report: Reporter = Arc::new(move |report| {
+        if let Report::Warning(warning) = report {
+            // Nobody listens any more once the answer is given.
+            let _ = tell.send(warning);
+        }
+    });
+    (report, Warnings(told))
 }

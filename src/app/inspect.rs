@@ -11,7 +11,7 @@ use super::App;
 use super::machine::{EnvironmentReport, Machine};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::runs::argv::{self, Args};
-use crate::workspace::{FileText, ListRequest, Listing, ReadRequest, Workspace, silent};
+use crate::workspace::{Error, FileText, ListRequest, Listing, ReadRequest, Workspace, silent};
 
 pub use crate::model::About;
 
@@ -46,11 +46,11 @@ impl App {
         branch: &BranchName,
         request: ListRequest,
     ) -> Result<(About, Listing), Problem> {
-        let (workspace, _floor) = self.step_in(repo, branch).await?;
-        workspace
-            .list(request)
-            .await
-            .map_err(|error| error.problem())
+        self.read(repo, branch, move |workspace| {
+            let request = request.clone();
+            async move { workspace.list(request).await }
+        })
+        .await
     }
 
     pub async fn read_file(
@@ -59,12 +59,12 @@ impl App {
         branch: &BranchName,
         request: ReadRequest,
     ) -> Result<(About, FileText), Problem> {
-        let (workspace, _floor) = self.step_in(repo, branch).await?;
         let max = self.config.limits.max_read.as_usize();
-        workspace
-            .read(request, max)
-            .await
-            .map_err(|error| error.problem())
+        self.read(repo, branch, move |workspace| {
+            let request = request.clone();
+            async move { workspace.read(request, max).await }
+        })
+        .await
     }
 
     pub async fn git_quick(
@@ -74,12 +74,19 @@ impl App {
         request: QuickRequest,
     ) -> Result<(About, GitOutput), Problem> {
         let args = argv::git_quick(&request.operation, request.args.into_words()?)?;
-        let (workspace, _floor) = self.step_in(repo, branch).await?;
-        let output = workspace
-            .git_read(&args.args, QUICK_LIMIT, QUICK_PATIENCE)
-            .await
-            .map_err(|error| error.problem())?;
-        let about = workspace.about().await.map_err(|error| error.problem())?;
+        let (about, output) = self
+            .read(repo, branch, move |workspace| {
+                let args = args.args.clone();
+                async move {
+                    // First, for it finds what git could only stumble over.
+                    let about = workspace.about().await?;
+                    let output = workspace
+                        .git_read(&args, QUICK_LIMIT, QUICK_PATIENCE)
+                        .await?;
+                    Ok((about, output))
+                }
+            })
+            .await?;
         let answer = GitOutput {
             operation: request.operation,
             exit_code: output.status.code(),
@@ -121,16 +128,46 @@ impl App {
         Ok((about, report))
     }
 
+    /// Reads something of a workspace, mending what is in the way.
+    async fn read<T, F>(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        read: impl Fn(Arc<Workspace>) -> F,
+    ) -> Result<T, Problem>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let (told, silent) = (|error: Error| error.problem(), silent());
+        let mut attempts = workspace.attempts(&silent).await.map_err(told)?;
+        loop {
+            let (_, floor) = self.step_in(repo, branch).await?;
+            let outcome = read(workspace.clone()).await;
+            drop(floor);
+            match outcome {
+                Err(error) => attempts.mend(error, &silent).await.map_err(told)?,
+                Ok(read) => return Ok(read),
+            }
+        }
+    }
+
     async fn step_in(
         &self,
         repo: &RepoName,
         branch: &BranchName,
     ) -> Result<(Arc<Workspace>, OwnedRwLockReadGuard<()>), Problem> {
         let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
-        let floor = workspace
-            .ensure(Instant::now(), &silent())
-            .await
-            .map_err(|error| error.problem())?;
-        Ok((workspace, floor))
+        if !workspace.exists() {
+            self.margin.check()?;
+        }
+        loop {
+            match workspace.ensure(Instant::now(), &silent()).await {
+                Ok(floor) => return Ok((workspace, floor)),
+                // Git's own files may have to be put back before they can be trusted.
+                Err(_) if workspace.exists() && self.margin.make_room() => {}
+                Err(error) => return Err(self.margin.judge(error.problem())),
+            }
+        }
     }
 }

@@ -2,22 +2,27 @@
 //! on [`App`]; no face reaches below it.
 
 mod branches;
+mod findings;
 mod inspect;
 mod machine;
+mod reaper;
+mod salvage;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
 use crate::auth::Auth;
 use crate::config::Config;
+use crate::disk::Margin;
 use crate::repos::Repos;
 use crate::runs::Runs;
-use crate::workspace::Workspaces;
+use crate::workspace::{Reaper, Workspaces};
 
+pub use findings::reconcile;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use machine::{EnvironmentReport, Machine, Tool};
+pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 
 /// Everything that the faces need; cheap to clone.
 #[derive(Debug, Clone)]
@@ -29,10 +34,10 @@ pub struct Parts {
     pub auth: Auth,
     pub repos: Arc<Repos>,
     pub workspaces: Arc<Workspaces>,
+    pub reaper: Arc<Reaper>,
     pub runs: Runs,
+    pub margin: Margin,
     pub tasks: TaskTracker,
-    /// Where removed workspaces wait to be deleted.
-    pub trash: PathBuf,
 }
 
 impl App {

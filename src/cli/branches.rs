@@ -113,11 +113,24 @@ pub async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failure> {
     let query = if args.force { "?force=true" } else { "" };
     let path = branch_path(&args.repo, &args.branch, query);
     let message = format!("removing {} of {}", args.branch, args.repo);
-    patiently(&context.console, &message, context.client.delete(&path)).await?;
+    let answer = patiently(&context.console, &message, context.client.delete(&path)).await?;
+    // Where there was nothing to save, the daemon has nothing to say.
+    let saved: Value = match answer.body.is_empty() {
+        true => Value::Null,
+        false => answer.parse()?,
+    };
+    let salvage = &saved["salvage"];
     if context.console.json {
-        let done = json!({"repo": args.repo, "branch": args.branch, "removed": true});
+        let done = json!({
+            "repo": args.repo, "branch": args.branch, "removed": true, "salvage": salvage,
+        });
         context.console.print_json(&Answer::ours(&done))?;
     } else {
+        if let Some(id) = salvage["id"].as_str() {
+            context.console.warning(&format!(
+                "what was in it is saved; `branchyard salvage restore {id}` brings it back"
+            ));
+        }
         context.console.note(&format!(
             "removed the workspace of {} of {}",
             args.branch, args.repo

@@ -23,12 +23,14 @@ mod follow;
 mod log;
 mod outlet;
 mod progress;
+mod reap;
 mod render;
 mod repos;
 mod request;
 mod rows;
 mod run;
 mod runs;
+mod salvage;
 mod screen;
 mod serve;
 mod signals;
@@ -89,7 +91,7 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
         Command::Serve(args) => Ok(serve::serve(&args)?),
         Command::CheckConfig(args) => serve::check_config(&console, &args),
         Command::Completions(args) => completions::print(&console, args.shell),
-        Command::Doctor => block_on(doctor::doctor(&console, &lookup)),
+        Command::Doctor(args) => block_on(doctor::doctor(&console, &lookup, args.fix)),
         Command::Client(command) => {
             let client = Client::find(lookup)?;
             block_on(ask(&Context { console, client }, command))
@@ -113,6 +115,10 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         ClientCommand::Branches(args) => branches::list(context, &args).await,
         ClientCommand::Prepare(args) => branches::prepare(context, &args).await,
         ClientCommand::Rm(args) => branches::remove(context, &args).await,
+        ClientCommand::Salvage(args) => salvage::salvage(context, &args.action).await,
+        ClientCommand::Reap(args) => reap::reap(context, &args).await,
+        ClientCommand::Pin(args) => reap::pin(context, &args).await,
+        ClientCommand::Unpin(args) => reap::unpin(context, &args).await,
         ClientCommand::Runs(args) => runs::list(context, &args).await,
         ClientCommand::Cancel(args) => cancel::cancel(context, &args).await,
     }

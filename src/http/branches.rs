@@ -3,14 +3,15 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::extract::{Asker, Body, BranchAt, Params, RepoAt};
 use super::problem::ProblemResponse;
 use crate::app::App;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName};
-use crate::workspace::Description;
+use crate::model::{BranchName, Problem, RepoName};
+use crate::workspace::{Description, Going};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +73,7 @@ pub(super) async fn prepare(
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RemoveParams {
+    /// Work in it is saved, and it goes all the same.
     #[serde(default)]
     force: bool,
 }
@@ -81,16 +83,14 @@ pub(super) async fn remove(
     BranchAt(repo, branch): BranchAt,
     Asker(principal): Asker,
     Params(params): Params<RemoveParams>,
-) -> Result<StatusCode, ProblemResponse> {
-    if params.force {
-        return Err(Problem::new(
-            ErrorKind::NotImplemented,
-            "not_implemented",
-            "force is not available in this version: it would discard work without saving it",
-        )
-        .field("force")
-        .into());
-    }
-    app.remove(&principal, &repo, &branch).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, ProblemResponse> {
+    let going = match params.force {
+        true => Going::Forced,
+        false => Going::Unmissed,
+    };
+    let saved = app.remove(&principal, &repo, &branch, going).await?;
+    Ok(match saved {
+        Some(salvage) => Json(json!({ "salvage": salvage })).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    })
 }

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::ProblemResponse;
 use crate::auth::{Principal, unauthorized};
-use crate::model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId};
+use crate::model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
 
 /// `{repo}` of the path.
 pub(super) struct RepoAt(pub(super) RepoName);
@@ -20,6 +20,8 @@ pub(super) struct BranchAt(pub(super) RepoName, pub(super) BranchName);
 pub(super) struct RunAt(pub(super) RunId);
 /// `{group}` of the path.
 pub(super) struct GroupAt(pub(super) GroupId);
+/// `{salvage}` of the path.
+pub(super) struct SalvageAt(pub(super) SalvageId);
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Body<T>(pub(super) T);
 /// The query string.
@@ -60,6 +62,15 @@ impl<S: Send + Sync> FromRequestParts<S> for GroupAt {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let id: String = path(parts, state).await?;
         Ok(Self(GroupId::parse(&id)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for SalvageAt {
+    type Rejection = ProblemResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let id: String = path(parts, state).await?;
+        Ok(Self(SalvageId::parse(&id)?))
     }
 }
 

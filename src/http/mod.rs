@@ -3,15 +3,18 @@
 mod branches;
 mod extract;
 mod files;
+mod findings;
 mod gate;
 mod groups;
 mod health;
 mod log;
 mod negotiate;
 mod problem;
+mod reap;
 mod repos;
 mod routes;
 mod runs;
+mod salvage;
 mod sinks;
 mod streams;
 

@@ -3,7 +3,7 @@
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::gate::Access::{self, Needs, Open};
-use super::{branches, files, groups, health, log, repos, runs, streams};
+use super::{branches, files, findings, groups, health, log, reap, repos, runs, salvage, streams};
 use crate::app::App;
 use crate::auth::Right;
 use crate::runs::RunRequest;
@@ -28,14 +28,26 @@ pub(super) fn all() -> Vec<Route> {
         route("/api/repos/{repo}", Needs(Right::RepoRead), get(repos::show)),
         route("/api/repos/{repo}", Needs(Right::Admin),    delete(repos::remove)),
 
+        route("/api/repos/{repo}/maintain", Needs(Right::Ops), post(findings::maintain)),
+        route("/api/findings",      Needs(Right::Ops),   get(findings::list)),
+        route("/api/findings/mend", Needs(Right::Admin), post(findings::mend)),
+
         route("/api/repos/{repo}/branches",                    Needs(Right::RepoRead), get(branches::list)),
         route("/api/repos/{repo}/branches/{branch}",           Needs(Right::RepoRead), get(branches::show)),
         route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), put(branches::prepare)),
         route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), delete(branches::remove)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), put(reap::pin)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), delete(reap::unpin)),
         route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), get(files::env)),
         route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), post(files::ls)),
         route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), post(files::read_file)),
         route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  post(files::git_quick)),
+
+        route("/api/salvage",                   Needs(Right::GitRead),  get(salvage::list)),
+        route("/api/salvage/{salvage}",         Needs(Right::GitRead),  get(salvage::show)),
+        route("/api/salvage/{salvage}",         Needs(Right::Ops),      delete(salvage::forget)),
+        route("/api/salvage/{salvage}/file",    Needs(Right::GitRead),  get(salvage::file)),
+        route("/api/salvage/{salvage}/restore", Needs(Right::GitWrite), post(salvage::restore)),
 
         route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Right::BuildRun), streams::starting(RunRequest::make)),
         // Verbs that write ask for git:write where the verb is known.
@@ -53,5 +65,8 @@ pub(super) fn all() -> Vec<Route> {
         route("/api/groups/{group}",         Needs(Right::RepoRead), get(groups::show)),
         route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), post(groups::cancel)),
         route("/api/runs/{run}/cancel", Needs(Right::BuildRun), post(runs::cancel)),
+
+        route("/api/reap", Needs(Right::Ops), get(reap::reaped)),
+        route("/api/reap", Needs(Right::Ops), post(reap::reap)),
     ]
 }

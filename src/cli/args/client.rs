@@ -5,7 +5,11 @@ use clap::Subcommand;
 use super::look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
 use super::make::MakeArgs;
 use super::run::{GitArgs, RerunArgs, TaskArgs};
-use super::yard::{BranchesArgs, CatArgs, EnvArgs, LsArgs, PrepareArgs, ReposArgs, RmArgs};
+use super::salvage::SalvageArgs;
+use super::yard::{
+    BranchesArgs, CatArgs, EnvArgs, LsArgs, PinArgs, PrepareArgs, ReapArgs, ReposArgs, RmArgs,
+    UnpinArgs,
+};
 
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
@@ -121,12 +125,51 @@ Examples:
 
     /// Remove a branch's workspace
     ///
-    /// Refuses if work would be lost: unpushed commits, changes, stashes, files of your own. The
-    /// remote branch stays.
+    /// Refuses if work would be lost: unpushed commits, changes, stashes, files of your own. With
+    /// --force all of that is saved first, for `branchyard salvage`. The remote branch stays.
+    #[command(after_long_help = "\
+Examples:
+  branchyard rm app feature/login
+  branchyard rm app feature/login --force")]
+    Rm(RmArgs),
+
+    /// See, restore and let go of work that was saved
+    ///
+    /// Before `--sync reset`, `--clean` or `rm --force` discards anything, all work is saved: commits,
+    /// index, changes, files of your own, an operation under way. It is kept for
+    /// `reaper.salvage_ttl`, 30 days by default.
+    #[command(after_long_help = "\
+Examples:
+  branchyard salvage list --repo app
+  branchyard salvage show 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard salvage restore 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --branch rescued
+  branchyard salvage drop 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
+    Salvage(SalvageArgs),
+
+    /// Make room: remove what nobody uses and nobody would miss
+    ///
+    /// The daemon does this by itself, by the limits under [reaper] of its configuration; this does
+    /// it now. Lists each workspace and clone with what is done and why. Piped, each line is action,
+    /// repository, branch, bytes on disk, seconds idle and why, with tabs between.
+    #[command(after_long_help = "\
+Examples:
+  branchyard reap --dry-run
+  branchyard reap --repo app
+  branchyard reap --dry-run | grep -v ^keep")]
+    Reap(ReapArgs),
+
+    /// Keep a branch's workspace from being reaped or removed
+    #[command(after_long_help = "\
+Examples:
+  branchyard pin app release/1.0
+  branchyard pin app main --reason 'for the demo on friday'")]
+    Pin(PinArgs),
+
+    /// Let a pinned workspace go by the usual rules again
     #[command(after_long_help = "\
 Example:
-  branchyard rm app feature/login")]
-    Rm(RmArgs),
+  branchyard unpin app main")]
+    Unpin(UnpinArgs),
 
     /// Run again what a run ran, as it was asked for then
     ///

@@ -5,6 +5,7 @@ mod client;
 mod look;
 mod make;
 mod run;
+mod salvage;
 mod values;
 mod yard;
 
@@ -20,9 +21,11 @@ pub use client::ClientCommand;
 pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
 pub use make::{MakeArgs, Wanted};
 pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
+pub use salvage::SalvageAction;
 pub use values::EitherId;
 pub use yard::{
-    BranchesArgs, CatArgs, CompletionsArgs, EnvArgs, LsArgs, PrepareArgs, RepoAction, RmArgs,
+    BranchesArgs, CatArgs, CompletionsArgs, DoctorArgs, EnvArgs, LsArgs, PinArgs, PrepareArgs,
+    ReapArgs, RepoAction, RmArgs, UnpinArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -128,12 +131,14 @@ Example:
     /// Check that this machine and the daemon are in order
     ///
     /// Looks for git, make and a C compiler, finds the daemon, asks it whether it is well and
-    /// whether it takes the key, and measures free disk. Exits with 1 if something fails.
+    /// whether it takes the key and what it finds amiss on disk, and measures free disk. Exits with 1 if
+    /// something fails.
     #[command(after_long_help = "\
 Examples:
   branchyard doctor
+  branchyard doctor --fix
   branchyard doctor --json")]
-    Doctor,
+    Doctor(DoctorArgs),
 
     /// Print completions for a shell
     ///

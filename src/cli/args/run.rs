@@ -49,7 +49,7 @@ pub struct RunFlags {
     /// Build exactly this commit of the remote branch (40 hex digits)
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     pub commit: Option<CommitId>,
-    /// Remove untracked and ignored files first (refused by this version)
+    /// Remove untracked and ignored files first, for a pristine build; what is work is saved
     #[arg(long)]
     pub clean: bool,
     /// Go on with what is there if the remote cannot be asked
@@ -81,7 +81,7 @@ pub enum SyncArg {
     Auto,
     /// Touch nothing, not even the network
     None,
-    /// Save all work aside, then match the remote exactly (refused by this version)
+    /// Save all work aside, then match the remote exactly
     Reset,
 }
 

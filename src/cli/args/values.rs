@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId};
+use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,12 @@ pub fn commit(text: &str) -> Result<CommitId, String> {
 pub fn run(text: &str) -> Result<RunId, String> {
     RunId::parse(text)
         .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
+}
+
+pub fn salvage(text: &str) -> Result<SalvageId, String> {
+    SalvageId::parse(text).map_err(|_| {
+        "not the id of a salvage; `branchyard salvage list` lists them and their ids".to_owned()
+    })
 }
 
 /// A name, or a pattern that names several.

@@ -112,9 +112,49 @@ pub struct RmArgs {
     /// The branch, as git shows it: main, feature/login
     #[arg(value_parser = values::branch)]
     pub branch: BranchName,
-    /// Also if there is work in it, which is saved first (refused by this version)
+    /// Also if there is work in it, which is saved first
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReapArgs {
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Only the workspaces of this repository
+    #[arg(long, value_name = "REPO", value_parser = values::repo)]
+    pub repo: Option<RepoName>,
+}
+
+#[derive(Debug, Args)]
+pub struct PinArgs {
+    /// The repository's name
+    #[arg(value_parser = values::repo)]
+    pub repo: RepoName,
+    /// The branch, as git shows it: main, feature/login
+    #[arg(value_parser = values::branch)]
+    pub branch: BranchName,
+    /// Why, for those who wonder
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct UnpinArgs {
+    /// The repository's name
+    #[arg(value_parser = values::repo)]
+    pub repo: RepoName,
+    /// The branch, as git shows it: main, feature/login
+    #[arg(value_parser = values::branch)]
+    pub branch: BranchName,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Have the daemon mend what it finds amiss; nothing of anybody's is deleted
+    #[arg(long)]
+    pub fix: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,0 +1,165 @@
+//! Salvage: list, look at, restore and let go of work that was saved.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::branches::collecting;
+use crate::auth::Principal;
+use crate::git::Manifest;
+use crate::model::{
+    BranchName, ErrorKind, Problem, RepoName, Salvage, SalvageId, SalvagedFile, Warning,
+};
+use crate::repos::Repo;
+use crate::workspace::{Description, no_salvage};
+
+/// Which salvages are wanted.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SalvageFilter {
+    pub repo: Option<RepoName>,
+    pub branch: Option<BranchName>,
+}
+
+/// A salvage in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct SalvageItem {
+    #[serde(flatten)]
+    pub salvage: Salvage,
+    /// Seconds that the daemon will run before it lets go of it.
+    pub expires_in: u64,
+}
+
+/// A salvage with the files that it holds.
+#[derive(Debug, Clone, Serialize)]
+pub struct SalvageDetail {
+    #[serde(flatten)]
+    pub item: SalvageItem,
+    pub files: Vec<SalvagedFile>,
+}
+
+/// Where a salvage is to be restored.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRequest {
+    /// A new branch; none to restore into the branch that it was saved from.
+    #[serde(default)]
+    pub branch: Option<BranchName>,
+    /// Save what is in the workspace now, and restore in its place.
+    #[serde(default)]
+    pub force: bool,
+}
+
+impl App {
+    /// All salvages, the newest first.
+    pub async fn salvages(&self, filter: &SalvageFilter) -> Result<Vec<SalvageItem>, Problem> {
+        let repos = match &filter.repo {
+            Some(name) => vec![self.repos.get(name)?],
+            None => self.repos.list(),
+        };
+        let mut found = Vec::new();
+        for repo in repos {
+            let salvages = self.workspaces.salvages(&repo).await;
+            found.extend(salvages.map_err(|error| error.problem())?);
+        }
+        found.retain(|manifest| {
+            filter
+                .branch
+                .as_ref()
+                .is_none_or(|branch| *branch == manifest.salvage.branch)
+        });
+        found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage.id));
+        Ok(found
+            .into_iter()
+            .map(|manifest| self.item(manifest))
+            .collect())
+    }
+
+    pub async fn salvage(&self, id: SalvageId) -> Result<SalvageDetail, Problem> {
+        let repo = self.repo_of_salvage(id).await?;
+        let found = self.workspaces.salvage(&repo, id).await;
+        let found = found.map_err(|error| error.problem())?;
+        let (manifest, files) = found.ok_or_else(|| no_salvage(id))?;
+        Ok(SalvageDetail {
+            item: self.item(manifest),
+            files,
+        })
+    }
+
+    /// The bytes of one file of a salvage.
+    pub async fn salvaged_file(&self, id: SalvageId, path: &str) -> Result<Vec<u8>, Problem> {
+        let repo = self.repo_of_salvage(id).await?;
+        let found = self
+            .workspaces
+            .salvaged_file(&repo, id, PathBuf::from(path))
+            .await
+            .map_err(|error| error.problem())?;
+        found.ok_or_else(|| {
+            Problem::new(
+                ErrorKind::NotFound,
+                "file_not_found",
+                format!("the salvage has no file {path:?}"),
+            )
+                .field("path")
+                .help("GET /api/salvage/{id} or `branchyard salvage show` lists its files; what is archived cannot be read singly")
+        })
+    }
+
+    /// Brings a salvage back, into its own branch or as a new one.
+    pub async fn restore(
+        &self,
+        principal: &Principal,
+        id: SalvageId,
+        request: &RestoreRequest,
+    ) -> Result<(Description, Vec<Warning>), Problem> {
+        self.margin.check()?;
+        let repo = self.repo_of_salvage(id).await?;
+        let branch = match &request.branch {
+            Some(branch) => branch.clone(),
+            None => self.salvage(id).await?.item.salvage.branch,
+        };
+        let workspace = self.workspaces.get(&repo, &branch);
+        let _turn = workspace.turn.take("restore", &principal.name).await;
+        let (report, warnings) = collecting();
+        workspace
+            .restore(id, request.force, &principal.name, &report)
+            .await
+            .map_err(|error| self.margin.judge(error.problem()))?;
+        let description = workspace.describe(true).await;
+        Ok((
+            description.map_err(|error| error.problem())?,
+            warnings.so_far(),
+        ))
+    }
+
+    /// Lets go of a salvage for good.
+    pub async fn drop_salvage(&self, principal: &Principal, id: SalvageId) -> Result<(), Problem> {
+        let repo = self.repo_of_salvage(id).await?;
+        let had = self.workspaces.drop_salvage(&repo, id).await;
+        if !had.map_err(|error| error.problem())? {
+            return Err(no_salvage(id));
+        }
+        tracing::info!(salvage = %id, repo = %repo.name, by = principal.name, "a salvage was dropped");
+        Ok(())
+    }
+
+    async fn repo_of_salvage(&self, id: SalvageId) -> Result<Arc<Repo>, Problem> {
+        for repo in self.repos.list() {
+            let known = self.workspaces.has_salvage(&repo, id).await;
+            if known.map_err(|error| error.problem())? {
+                return Ok(repo);
+            }
+        }
+        Err(no_salvage(id))
+    }
+
+    fn item(&self, manifest: Manifest) -> SalvageItem {
+        let ttl = self.config.reaper.salvage_ttl;
+        SalvageItem {
+            expires_in: self.workspaces.salvage_expires_in(&manifest, ttl),
+            salvage: manifest.salvage,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Salvage: list, show, restore, let go.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::extract::{Asker, Body, Params, SalvageAt};
+use super::problem::ProblemResponse;
+use crate::app::{App, RestoreRequest, SalvageDetail, SalvageFilter};
+
+pub(super) async fn list(
+    State(app): State<App>,
+    Params(filter): Params<SalvageFilter>,
+) -> Result<Json<Value>, ProblemResponse> {
+    let items = app.salvages(&filter).await?;
+    Ok(Json(json!({ "items": items, "next": null })))
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    SalvageAt(id): SalvageAt,
+) -> Result<Json<SalvageDetail>, ProblemResponse> {
+    Ok(Json(app.salvage(id).await?))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileParams {
+    /// Relative to the workspace.
+    path: String,
+}
+
+pub(super) async fn file(
+    State(app): State<App>,
+    SalvageAt(id): SalvageAt,
+    Params(params): Params<FileParams>,
+) -> Result<Response, ProblemResponse> {
+    let bytes = app.salvaged_file(id, &params.path).await?;
+    // Whatever it holds, a browser is not to take it for a page.
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+pub(super) async fn restore(
+    State(app): State<App>,
+    SalvageAt(id): SalvageAt,
+    Asker(principal): Asker,
+    Body(request): Body<RestoreRequest>,
+) -> Result<Json<Value>, ProblemResponse> {
+    let (description, warnings) = app.restore(&principal, id, &request).await?;
+    let mut answer = json!(description);
+    answer["warnings"] = json!(warnings);
+    Ok(Json(answer))
+}
+
+pub(super) async fn forget(
+    State(app): State<App>,
+    SalvageAt(id): SalvageAt,
+    Asker(principal): Asker,
+) -> Result<StatusCode, ProblemResponse> {
+    app.drop_salvage(&principal, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
