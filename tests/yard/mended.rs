@@ -41,33 +41,40 @@ async fn a_move_that_was_cut_off_is_not_taken_for_work() {
     yard.origin.write("other.txt", "new\n");
     let new = yard.origin.commit("new");
     yard.origin.push("main");
-    // As a power cut in the middle of the checkout leaves it: begun, some files new, HEAD old.
     let workspace = yard.workspace("main");
     git(&workspace, &["fetch", "-q", "origin"]);
-    git(
-        &yard.store(),
-        &["update-ref", "refs/branchyard/seen-next/main", &new],
-    );
-    std::fs::write(workspace.join("name.txt"), "new\n").unwrap();
-    for body in [
-        json!({"args": ["who"]}),
-        json!({"args": ["who"], "sync": "none"}),
-    ] {
-        let events = yard.run("make", "main", body).await;
-        assert_eq!(refusal(&events), "checkout_incomplete");
-        assert!(
-            events.last().unwrap().data["help"]
-                .as_str()
-                .unwrap()
-                .contains("reset --hard")
+    // As a power cut in the middle of the checkout leaves it: begun, some files new, HEAD old.
+    let cut_off = || {
+        git(&workspace, &["reset", "-q", "--hard", "HEAD"]);
+        git(
+            &yard.store(),
+            &["update-ref", "refs/branchyard/seen-next/main", &new],
         );
-    }
-    git(&workspace, &["reset", "-q", "--hard", &new]);
+        std::fs::write(workspace.join("name.txt"), "new\n").unwrap();
+    };
+    cut_off();
+    let untouched = json!({"args": ["who"], "sync": "none"});
+    let events = yard.run("make", "main", untouched).await;
+    assert_eq!(refusal(&events), "checkout_incomplete");
     let events = yard.make("main", &["who"]).await;
-    assert_eq!(
-        (text_of(&events).as_str(), warnings_of(&events)),
-        ("new\n", vec![])
-    );
+    let seen = (text_of(&events), warnings_of(&events));
+    assert_eq!(seen, ("new\n".to_owned(), vec![]));
+    let saved = yard.get_json("/api/salvage").await;
+    assert_eq!(saved["items"], json!([]), "nothing there was anybody's");
+
+    // What is neither the old nor the new is somebody's, and is saved.
+    git(&workspace, &["reset", "-q", "--hard", "HEAD~1"]);
+    cut_off();
+    std::fs::write(workspace.join("Makefile"), "mine\n").unwrap();
+    let events = yard.make("main", &["who"]).await;
+    let seen = (text_of(&events), warnings_of(&events));
+    assert_eq!(seen, ("new\n".to_owned(), vec!["salvaged"]));
+    let saved = yard.get_json("/api/salvage").await;
+    let id = saved["items"][0]["id"].as_str().unwrap();
+    let file = yard
+        .get(&format!("/api/salvage/{id}/file?path=Makefile"))
+        .await;
+    assert_eq!(file.text().await.unwrap(), "mine\n");
     yard.stop().await;
 }
 

@@ -48,6 +48,11 @@ impl Binary {
         self.child.id().expect("it has not ended")
     }
 
+    /// Whether it has not ended yet.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Waits for a line that holds `text`, said at any time since the start.
     pub async fn until_said(&mut self, text: &str) -> String {
         let mut looked_at = 0;

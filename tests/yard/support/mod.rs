@@ -6,13 +6,18 @@ pub mod failing;
 mod origin;
 mod processes;
 mod raw;
+mod small_disk;
 mod stream;
+pub mod work;
 mod yard;
 
 pub use binary::Binary;
-pub use origin::{Origin, git};
-pub use processes::{end_processes_in, is_alive, kib, kill, processes_in, processes_of, until};
+pub use origin::{Origin, git, try_git};
+pub use processes::{
+    end_processes_in, is_alive, kib, kill, pids_in, processes_in, processes_of, until,
+};
 pub use raw::{Answer, Raw};
+pub use small_disk::{Resource, SmallYard};
 pub use stream::{Event, read_events};
 pub use yard::{
     Following, Options, PATIENCE, PROGRAM, Yard, encode, events_of, json_of, problem_of, text_of,

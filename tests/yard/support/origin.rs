@@ -108,7 +108,7 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn try_git(dir: &Path, args: &[&str]) -> Output {
+pub fn try_git(dir: &Path, args: &[&str]) -> Output {
     Command::new("git")
         .args(args)
         .current_dir(dir)

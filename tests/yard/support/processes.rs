@@ -20,7 +20,7 @@ pub fn end_processes_in(dir: &Path) {
     }
 }
 
-fn pids_in(dir: &Path) -> Vec<i32> {
+pub fn pids_in(dir: &Path) -> Vec<i32> {
     // A supervisor's standard input is its run's lock file.
     let leads_inside =
         |link: PathBuf| std::fs::read_link(link).is_ok_and(|target| target.starts_with(dir));

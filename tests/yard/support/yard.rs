@@ -149,9 +149,16 @@ impl Yard {
         } else {
             "grace = \"1s\""
         };
+        // Nothing goes by itself, however many there are and however full this machine is; a test about
+        // that brings its own.
+        let reaper = if tables.contains("[reaper]") {
+            ""
+        } else {
+            "[reaper]\nmax_worktrees_per_repo = 10000\nlow_water = \"1B\"\nhigh_water = \"1B\""
+        };
         // A run outlives its daemon, and would outlive a test that was itself killed.
         let common = format!(
-            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n",
+            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n",
             self.workspaces
         );
         if *bare {
@@ -272,6 +279,19 @@ impl Yard {
     pub async fn log(&self, run: &str) -> String {
         let log = self.get(&format!("/api/runs/{run}/log")).await;
         log.text().await.unwrap()
+    }
+
+    /// What was saved of a branch, the newest first.
+    pub async fn salvages(&self, branch: &str) -> Vec<Value> {
+        let path = format!("/api/salvage?repo=demo&branch={}", encode(branch));
+        let page = self.get_json(&path).await;
+        page["items"].as_array().unwrap().clone()
+    }
+
+    pub async fn restore(&self, salvage: &Value, body: Value) -> Value {
+        let id = salvage["id"].as_str().unwrap();
+        let path = format!("/api/salvage/{id}/restore");
+        self.post_json(&path, body).await
     }
 
     pub fn workspace(&self, branch: &str) -> PathBuf {
