@@ -6,6 +6,7 @@ mod groups;
 mod json;
 mod look;
 mod offline;
+mod reap;
 mod restart;
 mod runs;
 mod terminal;

@@ -191,7 +191,7 @@ async fn a_run_that_is_queued_again_is_shown_as_such_and_can_be_cancelled() {
 
 impl Yard {
     /// A run of a target by somebody who takes what comes: its events, if the answer came to its end.
-    async fn run_unheeded(&self, branch: &str, target: &str) -> Option<Vec<Event>> {
+    pub async fn run_unheeded(&self, branch: &str, target: &str) -> Option<Vec<Event>> {
         let path = format!("/stream/repos/demo/branches/{branch}/make");
         let request = self
             .request(reqwest::Method::POST, &path)

@@ -69,7 +69,7 @@ async fn every_answer_is_json_when_asked_for() {
     assert_eq!(ask(&["cancel", &id]).await["run_id"], id.as_str());
     assert_eq!(
         ask(&["rm", "demo", "main"]).await,
-        json!({"repo": "demo", "branch": "main", "removed": true})
+        json!({"repo": "demo", "branch": "main", "removed": true, "salvage": null})
     );
     assert_eq!(
         ask(&["check-config", "--config", config]).await["valid"],

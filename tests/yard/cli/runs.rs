@@ -254,8 +254,12 @@ async fn a_run_that_times_out_or_cannot_be_has_a_code_of_its_own() {
     repo.refused(125, &["there is no repository named nothing"]);
     let shell = cli(&yard, &["make", "demo", "main", "--", "--eval=x"]).await;
     shell.refused(2, &["--eval"]);
-    let later = cli(&yard, &["make", "demo", "main", "--clean"]).await;
-    later.refused(125, &["clean is not available in this version"]);
+    let torn = cli(
+        &yard,
+        &["make", "demo", "main", "--clean", "--sync", "none"],
+    )
+    .await;
+    torn.refused(2, &["`sync: none` may touch nothing: choose one"]);
     let commit = yard.origin.head();
     let built = cli(
         &yard,

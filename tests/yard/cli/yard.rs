@@ -121,17 +121,66 @@ async fn workspaces_are_prepared_listed_and_removed() {
     std::fs::write(workspace.join("name.txt"), "mine\n").unwrap();
     let kept = cli(&yard, &["rm", "demo", "topic"]).await;
     kept.refused(125, &["has work in it: changes to tracked files", "help: "]);
-    let forced = cli(&yard, &["rm", "demo", "topic", "--force"]).await;
-    forced.refused(125, &["force is not available in this version"]);
+    let none = cli(&yard, &["salvage", "list"]).await.ok();
+    assert_eq!(
+        (none.text(), none.stderr.as_str()),
+        ("", "nothing was saved: nothing had to be\n")
+    );
+    let forced = cli(&yard, &["rm", "demo", "topic", "--force"]).await.ok();
+    assert!(
+        forced
+            .stderr
+            .contains("warning: what was in it is saved; `branchyard salvage restore "),
+        "{forced:?}"
+    );
+    assert!(!workspace.exists());
+    let listed = cli(&yard, &["salvage", "list", "--repo", "demo"])
+        .await
+        .ok();
+    let id = listed.text().split('\t').next().unwrap().to_owned();
+    assert!(listed.text().contains("\ttopic\t"), "{listed:?}");
+    let shown = cli(&yard, &["salvage", "show", &id]).await.ok();
+    assert_eq!(shown.text(), "changed\t5\tname.txt\n");
+    assert!(
+        shown.stderr.contains("changes to tracked files"),
+        "{shown:?}"
+    );
+    let file = cli(&yard, &["salvage", "show", &id, "name.txt"]).await.ok();
+    assert_eq!(file.text(), "mine\n");
+    let restored = cli(&yard, &["salvage", "restore", &id]).await.ok();
+    assert_eq!(restored.text().trim(), workspace.to_str().unwrap());
     assert_eq!(
         std::fs::read_to_string(workspace.join("name.txt")).unwrap(),
         "mine\n"
     );
+    cli(&yard, &["salvage", "drop", &id]).await.ok();
+    cli(&yard, &["salvage", "restore", &id])
+        .await
+        .refused(125, &["there is no salvage"]);
     git(&workspace, &["checkout", "-q", "name.txt"]);
     let removed = cli(&yard, &["rm", "demo", "topic"]).await.ok();
     assert_eq!(removed.stderr, "removed the workspace of topic of demo\n");
     cli(&yard, &["rm", "demo", "topic"])
         .await
         .refused(125, &["has no workspace"]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_shows_what_is_amiss_on_disk_and_mends_it_when_told_to() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    let well = cli(&yard, &["doctor"]).await.ok();
+    assert!(well.text().contains("all as it should be"), "{well:?}");
+    let index = yard.store().join("worktrees/main/index");
+    std::fs::write(&index, "garbage").unwrap();
+    let ill = cli(&yard, &["doctor"]).await.ok();
+    assert!(ill.text().contains("index_broken"), "{ill:?}");
+    assert_eq!(std::fs::read(&index).unwrap(), b"garbage", "only told");
+    let mended = cli(&yard, &["doctor", "--fix"]).await.ok();
+    assert!(mended.text().contains("made anew from HEAD"), "{mended:?}");
+    let well = cli(&yard, &["doctor"]).await.ok();
+    assert!(well.text().contains("all as it should be"), "{well:?}");
+    assert_eq!(git(&yard.workspace("main"), &["status", "--porcelain"]), "");
     yard.stop().await;
 }
