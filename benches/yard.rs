@@ -43,6 +43,12 @@ async fn main() {
     if wants("reads") {
         reads().await;
     }
+    if wants("salvage") {
+        salvage().await;
+    }
+    if wants("listing") {
+        listing().await;
+    }
 }
 
 /// A yard whose upstream has `FILES` files on `main`.
@@ -257,6 +263,79 @@ async fn reads() {
         }
         row(name, &mut plain, &mut ours);
     }
+    yard.stop().await;
+}
+
+/// What it costs to save changed and untracked files before they are discarded.
+async fn salvage() {
+    let mut yard = yard_with_files().await;
+    let workspace = yard.workspace("main");
+    let dirty = |round: usize| {
+        for n in 0..100 {
+            let edit = workspace.join(format!("src/d{}/f{n}.c", n % 30));
+            std::fs::write(edit, format!("edited {round}\n")).unwrap();
+            std::fs::write(
+                workspace.join(format!("new-{n}.c")),
+                format!("new {round} {n}\n"),
+            )
+            .unwrap();
+        }
+    };
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        dirty(round);
+        plain.push(timed(|| {
+            quiet(&workspace, "git", &["stash", "push", "-q", "-u"]);
+            quiet(&workspace, "git", &["fetch", "-q", "origin", "main"]);
+            quiet(&workspace, "git", &["reset", "-q", "--hard", "origin/main"]);
+            quiet(&workspace, "make", &["who"]);
+        }));
+        git(&workspace, &["stash", "drop", "-q"]);
+        dirty(round);
+        let started = Instant::now();
+        let body = json!({"args": ["who"], "sync": "reset", "clean": true});
+        let events = yard.run("make", "main", body).await;
+        ours.push(started.elapsed());
+        assert_eq!(events.last().unwrap().data["exit_code"], 0);
+        assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
+    }
+    let saved = yard.get_json("/api/salvage").await;
+    assert_eq!(saved["items"].as_array().unwrap().len(), ROUNDS);
+    row(
+        "reset, clean, make / stash -u, reset, make",
+        &mut plain,
+        &mut ours,
+    );
+    yard.stop().await;
+}
+
+/// A listing says of each workspace what `git status` in it would.
+async fn listing() {
+    const WORKSPACES: usize = 50;
+    let mut yard = yard_with_files().await;
+    for n in 0..WORKSPACES {
+        let branch = format!("bench-{n}");
+        yard.origin.push(&branch);
+        yard.make(&branch, &["who"]).await;
+    }
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        plain.push(timed(|| {
+            for n in 0..WORKSPACES {
+                let workspace = yard.workspace(&format!("bench-{n}"));
+                quiet(&workspace, "git", &["status", "--porcelain", "--ignored"]);
+            }
+        }));
+        let started = Instant::now();
+        let listed = yard.get_json("/api/repos/demo/branches").await;
+        ours.push(started.elapsed());
+        assert_eq!(listed["items"].as_array().unwrap().len(), WORKSPACES + 1);
+    }
+    row(
+        "list 51 workspaces / 50 x git status",
+        &mut plain,
+        &mut ours,
+    );
     yard.stop().await;
 }
 
