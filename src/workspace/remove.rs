@@ -42,6 +42,21 @@ impl Workspace {
         going: Going,
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
+        let silent = silent();
+        let mut attempts = self.attempts(&silent).await?;
+        loop {
+            match self.remove_once(going, by).await {
+                Err(error) => attempts.mend(error, &silent).await?,
+                done => return done,
+            }
+        }
+    }
+
+    async fn remove_once(
+        self: &Arc<Self>,
+        going: Going,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
         self.wait_until_left().await?;
         let (this, by) = (self.clone(), by.to_owned());
         self.uninterrupted(async move {

@@ -113,3 +113,15 @@ async fn a_workspace_with_work_stays() {
     }
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_broken_in_a_workspace_does_not_keep_it_from_going() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    let admin = yard.store().join("worktrees/main");
+    std::fs::write(admin.join("index"), "broken").unwrap();
+    let gone = yard.delete(&address("main")).await;
+    assert_eq!(gone.status(), StatusCode::NO_CONTENT);
+    assert!(!yard.workspace("main").exists());
+    yard.stop().await;
+}
