@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Options, Yard, events_of, json_of};
+use crate::support::{Options, Yard, events_of, json_of, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_build_streams_from_clone_to_complete() {
@@ -427,6 +427,10 @@ async fn a_build_gets_a_declared_environment_and_a_directory_of_its_own() {
         .lines()
         .find_map(|line| line.strip_prefix("TMPDIR="))
         .unwrap();
-    assert!(!std::path::Path::new(tmp).exists(), "it goes with the run");
+    // Its end is told first.
+    until("it goes with the run", || {
+        !std::path::Path::new(tmp).exists()
+    })
+    .await;
     yard.stop().await;
 }
