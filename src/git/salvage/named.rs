@@ -73,7 +73,10 @@ pub fn left_behind(worktree: &Worktree) -> Result<usize, Error> {
 
 fn made_here(admin: &Path) -> Result<Vec<Oid>, Error> {
     let mut made = Vec::new();
-    let log = fs::read(admin.join("logs/HEAD")).unwrap_or_default();
+    let log = match fs::read(admin.join("logs/HEAD")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        log => log.map_err(Error::io("read the log of the workspace"))?,
+    };
     for line in log.split(|byte| *byte == b'\n') {
         let mut halves = line.splitn(2, |byte| *byte == b'\t');
         let (ids, how) = (halves.next(), halves.next().unwrap_or_default());
