@@ -40,7 +40,7 @@ impl Worktree {
     pub fn mark_removing(&self, repo: &Repository) -> Result<(), Error> {
         let tip = read_ref(repo, &self.branch().local_ref())?;
         let tip = tip.map(|tip| tip.to_string()).unwrap_or_default();
-        write_whole(&self.admin().join("locked"), &format!("{REMOVING} {tip}"))
+        write_whole(&self.admin().join("locked"), format!("{REMOVING} {tip}"))
             .map_err(Error::io("mark the worktree as going"))
     }
 

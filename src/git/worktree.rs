@@ -154,7 +154,7 @@ impl Worktree {
         };
         add.output().await?;
         let upstream = self.admin.join("config.worktree");
-        write_whole(&upstream, &self.configuration()).map_err(Error::io("set the upstream"))
+        write_whole(&upstream, self.configuration()).map_err(Error::io("set the upstream"))
     }
 
     /// The upstream, in the worktree's own configuration: `git pull`, `push` and `@{u}` work without
@@ -215,7 +215,7 @@ impl Worktree {
         }
         if altered.contains(&"gitdir") {
             let back = self.path.canonicalize()?.join(".git");
-            write_whole(&self.admin.join("gitdir"), &format!("{}\n", back.display()))?;
+            write_whole(&self.admin.join("gitdir"), format!("{}\n", back.display()))?;
         }
         Ok(altered)
     }
@@ -300,13 +300,13 @@ impl Worktree {
 }
 
 /// Writes by rename, so that a reader sees all of it or nothing, and a link is replaced, not followed.
-pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let fresh = path.with_extension("branchyard");
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::write(&fresh, text)?;
+    fs::write(&fresh, content)?;
     fs::rename(&fresh, path)
 }
 

@@ -1,7 +1,7 @@
 //! Work in places where one does not look: it is kept like any other.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -109,19 +109,25 @@ async fn work_in_corners_comes_back_byte_for_byte() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_restore_does_not_drop_commits_of_a_branch_without_a_workspace() {
-    let mut yard = Yard::new().await;
+/// `work` has a salvage, and somebody has made the branch anew since, in the workspace of `main`, with a
+/// commit of its own.
+async fn made_anew_elsewhere(yard: &Yard) -> (PathBuf, String) {
     yard.origin.branch("work");
     yard.make("work", &["who"]).await;
     commit_in(&yard.workspace("work"), "first");
-    remove(&yard, "work", true).await;
-    // Meanwhile somebody has made the branch anew, from another workspace.
+    remove(yard, "work", true).await;
     yard.make("main", &["who"]).await;
     let main = yard.workspace("main");
     git(&main, &["checkout", "-q", "-b", "work", "origin/work"]);
     commit_in(&main, "second");
     let second = git(&main, &["rev-parse", "HEAD"]);
+    (main, second)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_does_not_drop_commits_of_a_branch_without_a_workspace() {
+    let mut yard = Yard::new().await;
+    let (main, second) = made_anew_elsewhere(&yard).await;
     git(&main, &["checkout", "-q", "main"]);
 
     let saved = yard.salvages("work").await.swap_remove(0);
@@ -268,15 +274,7 @@ async fn a_salvage_whose_name_is_taken_comes_back_under_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_salvage_whose_branch_is_checked_out_elsewhere_harms_nobody() {
     let mut yard = Yard::new().await;
-    yard.origin.branch("work");
-    yard.make("work", &["who"]).await;
-    commit_in(&yard.workspace("work"), "first");
-    remove(&yard, "work", true).await;
-    yard.make("main", &["who"]).await;
-    let main = yard.workspace("main");
-    git(&main, &["checkout", "-q", "-b", "work", "origin/work"]);
-    commit_in(&main, "second");
-    let second = git(&main, &["rev-parse", "HEAD"]);
+    let (main, second) = made_anew_elsewhere(&yard).await;
     let saved = yard.salvages("work").await.swap_remove(0);
     let path = format!("/api/salvage/{}/restore", saved["id"].as_str().unwrap());
     let answer = yard.post(&path, json!({"force": true})).await;

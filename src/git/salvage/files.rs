@@ -278,13 +278,12 @@ fn later(a: IndexTime, b: IndexTime) -> bool {
     (a.seconds(), a.nanoseconds()) > (b.seconds(), b.nanoseconds())
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "as the index does"
-)]
 fn modified(meta: &Metadata) -> IndexTime {
-    IndexTime::new(meta.mtime() as i32, meta.mtime_nsec() as u32)
+    index_time(meta.mtime(), meta.mtime_nsec())
+}
+
+fn changed(meta: &Metadata) -> IndexTime {
+    index_time(meta.ctime(), meta.ctime_nsec())
 }
 
 #[expect(
@@ -292,8 +291,8 @@ fn modified(meta: &Metadata) -> IndexTime {
     clippy::cast_sign_loss,
     reason = "as the index does"
 )]
-fn changed(meta: &Metadata) -> IndexTime {
-    IndexTime::new(meta.ctime() as i32, meta.ctime_nsec() as u32)
+fn index_time(seconds: i64, nanoseconds: i64) -> IndexTime {
+    IndexTime::new(seconds as i32, nanoseconds as u32)
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -15,6 +15,7 @@ use super::files::{Entry, LINK, SUBMODULE, entries_of};
 use super::{ExactPath, Saved, archive};
 use crate::config::crash_point;
 use crate::git::refs::set_head;
+use crate::git::worktree::write_whole;
 use crate::git::{Error, Worktree, read_ref};
 use crate::model::CommitId;
 
@@ -57,7 +58,7 @@ pub fn put_back(
     put_admin(&repo, saved, worktree.admin(), &was, &now)?;
     let index = worktree.admin().join("index");
     if let Some(kept) = saved.part(&repo, "index")? {
-        write_by_rename(&index, repo.find_blob(kept)?.content())
+        write_whole(&index, repo.find_blob(kept)?.content())
             .map_err(Error::io("restore the index"))?;
     }
     set_head(worktree.admin(), &head_of(&repo, saved, worktree)?)?;
@@ -290,16 +291,9 @@ fn put_admin(
         if let Some(dir) = place.parent() {
             fs::create_dir_all(dir).map_err(restoring())?;
         }
-        write_by_rename(&place, &bytes).map_err(restoring())?;
+        write_whole(&place, &bytes).map_err(restoring())?;
     }
     Ok(())
-}
-
-fn write_by_rename(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".branchyard");
-    fs::write(&fresh, bytes)?;
-    fs::rename(&fresh, path)
 }
 
 fn unpack(archive: &Path, worktree: &Worktree) -> io::Result<()> {
