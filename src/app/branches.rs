@@ -1,5 +1,6 @@
 //! Branches and their workspaces: list, describe, prepare, remove.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,7 +9,7 @@ use tokio::sync::mpsc;
 use super::App;
 use crate::auth::Principal;
 use crate::git;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, Salvage, Warning};
+use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use crate::repos::{Registration, Repo, Source};
 use crate::workspace::{Description, Going, Report, Reporter, Wish, several};
 
@@ -19,10 +20,39 @@ impl App {
         repo: &RepoName,
         remote: bool,
     ) -> Result<Vec<Description>, Problem> {
+        let (found, _) = self.branches_after(repo, remote, None, usize::MAX).await?;
+        Ok(found)
+    }
+
+    /// The same in the order of their names, of the first `most` that come after `last`, for to describe a
+    /// workspace is to look at all its files; and the last of these, if there are more. Some may be missing:
+    /// what is only being made cannot be described.
+    pub async fn branches_after(
+        &self,
+        repo: &RepoName,
+        remote: bool,
+        last: Option<&BranchName>,
+        most: usize,
+    ) -> Result<(Vec<Description>, Option<BranchName>), Problem> {
         let repo = self.repos.get(repo)?;
-        let mut found = Vec::new();
-        let branches = self.workspaces.on_disk(&repo);
-        let described = several(branches.clone(), |branch| {
+        let on_disk = self.workspaces.on_disk(&repo);
+        let mut heads: BTreeMap<_, _> = on_disk.into_iter().map(|branch| (branch, None)).collect();
+        if remote {
+            let all = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
+                .await
+                .map_err(|error| error.problem())?;
+            for (name, commit) in all {
+                let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
+                if let Some(Ok(branch)) = branch {
+                    heads.insert(branch, Some(commit));
+                }
+            }
+        }
+        let mut rest = heads
+            .into_iter()
+            .filter(|(branch, _)| last.is_none_or(|last| branch > last));
+        let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
+        let described = several(wanted.clone(), |(branch, _)| {
             let workspace = self.workspaces.get(&repo, &branch);
             async move {
                 match workspace.exists() {
@@ -31,32 +61,38 @@ impl App {
                 }
             }
         });
-        for (branch, described) in branches.iter().zip(described.await) {
-            match described {
-                Ok(Ok(description)) => found.extend(description),
+        let mut found = Vec::new();
+        for ((branch, head), described) in wanted.iter().zip(described.await) {
+            let description = match described {
+                Ok(Ok(description)) => description,
                 Ok(Err(error)) => {
                     tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                    None
                 }
                 Err(error) => {
                     tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                    None
                 }
-            }
+            };
+            let remote_only =
+                |head: &CommitId| Description::remote_only(&repo.name, branch, head.clone());
+            found.extend(description.or_else(|| head.as_ref().map(remote_only)));
         }
-        if remote {
-            let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
-                .await
-                .map_err(|error| error.problem())?;
-            for (name, commit) in heads {
-                let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
-                if let Some(Ok(branch)) = branch
-                    && !found.iter().any(|known| known.branch == branch)
-                {
-                    found.push(Description::remote_only(&repo.name, &branch, commit));
-                }
-            }
+        let next = rest.next().and(wanted.pop()).map(|(branch, _)| branch);
+        Ok((found, next))
+    }
+
+    /// The names of all branches that are known without asking the remote, sorted. Blocks.
+    pub fn known_branches(&self, repo: &RepoName) -> Result<Vec<BranchName>, Problem> {
+        let repo = self.repos.get(repo)?;
+        let mut known = self.workspaces.on_disk(&repo);
+        if repo.is_cloned() {
+            let store = repo.open_store().map_err(|error| error.problem())?;
+            known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
         }
-        found.sort_by(|a, b| a.branch.cmp(&b.branch));
-        Ok(found)
+        known.sort();
+        known.dedup();
+        Ok(known)
     }
 
     pub async fn describe(

@@ -85,6 +85,7 @@ pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) {
     }
 }
 
+/// It goes on to its end whatever becomes of the caller, and holds the lock so long.
 async fn mend(
     workspaces: &Arc<Workspaces>,
     repo: &Arc<Repo>,
@@ -94,9 +95,15 @@ async fn mend(
         Zeal::Thorough => Scope::whole(),
         Zeal::Alone | Zeal::Modest => Scope::quick(),
     };
-    let _registry = repo.registry.lock().await;
-    let (workspaces, mended) = (workspaces.clone(), repo.clone());
-    blocking(move || workspaces.mend(&mended, &scope, zeal)).await
+    let (workspaces, repo) = (workspaces.clone(), repo.clone());
+    let mending = tokio::spawn(async move {
+        let _registry = repo.registry.lock().await;
+        let mended = repo.clone();
+        blocking(move || workspaces.mend(&mended, &scope, zeal)).await
+    });
+    mending
+        .await
+        .map_err(|error| Error::from(crate::git::Error::from(error)).problem())?
 }
 
 async fn blocking<T: Send + 'static>(

@@ -11,7 +11,10 @@ use super::App;
 use super::machine::{EnvironmentReport, Machine};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::runs::argv::{self, Args};
-use crate::workspace::{Error, FileText, ListRequest, Listing, ReadRequest, Workspace, silent};
+use crate::workspace::{
+    Error, FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp, Workspace,
+    silent,
+};
 
 pub use crate::model::About;
 
@@ -65,6 +68,34 @@ impl App {
             async move { workspace.read(request, max).await }
         })
         .await
+    }
+
+    /// Searches the files of a workspace.
+    pub async fn grep(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        request: GrepRequest,
+    ) -> Result<(About, Matches), Problem> {
+        let grep = request.check()?;
+        self.read(repo, branch, move |workspace| {
+            let grep = grep.clone();
+            async move { workspace.grep(grep).await }
+        })
+        .await
+    }
+
+    /// Differs whenever the file or directory does; `None` where there is none. Unlike a read it makes no
+    /// workspace and keeps none from being reaped.
+    pub async fn file_stamp(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        path: &str,
+    ) -> Result<Option<Stamp>, Problem> {
+        let workspace = self.workspaces.look_at(&self.repos.get(repo)?, branch);
+        let stamp = workspace.stamp(path.to_owned()).await;
+        stamp.map_err(|error| error.problem())
     }
 
     pub async fn git_quick(

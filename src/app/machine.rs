@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::process::{Patience, capture, plain_command};
@@ -22,7 +23,7 @@ pub struct EnvironmentReport {
     pub environment: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Machine {
     pub os: String,
     pub cpus: usize,
@@ -31,7 +32,7 @@ pub struct Machine {
     pub disk_free_bytes: u64,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
     pub path: String,

@@ -1,4 +1,4 @@
-//! The handle that all faces share: HTTP today, MCP and the page later. What a face offers is a call
+//! The handle that all faces share: HTTP, MCP, and the page later. What a face offers is a call
 //! on [`App`]; no face reaches below it.
 
 mod branches;
@@ -6,6 +6,8 @@ mod findings;
 mod inspect;
 mod machine;
 mod reaper;
+mod repos;
+mod runs;
 mod salvage;
 
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use crate::workspace::{Reaper, Workspaces};
 pub use findings::reconcile;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use machine::{EnvironmentReport, Machine, Tool};
+pub use repos::RepoSummary;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 
 /// Everything that the faces need; cheap to clone.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::App;
@@ -24,7 +25,7 @@ pub struct SalvageFilter {
 }
 
 /// A salvage in a list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SalvageItem {
     #[serde(flatten)]
     pub salvage: Salvage,

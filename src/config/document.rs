@@ -131,7 +131,7 @@ mod tests {
             refusal("# yard\nlisen = \"127.0.0.1:1\"\n"),
             "yard.toml:2:1: unknown field `lisen`, expected one of `listen`, `workspaces`, \
              `key_file`, `allowed_hosts`, `allowed_origins`, `log`, `limits`, `timeouts`, `git`, \
-             `build`, `reaper`, `history`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
+             `build`, `reaper`, `history`, `mcp`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
         );
         assert_eq!(
             refusal("[timeouts]\nrun = \"10 parsecs\"\n"),

@@ -92,6 +92,7 @@ fn the_defaults_are_what_the_example_says() {
     assert_eq!(shown.allowed_origins, default.allowed_origins);
     assert_eq!(shown.timeouts, default.timeouts);
     assert_eq!(shown.history, default.history);
+    assert_eq!(shown.mcp, default.mcp);
     // These differ by machine.
     default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
     default.limits.max_jobs = shown.limits.max_jobs;

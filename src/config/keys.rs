@@ -5,8 +5,9 @@ use std::cell::Cell;
 use serde::de::value::Error;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 
+use super::Timeouts;
 use super::values::Values;
-use super::{BuildConfig, GitConfig, HistoryConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
+use super::{BuildConfig, GitConfig, HistoryConfig, Limits, McpConfig, ReaperConfig, RepoConfig};
 
 /// A section of the file and its keys; the first is the top of the file.
 pub(super) struct Section {
@@ -15,7 +16,7 @@ pub(super) struct Section {
     pub keys: &'static [&'static str],
 }
 
-pub(super) fn sections() -> [Section; 8] {
+pub(super) fn sections() -> [Section; 9] {
     let section = |name, keys| Section { name, keys };
     [
         section("", keys_of::<Values>()),
@@ -25,6 +26,7 @@ pub(super) fn sections() -> [Section; 8] {
         section("build", keys_of::<BuildConfig>()),
         section("reaper", keys_of::<ReaperConfig>()),
         section("history", keys_of::<HistoryConfig>()),
+        section("mcp", keys_of::<McpConfig>()),
         section("repos.NAME", keys_of::<RepoConfig<String>>()),
     ]
 }

@@ -88,6 +88,7 @@ impl Config {
             build: values.build.clone(),
             reaper: values.reaper.clone(),
             history: values.history.clone(),
+            mcp: values.mcp.clone(),
             repos: repos::collect(document, &env, home.as_deref())?,
             build_env_base,
             path,

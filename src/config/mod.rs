@@ -24,6 +24,7 @@ mod limits;
 mod load;
 mod log;
 mod mark;
+mod mcp;
 mod origin;
 mod path;
 mod place;
@@ -62,6 +63,7 @@ pub use limits::Limits;
 pub use load::{Flags, Sources};
 pub use log::LogFilter;
 pub use mark::Mark;
+pub use mcp::{McpConfig, Toolset};
 pub use origin::WebOrigin;
 pub use reaper::ReaperConfig;
 pub use repo::RepoConfig;
@@ -92,6 +94,7 @@ pub struct Config {
     pub build: BuildConfig,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
+    pub mcp: McpConfig,
     pub repos: BTreeMap<RepoName, RepoConfig>,
     /// All that a build inherits of the daemon's environment: `PATH` (or `build.path`) and `HOME`.
     pub build_env_base: BTreeMap<OsString, OsString>,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::value;
 use super::{BuildConfig, GitConfig, HistoryConfig, Limits, ReaperConfig, RepoConfig, Timeouts};
-use super::{HostName, LogFilter, WebOrigin};
+use super::{HostName, LogFilter, McpConfig, WebOrigin};
 use crate::model::RepoName;
 
 /// The keys of the file. Paths and repo URLs are as they were written; the rest is checked.
@@ -34,6 +34,7 @@ pub(super) struct Values {
     pub build: BuildConfig,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
+    pub mcp: McpConfig,
     pub repos: BTreeMap<RepoName, RepoConfig<String>>,
 }
 
@@ -52,6 +53,7 @@ impl Default for Values {
             build: BuildConfig::default(),
             reaper: ReaperConfig::default(),
             history: HistoryConfig::default(),
+            mcp: McpConfig::default(),
             repos: BTreeMap::new(),
         }
     }

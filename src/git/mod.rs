@@ -35,8 +35,8 @@ pub use moves::is_between;
 pub use need::checkout_need;
 pub use progress::Percent;
 pub use refs::{
-    Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, unpark,
-    unpark_branch,
+    Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, remote_branches,
+    unpark, unpark_branch,
 };
 pub use remote::{fetch, remote_heads};
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};

@@ -90,6 +90,19 @@ pub fn colliding_refs(
     prefix: &str,
     branch: &BranchName,
 ) -> Result<Vec<BranchName>, Error> {
+    named_under(store, prefix, |name| branch.collides_with(name))
+}
+
+/// The branches that the remote had, as far as it was ever asked for them.
+pub fn remote_branches(store: &Repository) -> Result<Vec<BranchName>, Error> {
+    named_under(store, "refs/remotes/origin/", |_| true)
+}
+
+fn named_under(
+    store: &Repository,
+    prefix: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<BranchName>, Error> {
     let mut found = Vec::new();
     for reference in store.references_glob(&format!("{prefix}*"))? {
         let reference = reference?;
@@ -100,10 +113,10 @@ pub fn colliding_refs(
         else {
             continue;
         };
-        if branch.collides_with(name)
-            && let Ok(other) = BranchName::parse(name)
+        if wanted(name)
+            && let Ok(branch) = BranchName::parse(name)
         {
-            found.push(other);
+            found.push(branch);
         }
     }
     Ok(found)

@@ -51,6 +51,6 @@ pub use output::{Output, Totals};
 pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};
 pub use reader::{Reader, last_event, valid_length};
-pub use search::{Line, Query, Report, Search};
+pub use search::{Line, Query, Report, Search, pattern};
 pub use watcher::{Watch, Watcher};
 pub use writer::{Extent, Writer};

@@ -60,13 +60,14 @@ impl Output {
         Ok(())
     }
 
-    /// Goes to the beginning of a line, counted from 1; to the end if there are not so many.
-    pub fn seek_line(&mut self, line: u64) -> io::Result<()> {
+    /// Goes to the beginning of a line, counted from 1; to the end if there are not so many. The byte at
+    /// which that is.
+    pub fn seek_line(&mut self, line: u64) -> io::Result<u64> {
         // The line begins after so many newlines.
         let before = line.saturating_sub(1);
         let mut here = self.enter(|mark| mark.newlines < before);
         if before == 0 {
-            return Ok(());
+            return Ok(0);
         }
         while let Some((start, payload)) = self.next_frame()? {
             let missing = before - here.newlines;
@@ -74,11 +75,12 @@ impl Output {
                 let last = usize::try_from(missing - 1).map_err(io::Error::other)?;
                 let newline = memchr::memchr_iter(b'\n', payload).nth(last);
                 let within = newline.map_or(0, |at| at as u64 + 1);
-                return self.go_to(start, within);
+                self.go_to(start, within)?;
+                return Ok(here.bytes + within);
             }
             here.pass(payload);
         }
-        Ok(())
+        Ok(here.bytes)
     }
 
     /// More of the output, as much as one frame has of it; `None` at the end.

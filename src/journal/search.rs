@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use bytes::Bytes;
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::excerpt::{Content, Pieces, step};
 use super::{AnsiFilter, Output};
@@ -30,6 +30,18 @@ pub trait Report: Send + 'static {
     fn end(&mut self, truncated: bool);
     fn buffered(&self) -> usize;
     fn take(&mut self) -> Bytes;
+}
+
+/// What a pattern may take once it is compiled, and again while it searches.
+const PATTERN_SIZE: usize = 256 * 1024;
+
+/// A pattern that cannot grow beyond its bounds, whoever wrote it.
+pub fn pattern(text: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text)
+        .case_insensitive(ignore_case)
+        .size_limit(PATTERN_SIZE)
+        .dfa_size_limit(PATTERN_SIZE)
+        .build()
 }
 
 /// What to look for.
@@ -71,6 +83,23 @@ impl<R: Report> Search<R> {
             begun: false,
             over: false,
         }
+    }
+
+    /// Searches from this line on, counted from 1.
+    pub fn from_line(mut self, line: u64) -> io::Result<Self> {
+        self.output.seek_line(line)?;
+        self.matcher.number = line.saturating_sub(1);
+        Ok(self)
+    }
+
+    /// The first line that was not seen whole.
+    pub fn next_line(&self) -> u64 {
+        self.matcher.number + u64::from(!self.begun)
+    }
+
+    /// What it was told, where that is more than bytes.
+    pub fn into_report(self) -> R {
+        self.matcher.report
     }
 
     /// Searches and tells lines without terminal escapes.

@@ -2,6 +2,7 @@
 //! becomes `stdout` and `stderr` events only on the way out.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -62,7 +63,7 @@ pub struct Status {
 }
 
 /// Who has the turn of a workspace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// Such as `make test`.
     pub what: String,
@@ -92,7 +93,7 @@ pub struct About {
 }
 
 /// Something the caller should know, though the run goes on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     pub code: String,
     pub message: String,

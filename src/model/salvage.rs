@@ -1,12 +1,13 @@
 //! Salvage: work that was saved before something would have discarded it.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BranchName, CommitId, RepoName, SalvageId};
 
 /// What would have discarded the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SalvageReason {
     /// `sync: reset`.
@@ -22,7 +23,7 @@ pub enum SalvageReason {
 }
 
 /// One salvage, as everyone sees it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Salvage {
     pub id: SalvageId,
     pub repo: RepoName,
@@ -38,7 +39,7 @@ pub struct Salvage {
 }
 
 /// A file that a salvage holds, against the commit that the workspace was at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SalvagedFile {
     pub path: String,
     pub change: FileChange,
@@ -46,7 +47,7 @@ pub struct SalvagedFile {
     pub size: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
     Added,

@@ -23,7 +23,9 @@ use crate::model::{BranchName, CommitId, Phase, RepoName, Warning};
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
 
 /// Where a repo was declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// The configuration file or the environment.

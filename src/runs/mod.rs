@@ -27,6 +27,6 @@ pub use audience::{Audience, Seat};
 pub use groups::LiveGroup;
 use launch::Launching;
 pub use live::Live;
-pub use request::{Action, RunRequest};
+pub use request::{Action, RunRequest, Sync};
 pub use start::{Runs, Started};
 pub use view::View;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::Record;
@@ -12,7 +13,7 @@ use super::{Error, Pin, Sizes, Workspace};
 use crate::git::{self, Seen};
 use crate::model::{About, BranchName, CommitId, Holder, RepoName};
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Description {
     pub repo: RepoName,
     pub branch: BranchName,
@@ -27,6 +28,8 @@ pub struct Description {
     pub ahead: usize,
     pub behind: usize,
     pub fetched_at: Option<Timestamp>,
+    /// A rebase, merge or the like that waits to be finished.
+    pub operation: Option<&'static str>,
     /// The branch was on the remote once and is not any more.
     pub gone_upstream: bool,
     /// Why it may not be removed.
@@ -47,7 +50,9 @@ impl Workspace {
         let _floor = self.stand().await;
         self.blocking(move |this| {
             let repo = this.worktree.open()?;
-            let about = match git::head(&repo) {
+            let head = git::head(&repo);
+            let operation = head.as_ref().ok().and_then(|head| head.operation);
+            let about = match head {
                 Err(git::Error::Unborn) => None,
                 _ => Some(this.standing(&repo, Some(git::tracked_changes(&repo)?))?),
             };
@@ -61,6 +66,7 @@ impl Workspace {
                 known => known,
             };
             Ok(Description {
+                operation,
                 untracked: belongings.untracked,
                 gone_upstream: seen && !on_remote,
                 pins: this.reasons(&repo, &belongings)?,
@@ -99,6 +105,7 @@ impl Description {
             ahead: about.as_ref().map_or(0, |about| about.ahead),
             behind: about.as_ref().map_or(0, |about| about.behind),
             fetched_at: about.and_then(|about| about.fetched_at),
+            operation: None,
             gone_upstream: false,
             pins: Vec::new(),
             size: None,

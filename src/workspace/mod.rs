@@ -38,9 +38,12 @@ use crate::model::{Phase, Warning};
 
 pub use describe::Description;
 pub use error::Error;
-pub use files::{Entry, EntryKind, FileText, ListRequest, Listing, ReadRequest};
+pub use files::{
+    Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
+    ReadRequest, Stamp,
+};
 pub use pin::Pin;
-pub use reaper::{Reaped, Reaper, Reaping};
+pub use reaper::{ReapAction, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, Scope, Zeal};
 pub use recover::Attempts;
 pub use registry::{Workspace, Workspaces};

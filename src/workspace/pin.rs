@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{conflict, no_workspace};
@@ -11,7 +12,7 @@ use super::{Error, Workspace};
 use crate::model::Problem;
 
 /// Who wants a workspace kept, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pin {
     pub by: String,
     pub reason: Option<String>,

@@ -79,8 +79,8 @@ impl Workspaces {
         self.look_at(repo, branch)
     }
 
-    /// As [`Workspaces::get`], for upkeep, which is no use of a repo.
-    pub(super) fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
+    /// As [`Workspaces::get`], for upkeep and for those who only watch, which is no use of a repo.
+    pub fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
         let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let mut entry = self
             .live

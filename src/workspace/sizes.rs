@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::record::Record;
@@ -19,7 +20,7 @@ use super::{Error, Workspace};
 const SETTLED_AFTER: u64 = 60;
 
 /// Bytes on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sizes {
     pub source: u64,
     pub build_output: u64,

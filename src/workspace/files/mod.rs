@@ -2,8 +2,16 @@
 //! directory (`openat2`), so that no `..`, symlink or race can lead out of it.
 
 mod beneath;
+mod lines;
 mod list;
+mod query;
 mod read;
+mod search;
+mod stamp;
+mod walk;
 
 pub use list::{Entry, EntryKind, ListRequest, Listing};
+pub use query::{Grep, GrepRequest};
 pub use read::{FileText, ReadRequest};
+pub use search::{LineMatch, Matches};
+pub use stamp::Stamp;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, shown};
-use crate::model::{About, Problem};
+use crate::model::{About, ErrorKind, Problem};
 use crate::workspace::{Error, Workspace};
 
 /// Larger files are not read, however few lines were asked for.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// What `read_file` takes.
 #[derive(Debug, Clone, Deserialize)]
@@ -58,7 +58,8 @@ impl Workspace {
     ) -> Result<(About, FileText), Error> {
         self.blocking(move |this| {
             let path = this.relative(&request.path)?;
-            let (file, size) = this.open_regular(&path)?;
+            let fd = open_beneath(&this.open_root()?, &path)?;
+            let (file, size) = open_regular(&fd, &path)?;
             let mut text = read_lines(file, &request, max)?;
             let repo = this.worktree.open()?;
             text.path = shown(&path);
@@ -70,32 +71,34 @@ impl Workspace {
         })
         .await
     }
+}
 
-    fn open_regular(&self, path: &Path) -> Result<(File, u64), Error> {
-        let fd = open_beneath(&self.open_root()?, path)?;
-        let io = |errno: Errno| Error::io("read a file")(errno.into());
-        let stat = rustix::fs::fstat(&fd).map_err(io)?;
-        let refused = |why: String| Problem::bad("path", format!("{} {why}", shown(path)));
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => {}
-            FileType::Directory => {
-                return Err(refused("is a directory".into()).help("use ls").into());
-            }
-            _ => return Err(refused("is not a regular file".into()).into()),
+/// Opens what `fd` only names, if it is a regular file of bearable size.
+pub(super) fn open_regular(fd: &OwnedFd, path: &Path) -> Result<(File, u64), Error> {
+    let io = |errno: Errno| Error::io("read a file")(errno.into());
+    let stat = rustix::fs::fstat(fd).map_err(io)?;
+    let refused = |why: String| Problem::bad("path", format!("{} {why}", shown(path)));
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Directory => {
+            let detail = format!("{} is a directory", shown(path));
+            let problem = Problem::new(ErrorKind::BadRequest, "is_directory", detail);
+            return Err(problem.field("path").help("use ls").into());
         }
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if size > MAX_FILE {
-            return Err(refused(format!(
-                "has {size} bytes, more than the {MAX_FILE} that are read"
-            ))
-            .into());
-        }
-        // The descriptor only names the file; opening it for reading goes through the same inode.
-        let reopened = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        let file = rustix::fs::open(reopened, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(io)?;
-        Ok((File::from(file), size))
+        _ => return Err(refused("is not a regular file".into()).into()),
     }
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    if size > MAX_FILE {
+        return Err(refused(format!(
+            "has {size} bytes, more than the {MAX_FILE} that are read"
+        ))
+        .into());
+    }
+    // The descriptor only names the file; opening it for reading goes through the same inode.
+    let reopened = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let file =
+        rustix::fs::open(reopened, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(io)?;
+    Ok((File::from(file), size))
 }
 
 fn read_lines(file: File, request: &ReadRequest, max: usize) -> Result<FileText, Error> {

@@ -22,6 +22,7 @@ use crate::config::ReaperConfig;
 use crate::model::RepoName;
 use crate::repos::Repos;
 use act::kept_store;
+pub use plan::Action as ReapAction;
 pub use report::{Reaped, Reaping};
 use survey::Care;
 

@@ -1,6 +1,7 @@
 //! What the reaper would do or did, as people and programs see it.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan::Action;
@@ -8,7 +9,7 @@ use crate::model::{BranchName, RepoName};
 use crate::workspace::{Error, Pin, Sizes};
 
 /// A look at the yard, and what came of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reaping {
     pub dry_run: bool,
     pub items: Vec<Item>,
@@ -17,7 +18,7 @@ pub struct Reaping {
     pub totals: Totals,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Item {
     pub repo: RepoName,
     pub branch: BranchName,
@@ -34,7 +35,7 @@ pub struct Item {
     pub outcome: Option<Outcome>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoreItem {
     pub repo: RepoName,
     pub action: Action,
@@ -45,7 +46,7 @@ pub struct StoreItem {
 }
 
 /// What became of an action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Outcome {
     Done { bytes: u64 },
@@ -61,7 +62,7 @@ impl Outcome {
 }
 
 /// Bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Disk {
     pub free: Option<u64>,
     pub total: Option<u64>,
@@ -72,7 +73,7 @@ pub struct Disk {
     pub max_size: Option<u64>,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Totals {
     /// Including what was to go and could not.
     pub keep: usize,

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::look::look;
@@ -31,7 +32,7 @@ pub enum Zeal {
 }
 
 /// A finding, and what was done about it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Mended {
     #[serde(flatten)]
     pub finding: Finding,

@@ -9,6 +9,7 @@ mod mend;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::{BrokenRef, Lock, WorktreeDamage};
@@ -18,7 +19,7 @@ pub use look::Scope;
 pub use mend::{Mended, Zeal};
 
 /// One difference between what is on disk and what should be.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Finding {
     pub repo: RepoName,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,38 @@
+//! A repository as people and programs see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::App;
+use crate::model::RepoName;
+use crate::repos::{Repo, Source};
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RepoSummary {
+    pub name: RepoName,
+    pub url: String,
+    /// `null` until it is known: the clone finds out.
+    pub default_branch: Option<String>,
+    pub source: Source,
+    /// Whether it was cloned yet; the first use of a branch does that.
+    pub cloned: bool,
+    /// How many branches have a workspace.
+    pub workspaces: usize,
+    /// The names of the commands that may be started here as tasks.
+    pub tasks: Vec<String>,
+}
+
+impl App {
+    pub fn repo_summary(&self, repo: &Repo) -> RepoSummary {
+        let tasks = repo.config.tasks.keys();
+        RepoSummary {
+            name: repo.name.clone(),
+            url: repo.config.url.as_str().to_owned(),
+            default_branch: repo.default_branch(),
+            source: repo.source,
+            cloned: repo.is_cloned(),
+            workspaces: self.workspaces.on_disk(repo).len(),
+            tasks: tasks.map(ToString::to_string).collect(),
+        }
+    }
+}

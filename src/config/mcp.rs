@@ -1,0 +1,106 @@
+//! `[mcp]`: which tools agents may be given.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::value::{TextValue, text_value};
+
+/// What clients of `/mcp` may have at most. Each chooses of that by header; one that says nothing gets
+/// [`Toolset::DEFAULT`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a section [mcp]")]
+pub struct McpConfig {
+    /// The sets of tools that may be had. Default all.
+    pub toolsets: Vec<Toolset>,
+    /// Whether only tools that change nothing may be had. Default `false`.
+    pub read_only: bool,
+    /// Which sets a client gets that names a role.
+    pub roles: BTreeMap<String, Vec<Toolset>>,
+}
+
+/// Tools that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Toolset {
+    Yard,
+    Build,
+    GitRead,
+    GitWrite,
+    Code,
+    Ops,
+    Admin,
+}
+
+impl Toolset {
+    pub const ALL: [Self; 7] = [
+        Self::Yard,
+        Self::Build,
+        Self::GitRead,
+        Self::GitWrite,
+        Self::Code,
+        Self::Ops,
+        Self::Admin,
+    ];
+    /// What a client gets that asks for nothing else.
+    pub const DEFAULT: [Self; 2] = [Self::Yard, Self::Build];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yard => "yard",
+            Self::Build => "build",
+            Self::GitRead => "git_read",
+            Self::GitWrite => "git_write",
+            Self::Code => "code",
+            Self::Ops => "ops",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|set| set.as_str() == name)
+    }
+}
+
+impl TextValue for Toolset {
+    const EXPECTED: &'static str =
+        r#""yard", "build", "git_read", "git_write", "code", "ops" or "admin""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| "it is not a set of tools".to_owned())
+    }
+}
+text_value!(Toolset);
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        use Toolset as T;
+        let role = |name: &str, sets: &[T]| (name.to_owned(), sets.to_vec());
+        Self {
+            toolsets: T::ALL.to_vec(),
+            read_only: false,
+            roles: BTreeMap::from([
+                role(
+                    "dev",
+                    &[T::Yard, T::Build, T::GitRead, T::GitWrite, T::Code],
+                ),
+                role("ops", &[T::Yard, T::Build, T::GitRead, T::Ops]),
+                role("admin", &T::ALL),
+                role("ui", &[T::Yard, T::GitRead]),
+            ]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_is_found_by_its_name_and_named_in_a_refusal() {
+        for set in Toolset::ALL {
+            assert_eq!(Toolset::parse(set.as_str()), Some(set));
+            assert!(Toolset::EXPECTED.contains(set.as_str()));
+        }
+        assert_eq!(Toolset::parse("Yard"), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a search looks for, and from where it goes on.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use crate::model::Problem;
+
+/// What a pattern may take once it is compiled, and again while it searches.
+const PATTERN_SIZE: usize = 256 * 1024;
+const LONGEST_GLOB: usize = 256;
+const MAX_CONTEXT: usize = 10;
+const DEFAULT_MATCHES: usize = 100;
+const MAX_MATCHES: usize = 1_000;
+/// Whatever a cursor cannot hold as it is.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
+
+/// What `grep` takes.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrepRequest {
+    /// A regular expression, matched against each line.
+    pub pattern: String,
+    /// A directory or file in the workspace; the workspace itself if left out.
+    #[serde(default)]
+    pub path: String,
+    /// Only files whose path matches. Without a slash the name alone counts.
+    #[serde(default)]
+    pub glob: Option<String>,
+    #[serde(default)]
+    pub ignore_case: bool,
+    /// Lines to tell before and after each match.
+    #[serde(default)]
+    pub context: usize,
+    /// Matches to tell.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// The `next` of the answer before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// A request that makes sense.
+#[derive(Debug, Clone)]
+pub struct Grep {
+    pub(super) pattern: Regex,
+    pub(super) path: String,
+    pub(super) glob: Option<GlobMatcher>,
+    pub(super) context: usize,
+    pub(super) limit: usize,
+    pub(super) from: Option<Place>,
+}
+
+/// All files before this one, and its lines up to this one, were searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) line: u64,
+}
+
+impl Place {
+    pub(super) fn after(path: &Path, line: u64) -> Self {
+        let path = path.to_owned();
+        Self { path, line }
+    }
+
+    pub(super) fn write(&self) -> String {
+        let path = percent_encode(self.path.as_os_str().as_bytes(), ESCAPED);
+        format!("{}:{path}", self.line)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (line, path) = text.split_once(':')?;
+        let path: Vec<u8> = percent_decode_str(path).collect();
+        Some(Self {
+            path: OsStr::from_bytes(&path).into(),
+            line: line.parse().ok()?,
+        })
+    }
+}
+
+impl GrepRequest {
+    pub fn check(self) -> Result<Grep, Problem> {
+        if self.pattern.is_empty() {
+            return Err(Problem::unprocessable("pattern", "the pattern is empty"));
+        }
+        let pattern = RegexBuilder::new(&self.pattern)
+            .case_insensitive(self.ignore_case)
+            .size_limit(PATTERN_SIZE)
+            .dfa_size_limit(PATTERN_SIZE)
+            .build()
+            .map_err(|error| Problem::unprocessable("pattern", error.to_string()))?;
+        let limit = self.limit.unwrap_or(DEFAULT_MATCHES);
+        for (field, value, least, most) in [
+            ("context", self.context, 0, MAX_CONTEXT),
+            ("limit", limit, 1, MAX_MATCHES),
+        ] {
+            if !(least..=most).contains(&value) {
+                let rule = format!("{field} is at least {least} and at most {most}");
+                return Err(Problem::unprocessable(field, rule));
+            }
+        }
+        let from = self.cursor.map(|text| {
+            Place::read(&text).ok_or_else(|| {
+                Problem::unprocessable("cursor", format!("{text:?} is not a cursor of a search"))
+                    .help("pass on what the answer before gave, as it is")
+            })
+        });
+        Ok(Grep {
+            pattern,
+            path: self.path,
+            glob: self.glob.as_deref().map(glob).transpose()?,
+            context: self.context,
+            limit,
+            from: from.transpose()?,
+        })
+    }
+}
+
+fn glob(text: &str) -> Result<GlobMatcher, Problem> {
+    let refused = |why: String| Problem::unprocessable("glob", format!("{text:?}: {why}"));
+    if text.len() > LONGEST_GLOB {
+        return Err(refused(format!("a glob has at most {LONGEST_GLOB} bytes")));
+    }
+    let anchored = match text.contains('/') {
+        true => text.trim_start_matches('/').to_owned(),
+        false => format!("**/{text}"),
+    };
+    let glob = GlobBuilder::new(&anchored).literal_separator(true).build();
+    Ok(glob
+        .map_err(|error| refused(error.kind().to_string()))?
+        .compile_matcher())
+}
