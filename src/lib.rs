@@ -24,6 +24,7 @@ pub mod runs;
 pub mod app;
 
 pub mod http;
+pub mod mcp;
 
 pub mod server;
 

@@ -19,7 +19,7 @@ const LAYERS: [(u32, &[&str]); 11] = [
     (5, &["workspace"]),
     (6, &["runs"]),
     (7, &["app"]),
-    (8, &["http"]),
+    (8, &["http", "mcp"]),
     (9, &["server"]),
     (10, &["cli"]),
 ];

@@ -1,4 +1,4 @@
-//! Reads of a workspace: env, ls, read_file, git/quick. Each answer says which commit it is about.
+//! Reads of a workspace: env, ls, read_file, grep, git/quick. Each answer says which commit it is about.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,7 +9,7 @@ use super::problem::ProblemResponse;
 use crate::app::{About, App, EnvironmentReport, GitOutput, QuickRequest};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::runs::argv::Args;
-use crate::workspace::{FileText, ListRequest, Listing, ReadRequest};
+use crate::workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
 
 type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
 
@@ -113,6 +113,15 @@ pub(super) async fn read_file(
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
     let answer = app.read_file(&repo, &branch, request).await?;
+    Ok(said(repo, branch, answer))
+}
+
+pub(super) async fn grep(
+    State(app): State<App>,
+    BranchAt(repo, branch): BranchAt,
+    Body(request): Body<GrepRequest>,
+) -> Answer<Matches> {
+    let answer = app.grep(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 

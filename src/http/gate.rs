@@ -18,6 +18,8 @@ use crate::model::{ErrorKind, Problem};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Access {
     Open,
+    /// A credential, whatever its rights.
+    Known,
     Needs(Right),
 }
 
@@ -25,19 +27,24 @@ pub(super) enum Access {
 pub(super) fn guarded(app: &App, access: Access, handler: MethodRouter<App>) -> MethodRouter<App> {
     match access {
         Access::Open => handler,
+        Access::Known => handler.route_layer(from_fn_with_state((app.clone(), None), authorize)),
         Access::Needs(right) => {
-            handler.route_layer(from_fn_with_state((app.clone(), right), authorize))
+            handler.route_layer(from_fn_with_state((app.clone(), Some(right)), authorize))
         }
     }
 }
 
 async fn authorize(
-    State((app, right)): State<(App, Right)>,
+    State((app, right)): State<(App, Option<Right>)>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let principal = bearer(request.headers()).and_then(|token| app.auth.bearer(token));
-    match principal.and_then(|principal| principal.require(right).map(|()| principal)) {
+    let allowed = principal.and_then(|principal| {
+        right.map_or(Ok(()), |right| principal.require(right))?;
+        Ok(principal)
+    });
+    match allowed {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await
@@ -156,8 +163,12 @@ pub(super) fn cors(config: &Config) -> CorsLayer {
             header::ACCEPT,
             HeaderName::from_static("last-event-id"),
             HeaderName::from_static("prefer"),
+            HeaderName::from_static("mcp-session-id"),
+            HeaderName::from_static("mcp-protocol-version"),
+            HeaderName::from_static("mcp-method"),
+            HeaderName::from_static("mcp-name"),
         ])
-        .expose_headers([header::LOCATION])
+        .expose_headers([header::LOCATION, HeaderName::from_static("mcp-session-id")])
 }
 
 #[cfg(test)]

@@ -20,16 +20,17 @@ mod streams;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::app::App;
 use crate::model::{ErrorKind, Problem};
 use problem::{ProblemResponse, internal_panic};
 
-/// The whole HTTP service.
-pub fn router(app: App) -> Router {
+/// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.
+pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     let mut router = Router::new();
-    for route in routes::all() {
+    for route in routes::all(mcp) {
         router = router.route(route.path, gate::guarded(&app, route.access, route.handler));
     }
     router

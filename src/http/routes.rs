@@ -2,7 +2,7 @@
 
 use axum::routing::{MethodRouter, delete, get, post, put};
 
-use super::gate::Access::{self, Needs, Open};
+use super::gate::Access::{self, Known, Needs, Open};
 use super::{branches, files, findings, groups, health, log, reap, repos, runs, salvage, streams};
 use crate::app::App;
 use crate::auth::Right;
@@ -15,7 +15,7 @@ pub(super) struct Route {
 }
 
 #[rustfmt::skip]
-pub(super) fn all() -> Vec<Route> {
+pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
     let route = |path, access, handler| Route { path, access, handler };
     vec![
         route("/",        Open,               get(health::welcome)),
@@ -41,6 +41,7 @@ pub(super) fn all() -> Vec<Route> {
         route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), get(files::env)),
         route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), post(files::ls)),
         route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), post(files::read_file)),
+        route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Right::RepoRead), post(files::grep)),
         route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  post(files::git_quick)),
 
         route("/api/salvage",                   Needs(Right::GitRead),  get(salvage::list)),
@@ -68,5 +69,8 @@ pub(super) fn all() -> Vec<Route> {
 
         route("/api/reap", Needs(Right::Ops), get(reap::reaped)),
         route("/api/reap", Needs(Right::Ops), post(reap::reap)),
+
+        // Each tool, resource and prompt asks for its own right.
+        route("/mcp", Known, mcp),
     ]
 }

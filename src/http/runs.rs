@@ -55,10 +55,7 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let runs = app.runs.clone();
-    let (items, more) = tokio::task::spawn_blocking(move || runs.list(&filter, limit))
-        .await
-        .map_err(|error| internal(&error))??;
+    let (items, more) = app.runs_by(filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(json!({ "items": items, "next": next })))
 }
@@ -116,9 +113,7 @@ pub(super) async fn diagnostics(
     State(app): State<App>,
     RunAt(id): RunAt,
 ) -> Result<Json<Diagnostics>, ProblemResponse> {
-    let runs = app.runs.clone();
-    let found = tokio::task::spawn_blocking(move || runs.diagnostics(id)).await;
-    Ok(Json(found.map_err(|error| internal(&error))??))
+    Ok(Json(app.diagnostics(id).await?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -180,12 +175,4 @@ fn since(text: &str) -> Result<Timestamp, Problem> {
         )
         .help("write it like 2026-11-15T08:00:00Z or 2h")
     })
-}
-
-fn internal(error: &dyn std::error::Error) -> Problem {
-    Problem::new(
-        crate::model::ErrorKind::Internal,
-        "list_failed",
-        error.to_string(),
-    )
 }

@@ -170,7 +170,8 @@ impl Server {
         hurry: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
         let close = CancellationToken::new();
-        let service = crate::http::router(self.app.clone());
+        let mcp = crate::mcp::service(&self.app, close.child_token());
+        let service = crate::http::router(self.app.clone(), mcp);
         let listener = listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection stays with delayed small packets");

@@ -1,17 +1,14 @@
 //! Which part of a log is asked for.
 
 use axum::http::HeaderValue;
-use regex::bytes::RegexBuilder;
 use serde::Deserialize;
 
-use crate::journal::Query;
+use crate::journal::{Query, pattern};
 use crate::model::Problem;
 
 const MAX_CONTEXT: usize = 100;
 const DEFAULT_MATCHES: usize = 1_000;
 const MAX_MATCHES: usize = 10_000;
-/// What a pattern may take once it is compiled, and again while it searches.
-const PATTERN_SIZE: usize = 256 * 1024;
 
 /// The query string as it comes: text, so that what is wrong with a value is said under its name.
 #[derive(Debug, Default, Deserialize)]
@@ -150,14 +147,10 @@ fn lines(value: &str) -> Result<Wanted, Problem> {
     }
 }
 
-fn query(pattern: &str, params: &LogParams) -> Result<Query, Problem> {
+fn query(text: &str, params: &LogParams) -> Result<Query, Problem> {
     let ignore_case = flag("ignore_case", params.ignore_case.as_deref())?;
     Ok(Query {
-        pattern: RegexBuilder::new(pattern)
-            .case_insensitive(ignore_case)
-            .size_limit(PATTERN_SIZE)
-            .dfa_size_limit(PATTERN_SIZE)
-            .build()
+        pattern: pattern(text, ignore_case)
             .map_err(|error| Problem::unprocessable("grep", error.to_string()))?,
         context: at_most("context", params.context.as_deref(), 0, MAX_CONTEXT)?,
         limit: at_most(

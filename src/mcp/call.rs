@@ -1,0 +1,91 @@
+//! One request of an agent, and who asks.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use rmcp::service::{RequestContext, RoleServer};
+use tokio_util::sync::CancellationToken;
+
+use super::progress::Progress;
+use super::scope::Scope;
+use crate::app::App;
+use crate::auth::Principal;
+use crate::model::{ErrorKind, Problem};
+
+/// What takes longer goes on without the caller: clients give up on a call after a minute.
+const LONGEST: Duration = Duration::from_secs(50);
+/// How often a client that wants to know is told that it goes on.
+const BETWEEN_WORDS: Duration = Duration::from_secs(5);
+
+/// What a tool, a resource or a prompt is given besides its arguments.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) app: App,
+    pub(super) principal: Principal,
+    pub(super) scope: Arc<Scope>,
+    /// The client wants no answer any more. A run goes on regardless, unless it was asked not to.
+    pub(super) cancelled: CancellationToken,
+    pub(super) progress: Progress,
+}
+
+impl Call {
+    pub(super) fn new(app: &App, context: &RequestContext<RoleServer>) -> Result<Self, Problem> {
+        let parts = context.extensions.get::<Parts>();
+        let parts = parts.map(|parts| &parts.extensions);
+        let known = parts.and_then(|parts| {
+            Some((
+                parts.get::<Principal>()?.clone(),
+                parts.get::<Arc<Scope>>()?.clone(),
+            ))
+        });
+        let (principal, scope) = known.ok_or_else(|| {
+            let detail = "the request does not say who asks";
+            Problem::new(ErrorKind::Internal, "nobody_asks", detail)
+        })?;
+        Ok(Self {
+            app: app.clone(),
+            principal,
+            scope,
+            cancelled: context.ct.clone(),
+            progress: Progress::new(context),
+        })
+    }
+
+    /// What comes of `work`, unless the client loses patience or interest before. Whatever changes files
+    /// goes on to its end then, and a call that is made again finds what it did.
+    pub(super) async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        tokio::select! {
+            outcome = work => outcome,
+            () = self.cancelled.cancelled() => Err(unfinished("the call was cancelled")),
+            () = tokio::time::sleep(LONGEST) => {
+                let seconds = LONGEST.as_secs();
+                Err(unfinished(&format!("it takes longer than {seconds} s")))
+            }
+            never = self.say_that_it_goes_on() => match never {},
+        }
+    }
+
+    /// Beside the work, which may hold what others wait for: a client that does not listen must not keep
+    /// it from going on.
+    async fn say_that_it_goes_on(&self) -> Infallible {
+        let mut waited = Duration::ZERO;
+        loop {
+            tokio::time::sleep(BETWEEN_WORDS).await;
+            waited += BETWEEN_WORDS;
+            let seconds = waited.as_secs();
+            self.progress.tell(format!("at work for {seconds} s")).await;
+        }
+    }
+}
+
+fn unfinished(why: &str) -> Problem {
+    let detail = format!("there is no answer yet: {why}");
+    Problem::new(ErrorKind::Unavailable, "not_done_yet", detail)
+        .help("what was begun goes on, as a clone does; make the same call again in a while")
+}

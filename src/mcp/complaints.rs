@@ -1,0 +1,85 @@
+//! What a run complained about, with the lines of its log around each complaint.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::reply::cut;
+use super::window::Window;
+use crate::model::{Diagnostic, Problem};
+use crate::runs::View;
+
+/// Lines of the log before and after the one that complains.
+const BEFORE: u64 = 2;
+const AFTER: u64 = 4;
+/// What is shown of these lines, for each complaint.
+const CONTEXT: usize = 700;
+/// What is shown of a message and of a file's name.
+const MESSAGE: usize = 300;
+const FILE: usize = 300;
+
+/// A complaint as agents see it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Complaint {
+    /// `error` or `warning`.
+    severity: &'static str,
+    /// As the tool wrote it: relative to where it ran.
+    file: Option<String>,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: String,
+    /// Who complained: gcc, rustc, python, pytest, make or generic.
+    tool: String,
+    /// The line of the log that it stands on, for `run_log`.
+    log_line: u64,
+    /// The log around it.
+    context: String,
+}
+
+impl Complaint {
+    /// `src/a.c:3:5: error: message`, and the context below it, marked as what a program printed.
+    pub(super) fn text(&self) -> String {
+        let mut text = match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            (Some(file), None) => format!("{file}: "),
+            _ => String::new(),
+        };
+        text.push_str(&format!(
+            "{}: {} (log line {})\n",
+            self.severity, self.message, self.log_line
+        ));
+        for line in self.context.lines() {
+            text.push_str(&format!("| {line}\n"));
+        }
+        text
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.message.len() + self.context.len() + 100
+    }
+}
+
+/// Complaints with the log around each.
+pub(super) async fn with_context(
+    view: &View,
+    items: &[Diagnostic],
+) -> Result<Vec<Complaint>, Problem> {
+    let mut complaints = Vec::with_capacity(items.len());
+    for item in items {
+        let first = item.log_line.saturating_sub(BEFORE).max(1);
+        let lines = Window::lines(view, first, item.log_line - first + 1 + AFTER).await?;
+        complaints.push(Complaint {
+            severity: match item.severity {
+                crate::model::Severity::Error => "error",
+                crate::model::Severity::Warning => "warning",
+            },
+            file: item.file.as_deref().map(|file| cut(file, FILE)),
+            line: item.line,
+            column: item.column,
+            message: cut(&item.message, MESSAGE),
+            tool: item.tool.clone(),
+            log_line: item.log_line,
+            context: lines.head(CONTEXT).text,
+        });
+    }
+    Ok(complaints)
+}

@@ -1,0 +1,218 @@
+//! What rmcp asks of a server, and where in the yard the answer comes from.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+use tokio_util::sync::CancellationToken;
+
+use super::call::Call;
+use super::panics::caught;
+use super::resources::{self, Subscriptions};
+use super::tool::Tool;
+use super::{completion, prompts, reply, tools};
+use crate::app::App;
+
+const INSTRUCTIONS: &str = "\
+Branchyard builds branches of git repositories, each in a workspace of its own. Start with `list`. \
+`make` builds a branch and answers within its `wait`; a build that takes longer goes on by itself: call \
+`run_wait` with its run_id until it has ended, then `diagnostics` for what it complained about and \
+`run_log` for its output. A failed build is an answer, not an error. Every answer names the commit that \
+it is about.";
+
+/// What is repeated of a name that nobody has.
+const LONGEST_NAME: usize = 200;
+
+/// The yard as an MCP server, for one session.
+pub struct Yard {
+    app: App,
+    tools: Arc<Vec<Tool>>,
+    close: CancellationToken,
+    /// All that a session has of its own: which changes it wants to hear of, and no default or handle.
+    subscriptions: Subscriptions,
+}
+
+impl Yard {
+    /// `close` is when the daemon ends.
+    pub fn new(app: App, close: CancellationToken) -> Self {
+        Self {
+            app,
+            tools: Arc::new(tools::all()),
+            subscriptions: Subscriptions::new(close.clone()),
+            close,
+        }
+    }
+
+    /// The same yard for another session.
+    #[must_use]
+    pub fn for_session(&self) -> Self {
+        Self {
+            app: self.app.clone(),
+            tools: self.tools.clone(),
+            subscriptions: Subscriptions::new(self.close.clone()),
+            close: self.close.clone(),
+        }
+    }
+
+    fn call(&self, context: &RequestContext<RoleServer>) -> Result<Call, ErrorData> {
+        self.subscriptions.heard();
+        Call::new(&self.app, context).map_err(reply::error)
+    }
+}
+
+impl ServerHandler for Yard {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("branchyard", env!("CARGO_PKG_VERSION"))
+                    .with_title("Branchyard"),
+            )
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let scope = self.call(&context)?.scope;
+        let offered = self.tools.iter().filter(|tool| tool.is_offered(&scope));
+        Ok(ListToolsResult::with_all_items(
+            offered.map(|tool| tool.listed(&scope)).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = self.call(&context)?;
+        let tool = self.tools.iter().find(|tool| tool.name() == request.name);
+        let Some(tool) = tool.filter(|tool| tool.is_offered(&call.scope)) else {
+            let unknown = format!("Unknown tool: {}", request.name);
+            return Err(ErrorData::invalid_params(
+                reply::cut(&unknown, LONGEST_NAME),
+                None,
+            ));
+        };
+        let answer = tool.call(call, request.arguments.unwrap_or_default());
+        Ok(match caught(answer).await {
+            Ok(reply) => reply.into_result().into(),
+            Err(problem) => reply::failed(problem).into(),
+        })
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let call = self.call(&context)?;
+        let all = caught(resources::all(&call)).await;
+        Ok(ListResourcesResult::with_all_items(
+            all.map_err(reply::error)?,
+        ))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let scope = self.call(&context)?.scope;
+        Ok(ListResourceTemplatesResult::with_all_items(
+            resources::templates(&scope),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let call = self.call(&context)?;
+        let read = caught(resources::read(&call, &request.uri)).await;
+        let contents = read.map_err(|problem| resources::refused(problem, &request.uri))?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(resources::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let call = self.call(context.request_context())?;
+        resources::listen(&call, &context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call(&context)?;
+        let added = self
+            .subscriptions
+            .add(&call, context.peer, &request.uri)
+            .await;
+        added.map_err(|problem| resources::refused(problem, &request.uri))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.call(&context)?;
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let scope = self.call(&context)?.scope;
+        Ok(ListPromptsResult::with_all_items(prompts::all(&scope)))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let call = self.call(&context)?;
+        let arguments = request.arguments.unwrap_or_default();
+        let prompt = caught(prompts::get(&call, &request.name, arguments)).await;
+        Ok(prompt.map_err(reply::error)?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let call = self.call(&context)?;
+        let found = caught(completion::complete(&call, &request)).await;
+        Ok(CompleteResult::new(found.map_err(reply::error)?))
+    }
+}

@@ -1,0 +1,175 @@
+//! How a run stands, for an agent: its state, what it complained about, the end of its output, and how to
+//! go on.
+
+use rmcp::model::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::call::Call;
+use super::complaints::{self, Complaint};
+use super::log_cursor::LogCursor;
+use super::reply::{self, Reply, cut, fitted};
+use super::window::Window;
+use crate::model::{BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState};
+
+/// So many complaints are shown at once; `diagnostics` has them all.
+const MOST_COMPLAINTS: usize = 5;
+/// What is shown of a command line and of a reason.
+const COMMAND: usize = 200;
+const REASON: usize = 1_000;
+/// What complaints and output may take together: an agent reads all of it.
+const ROOM: usize = 5_000;
+/// The output of a run that went well matters less.
+const ROOM_IF_WELL: usize = 2_000;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Outcome<'a> {
+    run_id: RunId,
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    /// The command as it was executed, cut after 200 characters.
+    command: String,
+    /// queued, preparing or running; or how it ended: succeeded, failed, signalled, timed_out, cancelled,
+    /// lost or rejected.
+    state: &'static str,
+    ended: bool,
+    /// Of a command that ended by itself.
+    exit_code: Option<i32>,
+    /// The commit that was built; null while the workspace is made ready.
+    commit: Option<&'a CommitId>,
+    /// Whether tracked files differed from that commit.
+    dirty: Option<bool>,
+    duration_ms: Option<u64>,
+    /// Why it was refused or ended as it did, where the state does not say all.
+    reason: Option<String>,
+    errors: usize,
+    warnings: usize,
+    /// The first that matter, each with the log around it.
+    diagnostics: &'a [Complaint],
+    /// The end of what it printed, since the cursor that was given.
+    output: String,
+    /// Output or diagnostics were left out: `run_log` and `diagnostics` have all of it.
+    truncated: bool,
+    /// Where the output shown ends: `run_wait` and `run_log` go on from there.
+    next_cursor: String,
+    /// What to do next.
+    next: Option<String>,
+}
+
+/// The run as it is now, with the output after byte `since`.
+pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Reply, Problem> {
+    let id = record.run_id;
+    let view = call.app.runs.view(id)?;
+    let found = match record.state.is_ended() {
+        true => call.app.diagnostics(id).await?,
+        false => Default::default(),
+    };
+    let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];
+    let shown = complaints::with_context(&view, first).await?;
+    let window = Window::before_end(&view, since).await?;
+    let succeeded = record.state == RunState::Ended(EndState::Succeeded);
+    let room = match succeeded {
+        true => ROOM_IF_WELL,
+        false => ROOM,
+    };
+    fitted(room, |room| {
+        // Complaints first, as long as they leave half of it to the output.
+        let mut taken = 0;
+        let complaints: Vec<_> = shown
+            .iter()
+            .take_while(|complaint| {
+                taken += complaint.size();
+                taken <= room / 2
+            })
+            .cloned()
+            .collect();
+        let spent: usize = complaints.iter().map(Complaint::size).sum();
+        let output = window.tail(room - spent);
+        let truncated = output.cut || complaints.len() < found.items.len();
+        let outcome = Outcome {
+            run_id: id,
+            repo: &record.spec.repo,
+            branch: &record.spec.branch,
+            command: command(record),
+            state: record.state.as_str(),
+            ended: record.state.is_ended(),
+            exit_code: record.exit_code,
+            commit: record.about.as_ref().map(|about| &about.commit),
+            dirty: record.about.as_ref().and_then(|about| about.dirty),
+            duration_ms: record.duration_ms,
+            reason: reason(record),
+            errors: found.summary.errors,
+            warnings: found.summary.warnings,
+            diagnostics: &complaints,
+            output: output.text,
+            truncated,
+            next_cursor: LogCursor::Byte(output.to).to_string(),
+            next: next(record, found.items.len() > complaints.len()),
+        };
+        Reply::new(&outcome, text(&outcome)).map(|reply| reply.link(log_of(record)))
+    })
+}
+
+/// The link to all that a run prints.
+pub(super) fn log_of(record: &RunRecord) -> Resource {
+    Resource::new(format!("run://{}/log", record.run_id), "log")
+        .with_title("The whole log")
+        .with_mime_type("text/plain")
+}
+
+/// The command line, as far as anybody wants to read it.
+pub(super) fn command(record: &RunRecord) -> String {
+    cut(&record.spec.argv.join(" "), COMMAND)
+}
+
+fn reason(record: &RunRecord) -> Option<String> {
+    let error = record.error.clone().map(reply::words);
+    let reason = error.or_else(|| record.reason.clone());
+    reason.map(|reason| cut(&reason, REASON))
+}
+
+fn next(record: &RunRecord, more: bool) -> Option<String> {
+    let id = record.run_id;
+    match record.state {
+        RunState::Queued | RunState::Preparing | RunState::Running => Some(format!(
+            "It goes on by itself. Call run_wait with run_id {id} and this next_cursor until it has ended."
+        )),
+        RunState::Ended(_) if more => {
+            Some(format!("Call diagnostics with run_id {id} for the others."))
+        }
+        RunState::Ended(_) => None,
+    }
+}
+
+fn text(outcome: &Outcome<'_>) -> String {
+    let mut text = format!(
+        "{} on {}/{}: {}",
+        outcome.command, outcome.repo, outcome.branch, outcome.state
+    );
+    if let Some(code) = outcome.exit_code {
+        text.push_str(&format!(", exit code {code}"));
+    }
+    if let Some(commit) = outcome.commit {
+        text.push_str(&format!(", commit {commit}"));
+    }
+    text.push_str(&format!(" (run_id {})\n", outcome.run_id));
+    if let Some(reason) = &outcome.reason {
+        text.push_str(&format!("{reason}\n"));
+    }
+    if outcome.errors + outcome.warnings > 0 {
+        text.push_str(&format!(
+            "errors: {}, warnings: {}\n",
+            outcome.errors, outcome.warnings
+        ));
+    }
+    for complaint in outcome.diagnostics {
+        text.push_str(&complaint.text());
+    }
+    if !outcome.output.is_empty() {
+        text.push_str(&format!("--- output\n{}", outcome.output));
+    }
+    if let Some(next) = &outcome.next {
+        text.push_str(&format!("\n--- next\n{next}"));
+    }
+    text
+}

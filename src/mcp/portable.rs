@@ -1,0 +1,180 @@
+//! Schemas in words that every client and model understands. Many know one type for each value only, and
+//! some of them drop or refuse a tool whose schema says more.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+/// What a tool takes: a field that may be left out need not be null besides, though we take that too.
+pub(super) fn taken(schema: JsonObject) -> JsonObject {
+    let mut schema = Value::Object(schema);
+    leave_out_in_place_of_null(&mut schema);
+    split_types(&mut schema);
+    object(schema)
+}
+
+/// What a tool gives: null is null, as a choice of its own.
+pub(super) fn given(schema: JsonObject) -> JsonObject {
+    let mut schema = Value::Object(schema);
+    split_types(&mut schema);
+    object(schema)
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+fn leave_out_in_place_of_null(schema: &mut Value) {
+    let required = schema["required"].clone();
+    let is_required = |name: &str| {
+        let required = required.as_array();
+        required.is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for (name, property) in properties {
+            if !is_required(name) {
+                forget_null(property);
+            }
+        }
+    }
+    each_below(schema, leave_out_in_place_of_null);
+}
+
+fn forget_null(schema: &mut Value) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    if fields.get("default") == Some(&Value::Null) {
+        fields.remove("default");
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            fields.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [only] = &choices[..] {
+            let only = only.clone();
+            fields.remove("anyOf");
+            // What is said of the field itself is nearer than what is said of its type.
+            for (name, value) in object(only) {
+                fields.entry(name).or_insert(value);
+            }
+        }
+    }
+}
+
+/// `"type": ["string", "null"]` becomes a choice of two.
+fn split_types(schema: &mut Value) {
+    each_below(schema, split_types);
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    let Some(Value::Array(types)) = fields.get("type").cloned() else {
+        return;
+    };
+    let (about, rest): (JsonObject, JsonObject) = std::mem::take(fields)
+        .into_iter()
+        .filter(|(name, _)| name != "type")
+        .partition(|(name, _)| ["title", "description", "default"].contains(&name.as_str()));
+    let choices: Vec<_> = types.iter().map(|name| choice(name, &rest)).collect();
+    *fields = about;
+    fields.insert("anyOf".to_owned(), choices.into());
+}
+
+/// The branch of one type, with those of the keywords that are about it.
+fn choice(name: &Value, keywords: &JsonObject) -> Value {
+    let mut choice = json!({ "type": name });
+    for (keyword, value) in keywords {
+        let is_about = match keyword.as_str() {
+            "items" | "minItems" | "maxItems" | "uniqueItems" => name == "array",
+            "properties" | "required" | "additionalProperties" => name == "object",
+            _ => name != "null",
+        };
+        if is_about {
+            choice[keyword] = match value {
+                Value::Array(values) if keyword == "enum" => values
+                    .iter()
+                    .filter(|value| !value.is_null())
+                    .cloned()
+                    .collect(),
+                value => value.clone(),
+            };
+        }
+    }
+    choice
+}
+
+/// Calls `change` with every schema right below this one.
+fn each_below(schema: &mut Value, change: fn(&mut Value)) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    for (keyword, value) in fields {
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs", Value::Object(named)) => named.values_mut().for_each(change),
+            ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => {
+                schemas.iter_mut().for_each(change);
+            }
+            ("items" | "additionalProperties", below) => change(below),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> JsonObject {
+        object(json!({
+            "type": "object",
+            "required": ["given"],
+            "properties": {
+                "given": { "type": ["string", "null"], "description": "d", "pattern": "p" },
+                "open": { "type": ["integer", "null"], "default": null, "minimum": 0 },
+                "one": { "type": ["string", "null"], "enum": ["a", "b", null] },
+                "deep": { "anyOf": [{ "type": "object", "properties": {
+                    "list": { "type": ["array", "string"], "items": { "type": "string" } },
+                } }, { "type": "null" }], "description": "outer" },
+            },
+        }))
+    }
+
+    #[test]
+    fn what_is_taken_is_left_out_in_place_of_null() {
+        let list = json!({ "anyOf": [
+            { "type": "array", "items": { "type": "string" } }, { "type": "string" },
+        ] });
+        assert_eq!(
+            Value::Object(taken(schema()))["properties"],
+            json!({
+                "given": { "description": "d", "anyOf": [
+                    { "type": "string", "pattern": "p" }, { "type": "null" },
+                ] },
+                "open": { "type": "integer", "minimum": 0 },
+                "one": { "type": "string", "enum": ["a", "b"] },
+                "deep": { "type": "object", "properties": { "list": list }, "description": "outer" },
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_given_may_be_null_as_a_choice() {
+        let given = Value::Object(given(schema()));
+        assert_eq!(
+            given["properties"]["one"],
+            json!({ "anyOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "null" }] })
+        );
+        assert_eq!(given["properties"]["deep"]["anyOf"][1]["type"], "null");
+        assert!(!given.to_string().contains("\"type\":["));
+    }
+}

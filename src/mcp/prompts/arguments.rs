@@ -1,0 +1,74 @@
+//! The arguments of a prompt. People fill them in by hand: an empty one is one that was left out.
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use crate::mcp::scope::Scope;
+use crate::model::{BranchName, Problem, RepoName, RunId};
+
+pub(super) struct Arguments {
+    given: JsonObject,
+    /// What is meant where nothing is given.
+    scope: Arc<Scope>,
+}
+
+impl Arguments {
+    pub(super) fn new(given: JsonObject, scope: Arc<Scope>) -> Self {
+        Self { given, scope }
+    }
+
+    pub(super) fn run(&mut self) -> Result<Option<RunId>, Problem> {
+        let run = self.take("run_id")?;
+        let run = run.map(|run| RunId::parse(&run)).transpose();
+        run.map_err(|problem| problem.help("the `runs` tool finds the ids of runs"))
+    }
+
+    pub(super) fn repo(&mut self) -> Result<Option<RepoName>, Problem> {
+        let repo = self.take("repo")?;
+        let repo = repo.map(|repo| RepoName::parse(&repo)).transpose()?;
+        Ok(repo.or_else(|| self.scope.repo.clone()))
+    }
+
+    pub(super) fn branch(&mut self) -> Result<Option<BranchName>, Problem> {
+        let branch = self.take("branch")?;
+        let branch = branch
+            .map(|branch| BranchName::parse(&branch))
+            .transpose()?;
+        Ok(branch.or_else(|| self.scope.branch.clone()))
+    }
+
+    /// To be called when all have been taken: what is left is unknown.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        match self.given.keys().next() {
+            None => Ok(()),
+            Some(unknown) => Err(Problem::unprocessable(
+                unknown,
+                format!("the prompt takes no argument {unknown:?}"),
+            )),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.given.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => {
+                let text = text.trim();
+                Ok((!text.is_empty()).then(|| text.to_owned()))
+            }
+            Some(other) => Err(Problem::unprocessable(
+                name,
+                format!("{other} is not a text"),
+            )),
+        }
+    }
+}
+
+/// An argument that cannot be done without.
+pub(super) fn needed<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
+    value.ok_or_else(|| {
+        Problem::unprocessable(name, format!("the argument {name} is missing"))
+            .help("`list` tells the repos and branches there are")
+    })
+}

@@ -1,0 +1,162 @@
+//! `wrap_up`: what is left to do before work on a branch is done, by the state that it is in.
+
+use std::fmt::Write;
+
+use super::arguments::{Arguments, needed};
+use super::wording::{commit, subject, verdict};
+use crate::app::QuickRequest;
+use crate::auth::Right;
+use crate::mcp::call::Call;
+use crate::mcp::fit;
+use crate::model::{EndState, Problem, RunKind, RunRecord, RunState};
+use crate::runs::argv::Args;
+use crate::store::Filter;
+use crate::workspace::Description;
+
+/// Bytes for the names of changed files.
+const ROOM_FOR_NAMES: usize = 6_000;
+/// Runs that are looked through for the last build.
+const LOOKED_THROUGH: usize = 50;
+
+pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String, Problem> {
+    let repo = needed(arguments.repo()?, "repo")?;
+    let branch = needed(arguments.branch()?, "branch")?;
+    arguments.finish()?;
+    call.principal.require(Right::GitRead)?;
+    let now = call
+        .in_time(call.app.describe(&repo, &branch))
+        .await
+        .map_err(|problem| match &*problem.code {
+            "no_workspace" => {
+                problem.help("nothing was done here yet: `make` makes a workspace and builds")
+            }
+            _ => problem,
+        })?;
+    let status = QuickRequest {
+        operation: "status".to_owned(),
+        args: Args::List(vec!["--porcelain".to_owned()]),
+    };
+    let looking = call.app.git_quick(&repo, &branch, status);
+    let (_, status) = call.in_time(looking).await?;
+    let filter = Filter {
+        repo: Some(repo.clone()),
+        branch: Some(branch.clone()),
+        ..Filter::default()
+    };
+    let (runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
+    let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
+
+    let at = now.commit.as_ref().map_or_else(
+        || "before its first commit".to_owned(),
+        |commit| format!("at commit {commit}"),
+    );
+    let mut text = format!(
+        "Wrap up the work on {repo}/{branch}. This is how it stands now, {at}; go through the list in order, and \
+skip what is done.\n\n"
+    );
+    if let Some(operation) = now.operation {
+        let _ = writeln!(
+            text,
+            "0. A {operation} is under way. Finish or abort it first: nothing below makes sense before."
+        );
+    }
+    for (number, item) in (1..).zip([
+        review(&now, &status.stdout),
+        build(&now, last),
+        commit_left(&now),
+        push(&now),
+    ]) {
+        let _ = writeln!(text, "{number}. {item}");
+    }
+    Ok(text)
+}
+
+fn review(now: &Description, status: &str) -> String {
+    if status.is_empty() && !now.dirty {
+        return match now.ahead {
+            0 => "Review: nothing is changed, and nothing is committed that the remote lacks."
+                .to_owned(),
+            ahead => format!(
+                "Review: no file is changed. Look through the {ahead} commit(s) that the remote lacks, with \
+`git log` and `git show`."
+            ),
+        };
+    }
+    let shown = fit::head(status, ROOM_FOR_NAMES);
+    let mut names: String = shown.lines().map(|line| format!("   | {line}\n")).collect();
+    if shown.len() < status.len() {
+        names.push_str("   | and more\n");
+    }
+    let tracked = if now.dirty {
+        "Tracked files are changed"
+    } else {
+        "No tracked file is changed"
+    };
+    format!(
+        "Review: {tracked}, {} untracked. Look at what belongs to the work with `git diff` and `read_file`, and \
+leave out what does not:\n{}",
+        now.untracked,
+        names.trim_end()
+    )
+}
+
+fn build(now: &Description, last: Option<&RunRecord>) -> String {
+    let Some(run) = last else {
+        return "Build and test: nothing was built here yet. Call `make`.".to_owned();
+    };
+    let built_this = run.about.as_ref().is_some_and(|about| {
+        Some(&about.commit) == now.commit.as_ref() && about.dirty == Some(false)
+    });
+    let advice = if !run.state.is_ended() {
+        "Wait for it with `run_wait`."
+    } else if now.dirty {
+        "Files are changed, and may have been since: build again with `make`."
+    } else if !built_this {
+        "That is not what is here now: build again with `make`."
+    } else if run.state == RunState::Ended(EndState::Succeeded) {
+        "That is what is here now."
+    } else {
+        "Mend that first: `diagnostics` and `run_log` say what is wrong."
+    };
+    format!(
+        "Build and test: the last run, {} ({}), {} {}. {advice}",
+        run.run_id,
+        subject(run),
+        verdict(run),
+        commit(run)
+    )
+}
+
+fn commit_left(now: &Description) -> String {
+    match (now.dirty, now.untracked) {
+        (false, 0) => "Commit: there is nothing to commit.".to_owned(),
+        (false, untracked) => format!(
+            "Commit: only untracked files are left ({untracked}). Add those that belong to the work (`git add`), \
+and commit them."
+        ),
+        (true, _) => "Commit: add what belongs to the work (`git add`), and commit it with a message that says why."
+            .to_owned(),
+    }
+}
+
+fn push(now: &Description) -> String {
+    let asked = now.fetched_at.map_or_else(
+        || "the remote was never asked".to_owned(),
+        |at| format!("the remote was last asked at {at:.0}"),
+    );
+    let standing = match (now.ahead, now.behind) {
+        (0, 0) => "the remote has all commits that are here".to_owned(),
+        (ahead, 0) => format!("{ahead} commit(s) are not on the remote"),
+        (0, behind) => format!("the remote has {behind} commit(s) that are not here"),
+        (ahead, behind) => format!(
+            "{ahead} commit(s) are not on the remote, which has {behind} that are not here: bring them together first"
+        ),
+    };
+    let gone = match now.gone_upstream {
+        true => " The branch is not on the remote any more.",
+        false => "",
+    };
+    format!(
+        "Push: {standing} ({asked}).{gone} What is committed is safe for others once `git push` went through."
+    )
+}

@@ -1,0 +1,259 @@
+//! The shape of an answer: structured content, a short text copy, links; never more than [`MOST`] bytes.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{fit, mend};
+use crate::model::{ErrorKind, Problem};
+
+/// What a whole result may take on the wire, its envelope included: agents pay for every byte.
+const MOST: usize = 20_000;
+/// What is left of that for the envelope of the message.
+const ENVELOPE: usize = 1_000;
+/// What is left of that for the content itself.
+pub(super) const CONTENT: usize = MOST - ENVELOPE;
+/// Below this nothing is worth saying.
+const LEAST_ROOM: usize = 50;
+/// And less than this is no item of a list.
+const LEAST_ITEM: usize = 16;
+/// The field that is of use only as it is.
+const CURSOR: &str = "next_cursor";
+const LONGEST_DETAIL: usize = 4_000;
+const LONGEST_FIELD: usize = 100;
+/// It may list what there is, such as tasks.
+const LONGEST_HELP: usize = 2_000;
+
+#[derive(Debug)]
+pub(super) struct Reply {
+    structured: Value,
+    text: String,
+    links: Vec<Resource>,
+}
+
+impl Reply {
+    pub(super) fn new(
+        structured: &impl Serialize,
+        text: impl Into<String>,
+    ) -> Result<Self, Problem> {
+        let structured = serde_json::to_value(structured).map_err(|error| {
+            let detail = format!("an answer cannot be written: {error}");
+            Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
+        })?;
+        Ok(Self {
+            structured,
+            text: text.into(),
+            links: Vec::new(),
+        })
+    }
+
+    #[must_use]
+    pub(super) fn link(mut self, link: Resource) -> Self {
+        self.links.push(link);
+        self
+    }
+
+    fn fits(&self) -> bool {
+        let written = serde_json::to_vec(&(&self.structured, &self.text, &self.links));
+        written.is_ok_and(|bytes| bytes.len() <= MOST - ENVELOPE)
+    }
+
+    /// The answer with long words and lists cut, where it does not fit otherwise. A tool whose answers can
+    /// be long sees to it that they say more than this would leave.
+    pub(super) fn bounded(mut self) -> Result<Self, Problem> {
+        let mut room = MOST / 2;
+        while !self.fits() {
+            if room < LEAST_ROOM {
+                let detail = "an answer does not fit, however short its words";
+                return Err(Problem::new(ErrorKind::Internal, "answer_too_long", detail));
+            }
+            self.text = cut(&self.text, room);
+            let lost_items = shorten_all(&mut self.structured, room);
+            if lost_items && let Some(truncated) = self.structured.get_mut("truncated") {
+                *truncated = true.into();
+            }
+            room /= 2;
+        }
+        Ok(self)
+    }
+
+    pub(super) fn into_result(self) -> CallToolResult {
+        let mut content = vec![ContentBlock::text(self.text)];
+        content.extend(self.links.into_iter().map(ContentBlock::resource_link));
+        let mut result = CallToolResult::success(content);
+        result.structured_content = Some(self.structured);
+        result
+    }
+}
+
+/// Cuts every word to `room`, and every list to as many items as could be of use in that; whether one of
+/// them lost any.
+fn shorten_all(value: &mut Value, room: usize) -> bool {
+    let mut lost_items = false;
+    match value {
+        Value::String(text) => *text = cut(text, room),
+        Value::Array(items) => {
+            let most = room / LEAST_ITEM;
+            lost_items = items.len() > most;
+            items.truncate(most);
+            for item in items {
+                lost_items |= shorten_all(item, room);
+            }
+        }
+        Value::Object(fields) => {
+            // Half a cursor leads elsewhere.
+            for (_, item) in fields.iter_mut().filter(|(name, _)| *name != CURSOR) {
+                lost_items |= shorten_all(item, room);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    lost_items
+}
+
+/// The answer in as much room as there is: `make` is told how many bytes it may show, `room` at first, and
+/// asked again with fewer where escapes made more of them.
+pub(super) fn fitted(
+    mut room: usize,
+    make: impl Fn(usize) -> Result<Reply, Problem>,
+) -> Result<Reply, Problem> {
+    loop {
+        let reply = make(room)?;
+        if reply.fits() || room < LEAST_ROOM {
+            return Ok(reply);
+        }
+        room /= 2;
+    }
+}
+
+/// The answer with as many of `items` as fit, at least one; the maker is told how many.
+pub(super) fn fitted_items(
+    count: usize,
+    make: impl Fn(usize) -> Result<Reply, Problem>,
+) -> Result<Reply, Problem> {
+    let whole = make(count)?;
+    if whole.fits() || count <= 1 {
+        return Ok(whole);
+    }
+    let (mut fitting, mut beyond) = (1, count);
+    while beyond - fitting > 1 {
+        let middle = fitting + (beyond - fitting) / 2;
+        match make(middle)?.fits() {
+            true => fitting = middle,
+            false => beyond = middle,
+        }
+    }
+    make(fitting)
+}
+
+/// What a tool answers that refuses or fails: said to the agent, who can mend it.
+pub(super) fn failed(problem: Problem) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(sentence(problem))])
+}
+
+/// What a resource, a prompt or a completion answers that refuses or fails: a tool's way of saying so is
+/// not theirs.
+pub(super) fn error(problem: Problem) -> ErrorData {
+    use ErrorKind as K;
+    let kind = problem.kind;
+    let text = sentence(problem);
+    match kind {
+        K::Internal | K::Unavailable | K::StorageFull | K::Upstream | K::UpstreamTimeout => {
+            ErrorData::internal_error(text, None)
+        }
+        K::BadRequest
+        | K::Unprocessable
+        | K::Unauthorized
+        | K::Forbidden
+        | K::NotFound
+        | K::MethodNotAllowed
+        | K::Conflict
+        | K::TooLarge
+        | K::UnsupportedMedia
+        | K::RangeNotSatisfiable => ErrorData::invalid_params(text, None),
+    }
+}
+
+/// The problem in words; what went wrong inside is for the log alone.
+pub(super) fn sentence(problem: Problem) -> String {
+    if problem.kind == ErrorKind::Internal {
+        tracing::error!(
+            code = problem.code,
+            error = problem.detail,
+            "internal error"
+        );
+    }
+    words(problem)
+}
+
+/// The problem in words, of one that was logged when it happened.
+pub(super) fn words(problem: Problem) -> String {
+    let problem = problem.outward();
+    // It may name what the caller gave, however long that was.
+    let detail = cut(&problem.detail, LONGEST_DETAIL);
+    let mut text = format!("{}: {detail}", problem.code);
+    if let Some(field) = problem.field {
+        text.push_str(&format!("\nfield: {}", cut(&field, LONGEST_FIELD)));
+    }
+    let help = mend::by_tool(&problem.code).map(str::to_owned);
+    if let Some(help) = help.or(problem.help) {
+        text.push_str(&format!("\nhelp: {}", cut(&help, LONGEST_HELP)));
+    }
+    text
+}
+
+/// A refusal before any message was read.
+pub(super) fn refused(problem: &Problem) -> Response {
+    let status = match problem.kind {
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
+        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let body = json!({
+        "jsonrpc": "2.0",
+        "id": null,
+        "error": { "code": -32600, "message": sentence(problem.clone()) },
+    });
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (status, json, body.to_string()).into_response()
+}
+
+/// The beginning of a text, as much as takes about `most` bytes of an answer, and a mark where there was
+/// more.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let head = fit::head(text, most);
+    match head.len() < text.len() {
+        true => format!("{head}…"),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_fits_whatever_is_in_it_and_says_what_it_lost() {
+        let cursor = "c".repeat(5_000);
+        for (list, lost) in [
+            (json!(vec!["a task"; 5_000]), true),
+            (
+                json!(vec![json!({ "why": "x".repeat(300), "n": 1 }); 500]),
+                true,
+            ),
+            (json!(["\u{1}".repeat(30_000)]), false),
+        ] {
+            let answer = json!({ "list": list, "next_cursor": cursor, "truncated": false });
+            let reply = Reply::new(&answer, "t".repeat(30_000)).unwrap();
+            let reply = reply.bounded().unwrap();
+            assert!(reply.fits());
+            assert_eq!(reply.structured["next_cursor"], cursor);
+            assert_eq!(reply.structured["truncated"], lost);
+            assert_ne!(reply.structured["list"], json!([]));
+        }
+    }
+}

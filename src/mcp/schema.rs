@@ -1,0 +1,147 @@
+//! JSON schemas as clients of every kind take them: no references, no formats that only Rust knows.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
+
+use super::scope::Scope;
+use crate::model::{BranchName, CommitId, RepoName, RunId, SalvageId};
+use crate::runs::argv::Args;
+
+/// The schema of what a tool takes, which is an object.
+pub(super) fn of<T: JsonSchema>() -> JsonObject {
+    object::<T>(SchemaSettings::draft2020_12())
+}
+
+/// The schema of what a tool gives: other than in what it takes, a field that may be left out says so.
+pub(super) fn of_answer<T: JsonSchema>() -> JsonObject {
+    object::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn object<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+    let settings = settings.with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut schema = Value::from(schema);
+    strip_formats(&mut schema);
+    let Value::Object(mut object) = schema else {
+        return JsonObject::new();
+    };
+    for noise in ["title", "description"] {
+        object.remove(noise);
+    }
+    object
+}
+
+/// `uint32` and the like are no formats of JSON Schema, and some clients say so at every start.
+fn strip_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            let foreign = object
+                .get("format")
+                .and_then(Value::as_str)
+                .is_some_and(|format| {
+                    format.starts_with("int") || format.starts_with("uint") || format == "double"
+                });
+            if foreign {
+                object.remove("format");
+            }
+            object.values_mut().for_each(strip_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_formats),
+        _ => {}
+    }
+}
+
+/// The input schema as this client sees it: what its configuration fixed may be left out.
+pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &Scope) -> Arc<JsonObject> {
+    let fixed = [
+        ("repo", scope.repo.as_ref().map(ToString::to_string)),
+        ("branch", scope.branch.as_ref().map(ToString::to_string)),
+    ];
+    let mut schema = schema.clone();
+    for (name, value) in fixed {
+        let Some(value) = value else { continue };
+        if !requires(&schema, name) {
+            continue;
+        }
+        let schema = Arc::make_mut(&mut schema);
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|field| field != name);
+        }
+        if let Some(property) = schema
+            .get_mut("properties")
+            .and_then(|all| all.get_mut(name))
+        {
+            property["default"] = value.into();
+        }
+    }
+    schema
+}
+
+/// The arguments with what the client's configuration fixed.
+pub(super) fn fill_in(arguments: &mut JsonObject, schema: &JsonObject, scope: &Scope) {
+    let repo = scope.repo.as_ref().map(ToString::to_string);
+    // A branch that was fixed beside a repo is that repo's.
+    let is_elsewhere = repo.is_some()
+        && arguments.contains_key("repo")
+        && arguments.get("repo").and_then(Value::as_str) != repo.as_deref();
+    let branch = scope.branch.as_ref().filter(|_| !is_elsewhere);
+    let fixed = [("repo", repo), ("branch", branch.map(ToString::to_string))];
+    for (name, value) in fixed {
+        if let Some(value) = value
+            && requires(schema, name)
+            && !arguments.contains_key(name)
+        {
+            arguments.insert(name.to_owned(), value.into());
+        }
+    }
+}
+
+/// Where a field may be left out anyway, that means something of its own, such as all repos.
+fn requires(schema: &JsonObject, property: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|required| required.iter().any(|field| field == property))
+}
+
+macro_rules! is_text {
+    ($($type:ty, $name:literal, $description:literal;)*) => {$(
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "description": $description })
+            }
+        }
+    )*};
+}
+
+impl JsonSchema for Args {
+    fn schema_name() -> Cow<'static, str> {
+        "Args".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["array", "string"], "items": { "type": "string" } })
+    }
+}
+
+is_text! {
+    RepoName, "RepoName", "The repository's name, as `list` gives it.";
+    BranchName, "BranchName", "The branch, such as main or feature/login.";
+    RunId, "RunId", "A run's id, as make, task, git and runs give it.";
+    SalvageId, "SalvageId", "A salvage's id, as `salvage` lists it.";
+    CommitId, "CommitId", "A commit: 40 hex digits.";
+}

@@ -1,0 +1,145 @@
+//! A tool: what its list entry says, who may call it, and what it does.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::call::Call;
+use super::portable;
+use super::reply::Reply;
+use super::schema;
+use super::scope::Scope;
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::model::Problem;
+
+type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;
+
+pub(super) struct Tool {
+    listed: rmcp::model::Tool,
+    set: Toolset,
+    right: Right,
+    hints: Hints,
+    action: Box<Action>,
+}
+
+/// Everything about a tool but what it takes, gives and does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    /// Short, for it stands beside the server's name in a client's list.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// What it does, when to use it, what to do next.
+    pub(super) description: &'static str,
+    pub(super) set: Toolset,
+    /// What every call needs; a tool that does more for some arguments asks again.
+    pub(super) right: Right,
+    pub(super) hints: Hints,
+}
+
+/// What a client may tell its user before it calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hints {
+    pub(super) read_only: bool,
+    pub(super) destructive: bool,
+    pub(super) idempotent: bool,
+    /// It may reach beyond the yard, as a build or a remote does.
+    pub(super) open_world: bool,
+}
+
+impl Hints {
+    pub(super) const READS: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
+}
+
+impl Tool {
+    /// `In` is what it takes, `Out` what its structured content is.
+    pub(super) fn new<In, Out, Doing>(
+        entry: &Entry,
+        action: impl Fn(Call, In) -> Doing + Clone + Send + Sync + 'static,
+    ) -> Self
+    where
+        In: JsonSchema + DeserializeOwned + Send + 'static,
+        Out: JsonSchema,
+        Doing: Future<Output = Result<Reply, Problem>> + Send + 'static,
+    {
+        let Hints {
+            read_only,
+            destructive,
+            idempotent,
+            open_world,
+        } = entry.hints;
+        let annotations = ToolAnnotations::with_title(entry.title)
+            .read_only(read_only)
+            .destructive(destructive)
+            .idempotent(idempotent)
+            .open_world(open_world);
+        let takes = portable::taken(schema::of::<In>());
+        let gives = portable::given(schema::of_answer::<Out>());
+        let listed = rmcp::model::Tool::new(entry.name, entry.description, takes)
+            .with_title(entry.title)
+            .with_raw_output_schema(Arc::new(gives))
+            .with_annotations(annotations);
+        Self {
+            listed,
+            set: entry.set,
+            right: entry.right,
+            hints: entry.hints,
+            action: Box::new(move |call, arguments| {
+                let action = action.clone();
+                Box::pin(async move { action(call, read(arguments)?).await })
+            }),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.listed.name
+    }
+
+    pub(super) fn is_offered(&self, scope: &Scope) -> bool {
+        scope.offers(self.set, self.hints.read_only)
+    }
+
+    /// Its entry in the list that this client gets.
+    pub(super) fn listed(&self, scope: &Scope) -> rmcp::model::Tool {
+        let mut listed = self.listed.clone();
+        listed.input_schema = schema::with_defaults(&listed.input_schema, scope);
+        listed
+    }
+
+    pub(super) async fn call(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
+        call.principal.require(self.right)?;
+        let mut arguments = arguments;
+        schema::fill_in(&mut arguments, &self.listed.input_schema, &call.scope);
+        let reply = (self.action)(call, Value::Object(arguments)).await?;
+        reply.bounded()
+    }
+}
+
+/// The arguments, or which of them is wrong and why.
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let path = error.path().to_string();
+        let why = error.inner().to_string();
+        // A field that is missing or unknown is named by the message alone.
+        let named = why.split('`').nth(1).filter(|_| path == ".");
+        let field = named.unwrap_or(&path).to_owned();
+        let help = match &*field {
+            "repo" | "branch" if why.starts_with("missing") => {
+                "call `list` for the repos and branches there are"
+            }
+            _ => "the tool's input schema describes every field",
+        };
+        Problem::unprocessable(&field, why).help(help)
+    })
+}

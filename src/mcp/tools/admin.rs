@@ -1,0 +1,93 @@
+//! Which repositories there are.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::action::{needed, only_for};
+use crate::app::RepoSummary;
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, Problem, RepoName};
+use crate::repos::Registration;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Asked, Acted, _>(
+        &Entry {
+            name: "repos",
+            title: "Register and remove repositories",
+            description: "Registers a repository by name and URL, to be cloned at its first use, or removes one \
+                with its clone. A removal is refused while workspaces or work of it are left, and for what \
+                the daemon's configuration declares. `list` names what there is.",
+            set: Toolset::Admin,
+            right: Right::Admin,
+            hints: Hints {
+                read_only: false,
+                destructive: true,
+                idempotent: false,
+                open_world: false,
+            },
+        },
+        repos,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// What to do.
+    action: Action,
+    /// The repository's name, in tools and on disk.
+    name: RepoName,
+    /// For register: where it is cloned from.
+    #[serde(default)]
+    url: Option<String>,
+    /// For register: shown in lists; the remote's own if left out.
+    #[serde(default)]
+    default_branch: Option<BranchName>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Register,
+    Remove,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Acted {
+    action: Action,
+    name: RepoName,
+    /// The repository that was registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repo: Option<RepoSummary>,
+}
+
+async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
+    let (name, action) = (asked.name, asked.action);
+    for (field, is_given) in [
+        ("url", asked.url.is_some()),
+        ("default_branch", asked.default_branch.is_some()),
+    ] {
+        only_for(field, is_given, "register", action == Action::Register)?;
+    }
+    let (repo, text) = match action {
+        Action::Register => {
+            let registration = Registration {
+                name: name.clone(),
+                url: needed("url", asked.url, "register")?,
+                default_branch: asked.default_branch,
+            };
+            let repo = call.app.register(&registration)?;
+            let text = format!("{name} is registered, and cloned at its first use");
+            (Some(call.app.repo_summary(&repo)), text)
+        }
+        Action::Remove => {
+            call.in_time(call.app.remove_repo(&name)).await?;
+            (None, format!("{name} is removed"))
+        }
+    };
+    Reply::new(&Acted { action, name, repo }, text)
+}

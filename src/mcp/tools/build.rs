@@ -1,0 +1,207 @@
+//! Starting runs: make, task, git.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::outcome::{self, Outcome};
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::waiting::{OnCancel, Wait, until_ended};
+use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::runs::argv::Args;
+use crate::runs::{Action, RunRequest, Sync};
+
+/// A build writes into its workspace and may reach anywhere, but takes nobody's work away.
+const BUILDS: Hints = Hints {
+    read_only: false,
+    destructive: false,
+    idempotent: false,
+    open_world: true,
+};
+
+pub(super) fn tools() -> Vec<Tool> {
+    let entry = |name, title, description| Entry {
+        name,
+        title,
+        description,
+        set: Toolset::Build,
+        right: Right::BuildRun,
+        hints: BUILDS,
+    };
+    vec![
+        Tool::new::<Make, Outcome<'_>, _>(
+            &entry(
+                "make",
+                "Build a branch",
+                "Brings a branch's workspace up to date and runs make there. Answers within `wait` with the \
+                 state, the commit, the first errors with their context and the end of the output; a longer \
+                 build goes on by itself: call run_wait. A failed build is a normal answer.",
+            ),
+            make,
+        ),
+        Tool::new::<Task, Outcome<'_>, _>(
+            &entry(
+                "task",
+                "Run a declared task",
+                "Runs a task that the operator declared for the repo, such as lint, in a branch's workspace. \
+                 Answers as make does; `list` names the tasks of each repo.",
+            ),
+            task,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Make {
+    repo: RepoName,
+    branch: BranchName,
+    /// Targets, options and variables for make, such as ["-j8", "test", "V=1"], or one string of them.
+    #[serde(default)]
+    args: Args,
+    /// Variables added to the environment.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// How long the build may take, such as "10m".
+    timeout: Option<String>,
+    /// How the workspace is brought up to date: auto follows the remote unless that would touch work; none
+    /// touches nothing; commit goes to `commit`; reset saves work as a salvage and goes to the remote's head.
+    #[serde(default)]
+    sync: Sync,
+    /// With sync commit: which one.
+    commit: Option<CommitId>,
+    /// Remove what is not tracked first, for a pristine build; work is saved as a salvage.
+    #[serde(default)]
+    clean: bool,
+    /// Go on with what is there where the remote cannot be asked.
+    #[serde(default)]
+    stale: bool,
+    /// Join an equal build that is under way in place of starting another.
+    #[serde(default)]
+    coalesce: bool,
+    /// End older builds of the same branch and command.
+    #[serde(default)]
+    supersede: bool,
+    /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
+    #[serde(default)]
+    wait: Wait,
+    /// What it means for the build that this call is cancelled: detach lets it go on, cancel ends it.
+    #[serde(default)]
+    on_cancel: OnCancel,
+    /// The same key again finds the same run in place of starting another, as after a lost answer.
+    idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    repo: RepoName,
+    branch: BranchName,
+    /// The task's name.
+    task: String,
+    /// Further arguments for it: an array, or one string of them.
+    #[serde(default)]
+    args: Args,
+    /// Variables added to the environment.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// How long it may take, such as "10m".
+    timeout: Option<String>,
+    /// How the workspace is brought up to date, as for make; none leaves it as it is.
+    #[serde(default)]
+    sync: Sync,
+    /// Go on with what is there where the remote cannot be asked.
+    #[serde(default)]
+    stale: bool,
+    /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
+    #[serde(default)]
+    wait: Wait,
+    /// What it means for the task that this call is cancelled: detach lets it go on, cancel ends it.
+    #[serde(default)]
+    on_cancel: OnCancel,
+    /// The same key again finds the same run in place of starting another, as after a lost answer.
+    idempotency_key: Option<String>,
+}
+
+async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
+    let request = RunRequest {
+        args: asked.args,
+        env: asked.env,
+        timeout: asked.timeout,
+        sync: asked.sync,
+        commit: asked.commit,
+        clean: asked.clean,
+        stale: asked.stale,
+        coalesce: asked.coalesce,
+        supersede: asked.supersede,
+        ..RunRequest::default()
+    };
+    let start = Start {
+        repo: asked.repo,
+        branch: asked.branch,
+        wait: asked.wait,
+        on_cancel: asked.on_cancel,
+        key: asked.idempotency_key,
+    };
+    start.run(&call, request.make()?).await
+}
+
+async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
+    let request = RunRequest {
+        task: Some(asked.task),
+        args: asked.args,
+        env: asked.env,
+        timeout: asked.timeout,
+        sync: asked.sync,
+        stale: asked.stale,
+        ..RunRequest::default()
+    };
+    let start = Start {
+        repo: asked.repo,
+        branch: asked.branch,
+        wait: asked.wait,
+        on_cancel: asked.on_cancel,
+        key: asked.idempotency_key,
+    };
+    start.run(&call, request.task()?).await
+}
+
+/// Where a run is started, and how long its answer may take.
+pub(super) struct Start {
+    pub(super) repo: RepoName,
+    pub(super) branch: BranchName,
+    pub(super) wait: Wait,
+    pub(super) on_cancel: OnCancel,
+    pub(super) key: Option<String>,
+}
+
+impl Start {
+    /// Starts the run and waits for it. It is nobody's connection: only `on_cancel` ends it.
+    pub(super) async fn run(
+        &self,
+        call: &Call,
+        (action, mut request): (Action, RunRequest),
+    ) -> Result<Reply, Problem> {
+        let since = Instant::now();
+        request.unwatched = true;
+        let started = call
+            .app
+            .runs
+            .start(
+                &self.repo,
+                &self.branch,
+                (action, request),
+                &call.principal,
+                self.key.as_deref(),
+            )
+            .await?;
+        let record = until_ended(call, started.id, (since, self.wait), self.on_cancel).await?;
+        outcome::of(call, &record, 0).await
+    }
+}

@@ -1,0 +1,268 @@
+//! Reads of a workspace: ls, read_file, env. To search one is `grep`'s.
+
+use std::fmt::Write;
+
+use base64::Engine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::excerpt::{Excerpt, Lines};
+use crate::app::Machine;
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::cursor;
+use crate::mcp::page::paged;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName};
+use crate::workspace::{EntryKind, FileText, ListRequest, ReadRequest};
+
+pub(super) fn tools() -> Vec<Tool> {
+    let entry = |name, title, description| Entry {
+        name,
+        title,
+        description,
+        set: Toolset::Yard,
+        right: Right::RepoRead,
+        hints: Hints::READS,
+    };
+    vec![
+        Tool::new::<Ls, Listed, _>(
+            &entry(
+                "ls",
+                "List files",
+                "Lists a directory of a branch's workspace, with kinds and sizes. The first read of a branch \
+                 makes its workspace. A long list is cut: go on with next_cursor, or read a directory below.",
+            ),
+            ls,
+        ),
+        Tool::new::<ReadFile, FileRead, _>(
+            &entry(
+                "read_file",
+                "Read a file",
+                "Reads lines of a file in a branch's workspace, as it is there now, built or edited. A long \
+                 file is cut by lines: go on with next_cursor, or find the place with `grep` first.",
+            ),
+            read_file,
+        ),
+        Tool::new::<Env, Surroundings, _>(
+            &entry(
+                "env",
+                "Show the build environment",
+                "Shows what a build of this branch finds: the machine, the compilers and tools with their \
+                 versions, and the environment variables. Use it when a build fails for want of a tool.",
+            ),
+            env,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ls {
+    repo: RepoName,
+    branch: BranchName,
+    /// A directory or file, relative to the workspace; the workspace itself if left out.
+    #[serde(default)]
+    path: String,
+    /// Also what is in directories below.
+    #[serde(default)]
+    recursive: bool,
+    /// Also names that start with a dot; .git never.
+    #[serde(default)]
+    all: bool,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listed<'a> {
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    commit: &'a CommitId,
+    path: &'a str,
+    entries: &'a [crate::workspace::Entry],
+    /// There are more entries than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
+    let request = ListRequest {
+        path: asked.path,
+        recursive: asked.recursive,
+        all: asked.all,
+    };
+    let listing = call.app.ls(&asked.repo, &asked.branch, request);
+    let (about, listing) = call.in_time(listing).await?;
+    paged(&listing.entries, asked.cursor.as_deref(), |page| {
+        let answer = Listed {
+            repo: &asked.repo,
+            branch: &asked.branch,
+            commit: &about.commit,
+            path: &listing.path,
+            entries: page.shown,
+            truncated: page.next_cursor.is_some() || listing.truncated,
+            next_cursor: page.next_cursor.clone(),
+        };
+        let mut text = String::new();
+        for entry in page.shown {
+            let mark = match entry.kind {
+                EntryKind::Dir => "/",
+                EntryKind::Symlink => "@",
+                EntryKind::File | EntryKind::Other => "",
+            };
+            let _ = writeln!(text, "{}{mark}", entry.path);
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadFile {
+    repo: RepoName,
+    branch: BranchName,
+    /// The file, relative to the workspace.
+    path: String,
+    /// The first line wanted, counted from 1.
+    #[serde(default)]
+    start_line: Option<usize>,
+    /// The last line wanted.
+    #[serde(default)]
+    end_line: Option<usize>,
+    /// The next_cursor of the answer before, in place of start_line.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FileRead<'a> {
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    commit: &'a CommitId,
+    path: &'a str,
+    #[serde(flatten)]
+    excerpt: Excerpt,
+    total_lines: usize,
+    /// Of the whole file, in bytes.
+    size: u64,
+    /// The file differs from the commit, or is not in it.
+    modified: bool,
+}
+
+async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
+    let start_line = match &asked.cursor {
+        Some(_) => Some(cursor::read(asked.cursor.as_deref())?),
+        None => asked.start_line,
+    };
+    let request = ReadRequest {
+        path: asked.path,
+        start_line,
+        end_line: asked.end_line,
+    };
+    let reading = call.app.read_file(&asked.repo, &asked.branch, request);
+    let (about, file) = call.in_time(reading).await?;
+    lines(&file)?.fitted(|excerpt, text| {
+        let answer = FileRead {
+            repo: &asked.repo,
+            branch: &asked.branch,
+            commit: &about.commit,
+            path: &file.path,
+            excerpt,
+            total_lines: file.total_lines,
+            size: file.size,
+            modified: file.modified,
+        };
+        Reply::new(&answer, text)
+    })
+}
+
+/// The lines that were read. The last one may be cut, and is then left to the next call, unless it is
+/// all there is.
+fn lines(file: &FileText) -> Result<Lines, Problem> {
+    let mut bytes = match file.encoding {
+        "base64" => base64::engine::general_purpose::STANDARD
+            .decode(&file.text)
+            .map_err(|error| {
+                let detail = format!("a file's bytes cannot be read back: {error}");
+                Problem::new(ErrorKind::Internal, "file_garbled", detail)
+            })?,
+        _ => file.text.clone().into_bytes(),
+    };
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+    if let Some(newline) = whole.filter(|_| file.truncated) {
+        bytes.truncate(newline + 1);
+    }
+    Ok(Lines {
+        bytes,
+        first: file.start_line,
+        more: file.truncated,
+    })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Env {
+    repo: RepoName,
+    branch: BranchName,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Surroundings<'a> {
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    commit: &'a CommitId,
+    machine: &'a Machine,
+    tools: &'a [crate::app::Tool],
+    environment: &'a [Variable<'a>],
+    /// There are more variables than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Variable<'a> {
+    name: &'a str,
+    value: &'a str,
+}
+
+async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
+    let looking = call.app.environment(&asked.repo, &asked.branch);
+    let (about, report) = call.in_time(looking).await?;
+    let variables: Vec<_> = report
+        .environment
+        .iter()
+        .map(|(name, value)| Variable { name, value })
+        .collect();
+    paged(&variables, asked.cursor.as_deref(), |page| {
+        let answer = Surroundings {
+            repo: &asked.repo,
+            branch: &asked.branch,
+            commit: &about.commit,
+            machine: &report.machine,
+            tools: &report.tools,
+            environment: page.shown,
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+        };
+        let Machine { os, cpus, .. } = &report.machine;
+        let mut text = format!("{os}, {cpus} CPUs\n");
+        for tool in &report.tools {
+            let _ = writeln!(text, "{}: {}", tool.name, tool.version);
+        }
+        for Variable { name, value } in page.shown {
+            let _ = writeln!(text, "{name}={value}");
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}

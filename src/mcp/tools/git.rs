@@ -1,0 +1,130 @@
+//! Raw git, by the yard's allow-list.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::build::Start;
+use crate::app::{About, GitOutput, QuickRequest};
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::{Reply, fitted};
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::waiting::{OnCancel, Wait};
+use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::runs::argv::{self, Args};
+use crate::runs::{RunRequest, Sync};
+
+/// A diff is worth more of an answer than the output of a build is.
+const ROOM: usize = 8_000;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Git, Said, _>(
+        &Entry {
+            name: "git",
+            title: "Run git",
+            description: "Runs a git command in a branch's workspace: status, log, diff, show, branch, add, commit, \
+                fetch, pull, push and others of an allow-list. A look answers at once, beside a build; what writes \
+                waits for its turn and is a run, as of make. What is refused names the safe way.",
+            set: Toolset::Build,
+            right: Right::GitRead,
+            hints: Hints {
+                read_only: false,
+                destructive: true,
+                idempotent: false,
+                open_world: true,
+            },
+        },
+        git,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Git {
+    repo: RepoName,
+    branch: BranchName,
+    /// The verb, such as status, log, diff, add, commit or push.
+    operation: String,
+    /// Its arguments, such as ["-n5", "--oneline"], or one string of them.
+    #[serde(default)]
+    args: Args,
+    /// How many seconds to wait for the end, 50 at most (the default).
+    #[serde(default)]
+    wait: Wait,
+    /// What it means for a command that writes that this call is cancelled: detach or cancel.
+    #[serde(default)]
+    on_cancel: OnCancel,
+}
+
+/// What a look said. A command that writes answers as make does: its schema is here, too.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Said {
+    repo: RepoName,
+    branch: BranchName,
+    /// The commit that the workspace is at.
+    commit: Option<CommitId>,
+    /// Only for commands that are runs, as of make: for run_wait and run_log.
+    run_id: Option<crate::model::RunId>,
+    exit_code: Option<i32>,
+    /// What it printed: from the beginning for a look, the end of it for a run.
+    output: String,
+    /// There is more: narrow a look by arguments; read a run's with run_log.
+    truncated: bool,
+}
+
+async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
+    let words = asked.args.into_words()?;
+    if argv::git_quick(&asked.operation, words.clone()).is_ok() {
+        let request = QuickRequest {
+            operation: asked.operation,
+            args: Args::List(words),
+        };
+        let looking = call.app.git_quick(&asked.repo, &asked.branch, request);
+        let said = call.in_time(looking).await?;
+        return look(&asked.repo, &asked.branch, &said);
+    }
+    let request = RunRequest {
+        operation: Some(asked.operation),
+        args: Args::List(words),
+        // Git does what it is told to, and nothing before that.
+        sync: Sync::None,
+        ..RunRequest::default()
+    };
+    let start = Start {
+        repo: asked.repo,
+        branch: asked.branch,
+        wait: asked.wait,
+        on_cancel: asked.on_cancel,
+        key: None,
+    };
+    start.run(&call, request.git()?).await
+}
+
+fn look(
+    repo: &RepoName,
+    branch: &BranchName,
+    (about, said): &(About, GitOutput),
+) -> Result<Reply, Problem> {
+    let printed = [&*said.stdout, &*said.stderr].concat();
+    fitted(ROOM, |room| {
+        let end = printed.floor_char_boundary(room);
+        let output = printed[..end].to_owned();
+        let text = match end < printed.len() || said.truncated {
+            true => format!(
+                "{output}\n--- cut: there is more; narrow it by arguments, such as -n or a path"
+            ),
+            false => output.clone(),
+        };
+        let answer = Said {
+            repo: repo.clone(),
+            branch: branch.clone(),
+            commit: Some(about.commit.clone()),
+            run_id: None,
+            exit_code: said.exit_code,
+            truncated: end < printed.len() || said.truncated,
+            output,
+        };
+        Reply::new(&answer, text)
+    })
+}

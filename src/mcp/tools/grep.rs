@@ -1,0 +1,145 @@
+//! Searching a workspace.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::page::fitted_page;
+use crate::mcp::reply::{Reply, cut};
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::workspace::{GrepRequest, LineMatch};
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Grep, Found, _>(
+        &Entry {
+            name: "grep",
+            title: "Search files",
+            description: "Searches the files of a branch's workspace for lines that match a regular expression. \
+                What .gitignore leaves out is passed over unless path names it. Go on with next_cursor, or \
+                read around a match with `read_file`.",
+            set: Toolset::Yard,
+            right: Right::RepoRead,
+            hints: Hints::READS,
+        },
+        grep,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Grep {
+    repo: RepoName,
+    branch: BranchName,
+    /// A regular expression in the syntax of Rust's regex crate (no look-around), matched against each line.
+    pattern: String,
+    /// A directory or file, relative to the workspace; all of it if left out.
+    #[serde(default)]
+    path: String,
+    /// Only files that match, such as *.rs or src/**/*.{c,h}; without a slash the name alone counts.
+    #[serde(default)]
+    glob: Option<String>,
+    /// Upper and lower case are the same.
+    #[serde(default)]
+    ignore_case: bool,
+    /// Lines to show before and after each match, 10 at most.
+    #[serde(default)]
+    context: usize,
+    /// Matches to show, 100 if left out, 1000 at most.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found<'a> {
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    commit: &'a CommitId,
+    matches: &'a [LineMatch],
+    /// Not everything was searched or shown.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+    /// Files that were searched.
+    searched: usize,
+    /// Files and directories that could not be: not text, too large, not to be opened.
+    skipped: usize,
+}
+
+async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
+    let context = asked.context;
+    let request = GrepRequest {
+        pattern: asked.pattern,
+        path: asked.path,
+        glob: asked.glob,
+        ignore_case: asked.ignore_case,
+        context: asked.context,
+        limit: asked.limit,
+        cursor: asked.cursor,
+    };
+    let searching = call.app.grep(&asked.repo, &asked.branch, request);
+    let (about, found) = call.in_time(searching).await?;
+    // It was not refused, so it is small.
+    let lines = 2 * context + 1;
+    let next = |count: usize| match count == found.matches.len() {
+        true => found.next.clone(),
+        false => found.matches[..count].last().map(LineMatch::cursor),
+    };
+    fitted_page(&found.matches, next, |page| {
+        let matches: Vec<_> = page
+            .shown
+            .iter()
+            .map(|found| shortened(found, page.room / lines))
+            .collect();
+        let answer = Found {
+            repo: &asked.repo,
+            branch: &asked.branch,
+            commit: &about.commit,
+            matches: &matches,
+            truncated: page.next_cursor.is_some() || found.truncated,
+            next_cursor: page.next_cursor.clone(),
+            searched: found.searched,
+            skipped: found.skipped,
+        };
+        let mut text = told(&matches);
+        match (matches.is_empty(), found.truncated) {
+            (true, true) => text.push_str("nothing was found so far "),
+            (true, false) => text.push_str("nothing was found"),
+            (false, _) => {}
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+fn shortened(found: &LineMatch, room: usize) -> LineMatch {
+    let mut found = found.clone();
+    let around = found.before.iter_mut().chain(&mut found.after);
+    for line in around.chain([&mut found.text]) {
+        *line = cut(line, room);
+    }
+    found
+}
+
+/// As the command of this name prints it.
+fn told(matches: &[LineMatch]) -> String {
+    let mut text = String::new();
+    for found in matches {
+        let (path, line) = (&found.path, found.line);
+        for (number, before) in (line - found.before.len() as u64..).zip(&found.before) {
+            let _ = writeln!(text, "{path}-{number}-{before}");
+        }
+        let _ = writeln!(text, "{path}:{line}:{}", found.text);
+        for (number, after) in (line + 1..).zip(&found.after) {
+            let _ = writeln!(text, "{path}-{number}-{after}");
+        }
+    }
+    text
+}

@@ -1,0 +1,240 @@
+//! What there is: repos, their workspaces, their branches.
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::workspace::standing;
+use crate::app::RepoSummary;
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::page::{fitted_page, paged};
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, CommitId, Holder, Problem, RepoName};
+use crate::workspace::{Description, Pin};
+
+/// Workspaces that are looked at for one answer, which holds about as many.
+const PAGE: usize = 64;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<List, Listed, _>(
+        &Entry {
+            name: "list",
+            title: "List repos and workspaces",
+            description: "Lists the repositories with their default branch and tasks; with repo its workspaces, \
+                one for each branch in use; with repo and branch everything about that workspace. Start here: \
+                the other tools take the names that this gives.",
+            set: Toolset::Yard,
+            right: Right::RepoRead,
+            hints: Hints {
+                // It asks the remote for its branches.
+                open_world: true,
+                ..Hints::READS
+            },
+        },
+        list,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// Only this repository, with its workspaces.
+    #[serde(default)]
+    repo: Option<RepoName>,
+    /// Only this branch of the repo, described fully. It must have a workspace.
+    #[serde(default)]
+    branch: Option<BranchName>,
+    /// Also the repo's branches that only the remote has.
+    #[serde(default)]
+    remote: bool,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Listed<'a> {
+    repos: &'a [RepoSummary],
+    /// Of the repo that was asked for, in the order of their branches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspaces: Option<&'a [Short<'a>]>,
+    /// The one that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<&'a Description>,
+    /// There is more than this.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+/// A workspace in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Short<'a> {
+    branch: &'a BranchName,
+    commit: Option<&'a CommitId>,
+    /// Only the remote has this branch; the first use makes its workspace.
+    remote_only: bool,
+    /// Tracked files or the index differ from the commit.
+    dirty: bool,
+    /// Commits that the remote branch lacks.
+    ahead: usize,
+    /// Commits of the remote branch that are not here.
+    behind: usize,
+    /// Why it may not be removed.
+    pins: &'a [String],
+    /// Who wants it kept, by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pinned: Option<&'a Pin>,
+    last_used: Option<Timestamp>,
+    /// Who is at work in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<&'a Holder>,
+}
+
+async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
+    let cursor = asked.cursor.as_deref();
+    let Some(repo) = asked.repo else {
+        if asked.branch.is_some() || asked.remote {
+            let detail = "a branch or remote: true is of a repo, and none is named";
+            return Err(Problem::unprocessable("repo", detail));
+        }
+        return repos(&call, cursor);
+    };
+    let summary = [call.app.repo_summary(&*call.app.repos.get(&repo)?)];
+    match asked.branch {
+        None => workspaces(&call, &summary, asked.remote, cursor).await,
+        Some(branch) => {
+            let description = call.in_time(call.app.describe(&repo, &branch)).await?;
+            let answer = Listed {
+                repos: &summary,
+                workspace: Some(&description),
+                ..Listed::default()
+            };
+            let [repo] = &summary;
+            Reply::new(
+                &answer,
+                format!("{}\n{}", repo_line(repo), standing(&description)),
+            )
+        }
+    }
+}
+
+fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
+    let repos = call.app.repos.list();
+    let all: Vec<_> = repos
+        .iter()
+        .map(|repo| call.app.repo_summary(repo))
+        .collect();
+    paged(&all, cursor, |page| {
+        let answer = Listed {
+            repos: page.shown,
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+            ..Listed::default()
+        };
+        let mut text = match all.is_empty() {
+            true => "there is no repository yet; `repos` (toolset admin) registers one".to_owned(),
+            false => String::new(),
+        };
+        for repo in page.shown {
+            let _ = writeln!(text, "{}", repo_line(repo));
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+async fn workspaces(
+    call: &Call,
+    summary: &[RepoSummary; 1],
+    remote: bool,
+    cursor: Option<&str>,
+) -> Result<Reply, Problem> {
+    let last = cursor.map(BranchName::parse).transpose().map_err(|_| {
+        let detail = "it is not a cursor of this repo's list";
+        Problem::unprocessable("cursor", detail)
+            .help("pass the next_cursor of the answer before, as it is")
+    })?;
+    let [repo] = summary;
+    let looking = call
+        .app
+        .branches_after(&repo.name, remote, last.as_ref(), PAGE);
+    let (found, more) = call.in_time(looking).await?;
+    let all: Vec<_> = found.iter().map(short).collect();
+    let next = |count: usize| match count == all.len() {
+        true => more.as_ref().map(ToString::to_string),
+        false => all[..count].last().map(|shown| shown.branch.to_string()),
+    };
+    fitted_page(&all, next, |page| {
+        let answer = Listed {
+            repos: summary,
+            workspaces: Some(page.shown),
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+            ..Listed::default()
+        };
+        let mut text = format!("{}\n", repo_line(repo));
+        for workspace in page.shown {
+            let _ = writeln!(text, "{}", line(workspace));
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+fn short(description: &Description) -> Short<'_> {
+    Short {
+        branch: &description.branch,
+        commit: description.commit.as_ref(),
+        remote_only: description.path.is_none(),
+        dirty: description.dirty,
+        ahead: description.ahead,
+        behind: description.behind,
+        pins: &description.pins,
+        pinned: description.pinned.as_ref(),
+        last_used: description.last_used,
+        holder: description.holder.as_ref(),
+    }
+}
+
+fn repo_line(repo: &RepoSummary) -> String {
+    let mut line = repo.name.to_string();
+    if let Some(branch) = &repo.default_branch {
+        let _ = write!(line, ", default branch {branch}");
+    }
+    let _ = write!(line, ", workspaces: {}", repo.workspaces);
+    if !repo.tasks.is_empty() {
+        let _ = write!(line, ", tasks: {}", repo.tasks.join(" "));
+    }
+    line
+}
+
+fn line(workspace: &Short<'_>) -> String {
+    let commit = workspace
+        .commit
+        .map_or("no commit", |id| &id.as_str()[..12]);
+    let mut line = format!("{} {commit}", workspace.branch);
+    for (is_so, word) in [
+        (workspace.remote_only, " remote-only"),
+        (workspace.dirty, " dirty"),
+        (workspace.pinned.is_some(), " pinned"),
+    ] {
+        if is_so {
+            line.push_str(word);
+        }
+    }
+    for (count, word) in [(workspace.ahead, "ahead"), (workspace.behind, "behind")] {
+        if count > 0 {
+            let _ = write!(line, " {word} {count}");
+        }
+    }
+    if let Some(holder) = workspace.holder {
+        let _ = write!(line, " in use: {}", holder.what);
+    }
+    line
+}

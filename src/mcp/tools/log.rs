@@ -1,0 +1,272 @@
+//! What a run printed: run_log.
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::journal::{Line, Pieces, Query, Report, Search, pattern};
+use crate::mcp::call::Call;
+use crate::mcp::log_cursor::LogCursor;
+use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::window::{Window, readable};
+use crate::model::{Problem, RunId};
+use crate::runs::View;
+
+/// What is shown of a log at once.
+const ROOM: usize = 8_000;
+/// Lines of a tail that was not counted.
+const TAIL: u64 = 100;
+/// Matches that are looked for at once.
+const MATCHES: usize = 200;
+const MOST_CONTEXT: usize = 20;
+/// What is shown of a line that matches.
+const LINE_CHARS: usize = 400;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<RunLog, Logged, _>(
+        &Entry {
+            name: "run_log",
+            title: "Read a run's log",
+            description: "Reads what a run printed, live or ended: its last lines, a range of lines, the lines that match \
+                a regular expression, or all of it from a cursor on. Use it when make and diagnostics did not say \
+                enough; go on with next_cursor.",
+            set: Toolset::Build,
+            right: Right::RepoRead,
+            hints: Hints::READS,
+        },
+        run_log,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunLog {
+    run_id: RunId,
+    /// Only the last so many lines. Without any of tail, first_line, grep and cursor: the last 100.
+    tail: Option<u64>,
+    /// From this line on, counted from 1, as log_line of a diagnostic.
+    first_line: Option<u64>,
+    /// With first_line: the last line wanted.
+    last_line: Option<u64>,
+    /// Only lines that match this regular expression.
+    grep: Option<String>,
+    /// With grep: lines to show around each match, 20 at most.
+    #[serde(default)]
+    context: usize,
+    /// With grep: small and capital letters are the same.
+    #[serde(default)]
+    ignore_case: bool,
+    /// The next_cursor of an answer about this run: reads on from there. "b0" is the beginning.
+    cursor: Option<LogCursor>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Logged {
+    run_id: RunId,
+    /// Whether the run has ended, so that nothing more comes.
+    ended: bool,
+    /// What was printed, without terminal escapes; a search leaves it empty.
+    text: String,
+    /// Lines that match, with their numbers.
+    matches: Vec<Match>,
+    /// There is more than this.
+    truncated: bool,
+    /// Where to go on: after what is shown here, also for what a live run prints later.
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+struct Match {
+    line: u64,
+    text: String,
+    before: Vec<String>,
+    after: Vec<String>,
+}
+
+async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
+    let ended = call.app.runs.record(asked.run_id)?.state.is_ended();
+    let view = call.app.runs.view(asked.run_id)?;
+    check(&asked)?;
+    if let Some(grep) = &asked.grep {
+        return search(&asked, &view, grep, ended).await;
+    }
+    let (window, from_end) = match asked {
+        RunLog {
+            first_line: Some(first),
+            ..
+        } => {
+            let last = asked.last_line.unwrap_or(u64::MAX);
+            let count = (last - first).saturating_add(1);
+            (Window::lines(&view, first, count).await?, false)
+        }
+        RunLog {
+            cursor: Some(LogCursor::Byte(byte)),
+            ..
+        } => (Window::after(&view, byte).await?, false),
+        RunLog {
+            cursor: Some(LogCursor::Line(_)),
+            ..
+        } => return Err(LogCursor::of_a_search()),
+        RunLog { tail, .. } => (Window::last_lines(&view, tail.unwrap_or(TAIL)).await?, true),
+    };
+    fitted(ROOM, |room| {
+        let shown = match from_end {
+            true => window.tail(room),
+            false => window.head(room),
+        };
+        let more = shown.to < window.total.bytes || !ended;
+        let logged = Logged {
+            run_id: asked.run_id,
+            ended,
+            text: shown.text.clone(),
+            matches: Vec::new(),
+            truncated: shown.cut,
+            next_cursor: more.then(|| LogCursor::Byte(shown.to).to_string()),
+        };
+        Reply::new(&logged, shown.text)
+    })
+}
+
+fn check(asked: &RunLog) -> Result<(), Problem> {
+    let ways = [
+        ("tail", asked.tail.is_some()),
+        ("first_line", asked.first_line.is_some()),
+        ("grep", asked.grep.is_some()),
+        // A search goes on at its own cursor.
+        ("cursor", asked.cursor.is_some() && asked.grep.is_none()),
+    ];
+    let mut given = ways.iter().filter(|(_, given)| *given);
+    if let (Some((first, _)), Some((second, _))) = (given.next(), given.next()) {
+        let detail = format!("{second} and {first} cannot be had together");
+        return Err(Problem::unprocessable(second, detail));
+    }
+    let first = asked.first_line.unwrap_or(1);
+    if first == 0 {
+        return Err(Problem::unprocessable(
+            "first_line",
+            "lines are counted from 1",
+        ));
+    }
+    if asked.last_line.is_some_and(|last| last < first) {
+        return Err(Problem::unprocessable(
+            "last_line",
+            "last_line is before first_line",
+        ));
+    }
+    if asked.last_line.is_some() && asked.first_line.is_none() {
+        return Err(Problem::unprocessable(
+            "last_line",
+            "last_line goes with first_line",
+        ));
+    }
+    if asked.grep.is_none() && (asked.context > 0 || asked.ignore_case) {
+        let field = if asked.context > 0 {
+            "context"
+        } else {
+            "ignore_case"
+        };
+        return Err(Problem::unprocessable(
+            field,
+            format!("{field} goes with grep"),
+        ));
+    }
+    if asked.context > MOST_CONTEXT {
+        let detail = format!("context is at most {MOST_CONTEXT}");
+        return Err(Problem::unprocessable("context", detail));
+    }
+    Ok(())
+}
+
+async fn search(asked: &RunLog, view: &View, grep: &str, ended: bool) -> Result<Reply, Problem> {
+    let first = match asked.cursor {
+        Some(LogCursor::Line(line)) => line,
+        Some(LogCursor::Byte(_)) => return Err(LogCursor::of_the_output()),
+        None => 1,
+    };
+    let query = Query {
+        pattern: pattern(grep, asked.ignore_case)
+            .map_err(|error| Problem::unprocessable("grep", error.to_string()))?,
+        context: asked.context,
+        limit: MATCHES,
+    };
+    let found = view
+        .with_output(move |output| {
+            let mut search = Search::new(output, query, Matches::default())
+                .from_line(first)?
+                .without_ansi();
+            while search.piece()?.is_some() {}
+            let next = search.next_line();
+            Ok((search.into_report(), next))
+        })
+        .await?;
+    let (found, next_line) = found;
+    fitted_items(found.items.len(), |count| {
+        let shown = &found.items[..count];
+        let truncated = count < found.items.len() || found.truncated;
+        let next = match truncated {
+            true => shown.last().map(|last| last.line + 1),
+            false => (!ended).then_some(next_line),
+        };
+        let logged = Logged {
+            run_id: asked.run_id,
+            ended,
+            text: String::new(),
+            matches: shown.to_vec(),
+            truncated,
+            next_cursor: next.map(|line| LogCursor::Line(line).to_string()),
+        };
+        Reply::new(&logged, shown.iter().map(text_of).collect::<String>())
+    })
+}
+
+/// In the manner of `grep -n`.
+fn text_of(found: &Match) -> String {
+    let before = found.before.iter().map(|line| format!("  {line}\n"));
+    let after = found.after.iter().map(|line| format!("  {line}\n"));
+    let line = format!("{}: {}\n", found.line, found.text);
+    before.chain([line]).chain(after).collect()
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+struct Matches {
+    items: Vec<Match>,
+    truncated: bool,
+}
+
+impl Report for Matches {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+        self.items.push(Match {
+            line: number,
+            text: shown(text),
+            before: before.iter().map(|line| shown(&line.text)).collect(),
+            after: Vec::new(),
+        });
+    }
+
+    fn after(&mut self, _: u64, text: &[u8]) {
+        if let Some(last) = self.items.last_mut() {
+            last.after.push(shown(text));
+        }
+    }
+
+    fn end(&mut self, truncated: bool) {
+        self.truncated = truncated;
+    }
+
+    /// All of it is taken at the end.
+    fn buffered(&self) -> usize {
+        0
+    }
+
+    fn take(&mut self) -> Bytes {
+        Bytes::new()
+    }
+}
+
+fn shown(line: &[u8]) -> String {
+    cut(&readable(line), LINE_CHARS)
+}

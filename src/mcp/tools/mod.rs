@@ -1,0 +1,97 @@
+//! Every tool, in the order in which clients see them: one file for each domain.
+
+mod action;
+mod admin;
+mod build;
+mod excerpt;
+mod files;
+mod git;
+mod grep;
+mod list;
+mod log;
+mod ops;
+mod runs;
+mod salvage;
+mod workspace;
+
+use super::tool::Tool;
+
+pub(super) fn all() -> Vec<Tool> {
+    [
+        list::tools(),
+        files::tools(),
+        grep::tools(),
+        build::tools(),
+        runs::tools(),
+        log::tools(),
+        git::tools(),
+        workspace::tools(),
+        salvage::tools(),
+        ops::tools(),
+        admin::tools(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::McpConfig;
+    use crate::mcp::scope::Scope;
+
+    #[test]
+    fn the_default_is_a_short_list_of_short_names_with_everything_said() {
+        let scope = Scope::read(&Default::default(), &McpConfig::default()).unwrap();
+        let offered: Vec<_> = all()
+            .into_iter()
+            .filter(|tool| tool.is_offered(&scope))
+            .collect();
+        assert!(
+            !offered.is_empty() && offered.len() < 20,
+            "{}",
+            offered.len()
+        );
+        for tool in all() {
+            let listed = serde_json::to_value(tool.listed(&scope)).unwrap();
+            let name = tool.name();
+            assert!(name.len() <= 20 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+            for hint in [
+                "readOnlyHint",
+                "destructiveHint",
+                "idempotentHint",
+                "openWorldHint",
+            ] {
+                assert!(
+                    listed["annotations"][hint].is_boolean(),
+                    "{name} lacks {hint}"
+                );
+            }
+            for schema in ["inputSchema", "outputSchema"] {
+                assert_eq!(listed[schema]["type"], "object", "{name} {schema}");
+                let text = listed[schema].to_string();
+                assert!(
+                    !text.contains("$ref") && !text.contains("\"uint"),
+                    "{name} {text}"
+                );
+            }
+            let fields = listed["inputSchema"]["properties"].as_object().unwrap();
+            for (field, schema) in fields {
+                let said = schema["description"].as_str().unwrap_or_default();
+                assert!(!said.is_empty(), "{name} does not say what {field} is");
+            }
+            let said = listed["description"].as_str().unwrap();
+            assert!(said.len() > 40 && said.len() < 700, "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn no_two_tools_share_a_name() {
+        let mut names: Vec<_> = all().iter().map(|tool| tool.name().to_owned()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

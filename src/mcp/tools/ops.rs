@@ -1,0 +1,204 @@
+//! Keeping the yard in order: reap, findings.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::page::paged;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{Problem, RepoName};
+use crate::workspace::{Mended, ReapAction, Reaping};
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![
+        Tool::new::<Reap, Reaped, _>(
+            &Entry {
+                name: "reap",
+                title: "Make room",
+                description: "Says which build output, workspaces and clones would go to make room, and why the \
+                    others stay; with dry_run: false they go. Nothing goes that anybody could miss. Look at \
+                    the plan before you carry it out.",
+                set: Toolset::Ops,
+                right: Right::Ops,
+                hints: Hints {
+                    read_only: false,
+                    destructive: true,
+                    idempotent: true,
+                    open_world: false,
+                },
+            },
+            reap,
+        ),
+        Tool::new::<Findings, Found, _>(
+            &Entry {
+                name: "findings",
+                title: "Find and mend damage",
+                description: "Lists what is on disk and should not be so: half-made workspaces, broken refs, stale \
+                    locks, damaged clones; with mend: true it is put right, and whatever has to make way is kept \
+                    aside. Use it when git or a build complains of the repository itself.",
+                set: Toolset::Ops,
+                right: Right::Ops,
+                hints: Hints {
+                    read_only: false,
+                    destructive: false,
+                    idempotent: true,
+                    // Damaged objects are cloned anew.
+                    open_world: true,
+                },
+            },
+            findings,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Reap {
+    /// Only in this repository; in all of them if left out.
+    #[serde(default)]
+    repo: Option<RepoName>,
+    /// Only say what would be done. True if left out.
+    #[serde(default = "yes")]
+    dry_run: bool,
+    /// The next_cursor of the answer before, for a dry run.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reaped {
+    /// What goes comes before what stays.
+    #[serde(flatten)]
+    reaping: Reaping,
+    /// There are more items than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
+    if asked.cursor.is_some() && !asked.dry_run {
+        let detail = "a cursor is for the rest of a plan: what is reaped is reaped once";
+        return Err(Problem::unprocessable("cursor", detail));
+    }
+    let reaping = call.app.reap(asked.dry_run, asked.repo);
+    let mut reaping = call.in_time(reaping).await?;
+    let mut items = std::mem::take(&mut reaping.items);
+    items.sort_by_key(|item| item.action == ReapAction::Keep);
+    paged(&items, asked.cursor.as_deref(), |page| {
+        let mut text = told(&reaping);
+        for item in page.shown {
+            let _ = writeln!(
+                text,
+                "{} {} {}: {}",
+                word(item.action),
+                item.repo,
+                item.branch,
+                item.why
+            );
+        }
+        page.tell_rest(&mut text);
+        let answer = Reaped {
+            reaping: Reaping {
+                items: page.shown.to_vec(),
+                ..reaping.clone()
+            },
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+        };
+        Reply::new(&answer, text)
+    })
+}
+
+/// All in all, and what becomes of the clones.
+fn told(reaping: &Reaping) -> String {
+    let totals = &reaping.totals;
+    let mut text = format!(
+        "{}: {} workspaces removed, {} without build output, {} clones discarded, {} kept; {} bytes\n",
+        if reaping.dry_run { "the plan" } else { "done" },
+        totals.remove,
+        totals.drop_build_output,
+        totals.discard_store,
+        totals.keep,
+        totals.bytes,
+    );
+    for store in &reaping.stores {
+        let _ = writeln!(text, "{} {}: {}", word(store.action), store.repo, store.why);
+    }
+    text
+}
+
+fn word(action: ReapAction) -> &'static str {
+    match action {
+        ReapAction::Keep => "keep",
+        ReapAction::DropBuildOutput => "drop build output",
+        ReapAction::Remove => "remove",
+        ReapAction::DiscardStore => "discard clone",
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Findings {
+    /// Put right what can be. Needs the right admin.
+    #[serde(default)]
+    mend: bool,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found<'a> {
+    items: &'a [Mended],
+    /// There are more items than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
+    let found = if asked.mend {
+        call.principal.require(Right::Admin)?;
+        call.in_time(call.app.mend_findings()).await?
+    } else {
+        let found = call.in_time(call.app.findings()).await?;
+        let untouched = |finding| Mended {
+            finding,
+            done: None,
+        };
+        found.into_iter().map(untouched).collect()
+    };
+    paged(&found, asked.cursor.as_deref(), |page| {
+        let answer = Found {
+            items: page.shown,
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+        };
+        let mut text = match found.is_empty() {
+            true => "all is as it should be".to_owned(),
+            false => String::new(),
+        };
+        for Mended { finding, done } in page.shown {
+            let (code, repo) = (finding.code, &finding.repo);
+            let _ = write!(text, "{code} in {repo}: {}", finding.detail);
+            match (done, finding.mend) {
+                (Some(done), _) => text.push_str(&format!("; done: {done}")),
+                (None, Some(mend)) if !asked.mend => text.push_str(&format!("; mend: {mend}")),
+                (None, _) => text.push_str("; left alone"),
+            }
+            text.push('\n');
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}

@@ -1,0 +1,294 @@
+//! Runs that were started: wait, list, cancel, and what they complained about.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::complaints::{self, Complaint};
+use crate::mcp::cursor;
+use crate::mcp::log_cursor::LogCursor;
+use crate::mcp::outcome::{self, Outcome};
+use crate::mcp::reply::{Reply, fitted_items};
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::waiting::{OnCancel, Wait, until_ended};
+use crate::model::{
+    BranchName, CommitId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Severity,
+};
+use crate::store::Filter;
+
+/// Runs on one page, where they fit.
+const PAGE: usize = 50;
+/// Complaints whose log is looked at for one answer.
+const COMPLAINTS: usize = 30;
+
+pub(super) fn tools() -> Vec<Tool> {
+    let entry = |name, title, description, right, hints| Entry {
+        name,
+        title,
+        description,
+        set: Toolset::Build,
+        right,
+        hints,
+    };
+    vec![
+        Tool::new::<RunWait, Outcome<'_>, _>(
+            &entry(
+                "run_wait",
+                "Wait for a run",
+                "Waits for the end of a run, at most `wait`, and answers as make does, with the output since the \
+                 cursor. Call it again with next_cursor until `ended`; a run survives restarts of the daemon.",
+                Right::RepoRead,
+                Hints::READS,
+            ),
+            run_wait,
+        ),
+        Tool::new::<RunCancel, Cancelled, _>(
+            &entry(
+                "run_cancel",
+                "Cancel a run",
+                "Stops a run that is queued or under way; one that has ended stays as it is. Where several asked \
+                 for it, it goes on for the others, unless force is given.",
+                Right::BuildRun,
+                Hints {
+                    read_only: false,
+                    destructive: true,
+                    idempotent: true,
+                    open_world: false,
+                },
+            ),
+            run_cancel,
+        ),
+        Tool::new::<Runs, Listed<'_>, _>(
+            &entry(
+                "runs",
+                "List runs",
+                "Lists runs, newest first: of a repo, a branch, a state. Use it to find a run_id again, or the \
+                 last result of a branch; go on with next_cursor.",
+                Right::RepoRead,
+                Hints::READS,
+            ),
+            runs,
+        ),
+        Tool::new::<DiagnosticsOf, Complaints<'_>, _>(
+            &entry(
+                "diagnostics",
+                "Errors and warnings of a run",
+                "Lists what an ended run complained about, errors first, each with file, line, message and the log \
+                 around it. Call it when make failed and its answer was cut; read the file at the place next.",
+                Right::RepoRead,
+                Hints::READS,
+            ),
+            diagnostics,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunWait {
+    run_id: RunId,
+    /// How many seconds to wait for the end, 50 at most (the default); 0 only looks.
+    #[serde(default)]
+    wait: Wait,
+    /// The next_cursor of the answer before: only output after it is shown.
+    #[serde(default)]
+    cursor: Option<LogCursor>,
+}
+
+async fn run_wait(call: Call, asked: RunWait) -> Result<Reply, Problem> {
+    let began = Instant::now();
+    let since = match asked.cursor {
+        Some(LogCursor::Byte(byte)) => byte,
+        Some(LogCursor::Line(_)) => return Err(LogCursor::of_a_search()),
+        None => 0,
+    };
+    let record = until_ended(&call, asked.run_id, (began, asked.wait), OnCancel::Detach).await?;
+    outcome::of(&call, &record, since).await
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RunCancel {
+    run_id: RunId,
+    /// End it even if others asked for it too.
+    #[serde(default)]
+    force: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cancelled {
+    run_id: RunId,
+    /// As it is now; run_wait tells when it has ended.
+    state: &'static str,
+    /// How many others still want it: it goes on for them.
+    wanted_by: usize,
+}
+
+async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
+    let runs = &call.app.runs;
+    let (record, wanted_by) = runs.cancel(asked.run_id, &call.principal.name, asked.force)?;
+    let state = record.state.as_str();
+    let text = match wanted_by {
+        0 => format!("run {} is {state}", asked.run_id),
+        others => format!(
+            "run {} goes on for {others} others who asked for it",
+            asked.run_id
+        ),
+    };
+    let cancelled = Cancelled {
+        run_id: asked.run_id,
+        state,
+        wanted_by,
+    };
+    Reply::new(&cancelled, text)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Runs {
+    /// Only runs of this repo.
+    #[serde(default)]
+    repo: Option<RepoName>,
+    /// Only runs of this branch.
+    #[serde(default)]
+    branch: Option<BranchName>,
+    /// Only make, git or task.
+    #[serde(default)]
+    kind: Option<RunKind>,
+    /// Only in this state: queued, preparing, running, succeeded, failed, signalled, timed_out, cancelled, lost
+    /// or rejected.
+    #[serde(default)]
+    state: Option<RunState>,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<RunId>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listed<'a> {
+    runs: Vec<Item<'a>>,
+    /// There are older ones.
+    truncated: bool,
+    next_cursor: Option<RunId>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Item<'a> {
+    run_id: RunId,
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    command: String,
+    state: &'static str,
+    exit_code: Option<i32>,
+    commit: Option<&'a CommitId>,
+    created_at: Timestamp,
+    duration_ms: Option<u64>,
+    errors: Option<usize>,
+}
+
+async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
+    let filter = Filter {
+        repo: asked.repo,
+        branch: asked.branch,
+        kind: asked.kind,
+        state: asked.state,
+        before: asked.cursor,
+        ..Filter::default()
+    };
+    let (found, more) = call.app.runs_by(filter, PAGE).await?;
+    fitted_items(found.len(), |count| {
+        let shown = &found[..count];
+        let truncated = more || count < found.len();
+        let listed = Listed {
+            runs: shown.iter().map(item).collect(),
+            truncated,
+            next_cursor: shown.last().filter(|_| truncated).map(|run| run.run_id),
+        };
+        let lines = listed.runs.iter().map(|run| {
+            format!(
+                "{} {}/{} {}: {}\n",
+                run.run_id, run.repo, run.branch, run.command, run.state
+            )
+        });
+        Reply::new(&listed, lines.collect::<String>())
+    })
+}
+
+fn item(run: &RunRecord) -> Item<'_> {
+    Item {
+        run_id: run.run_id,
+        repo: &run.spec.repo,
+        branch: &run.spec.branch,
+        command: outcome::command(run),
+        state: run.state.as_str(),
+        exit_code: run.exit_code,
+        commit: run.about.as_ref().map(|about| &about.commit),
+        created_at: run.created_at,
+        duration_ms: run.duration_ms,
+        errors: run.diagnostics.as_ref().map(|found| found.errors),
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DiagnosticsOf {
+    run_id: RunId,
+    /// Only error, or only warning.
+    #[serde(default)]
+    severity: Option<Severity>,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Complaints<'a> {
+    run_id: RunId,
+    commit: Option<&'a CommitId>,
+    /// How many there were in all.
+    errors: usize,
+    warnings: usize,
+    diagnostics: &'a [Complaint],
+    /// There are more than these.
+    truncated: bool,
+    /// Where to go on, where this was cut. Beyond the first 500 they are only counted.
+    next_cursor: Option<String>,
+}
+
+async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem> {
+    let first = cursor::read(asked.cursor.as_deref())?;
+    let record = call.app.runs.record(asked.run_id)?;
+    let found = call.app.diagnostics(asked.run_id).await?;
+    let wanted: Vec<_> = found
+        .items
+        .iter()
+        .filter(|item| {
+            asked
+                .severity
+                .is_none_or(|severity| item.severity == severity)
+        })
+        .cloned()
+        .collect();
+    let rest = &wanted[first.min(wanted.len())..];
+    let view = call.app.runs.view(asked.run_id)?;
+    let shown = complaints::with_context(&view, &rest[..rest.len().min(COMPLAINTS)]).await?;
+    fitted_items(shown.len(), |count| {
+        let cut = count < rest.len();
+        let answer = Complaints {
+            run_id: asked.run_id,
+            commit: record.about.as_ref().map(|about| &about.commit),
+            errors: found.summary.errors,
+            warnings: found.summary.warnings,
+            diagnostics: &shown[..count],
+            truncated: cut || found.truncated,
+            next_cursor: cut.then(|| cursor::write(first + count)),
+        };
+        let mut text = format!("errors: {}, warnings: {}\n", answer.errors, answer.warnings);
+        text.extend(answer.diagnostics.iter().map(Complaint::text));
+        Reply::new(&answer, text).map(|reply| reply.link(outcome::log_of(&record)))
+    })
+}

@@ -1,0 +1,249 @@
+//! Work that was saved before something would have discarded it.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::action::{needed, only_for};
+use super::excerpt::{Excerpt, Lines};
+use super::workspace::standing;
+use crate::app::{RestoreRequest, SalvageFilter, SalvageItem};
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::cursor;
+use crate::mcp::page::paged;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, Warning};
+use crate::workspace::Description;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Asked, Answer, _>(
+        &Entry {
+            name: "salvage",
+            title: "Look at and restore saved work",
+            description: "Work that a reset, a clean or a forced removal would have discarded is kept for a time \
+                as a salvage. Lists salvages, shows the files of one, reads one of them, restores a salvage \
+                into its branch or a new one, or drops it for good.",
+            set: Toolset::Yard,
+            right: Right::GitRead,
+            hints: Hints {
+                read_only: false,
+                destructive: true,
+                idempotent: false,
+                open_world: true,
+            },
+        },
+        salvage,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// What to do. All but list need salvage_id, read needs path too.
+    action: Action,
+    #[serde(default)]
+    salvage_id: Option<SalvageId>,
+    /// For list: only of this repository.
+    #[serde(default)]
+    repo: Option<RepoName>,
+    /// For list: only of this branch. For restore: as this new branch, in place of the one that it is of.
+    #[serde(default)]
+    branch: Option<BranchName>,
+    /// For read: the file, as show lists it.
+    #[serde(default)]
+    path: Option<String>,
+    /// For restore: save what is in the workspace now, and restore in its place.
+    #[serde(default)]
+    force: bool,
+    /// For list, show and read: the next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    List,
+    Show,
+    Read,
+    Restore,
+    Drop,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// The newest first; the one that was asked for.
+    salvages: &'a [SalvageItem],
+    /// The files of the one that was asked for, against the commit that it was saved at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'a [SalvagedFile]>,
+    /// The text of the file that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<Excerpt>,
+    /// Where it was restored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<Description>,
+    /// What one should know, though it was done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    /// There is more than this.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
+    let action = asked.action;
+    for (field, is_given, actions, are) in [
+        (
+            "salvage_id",
+            asked.salvage_id.is_some(),
+            "the other actions",
+            action != Action::List,
+        ),
+        ("repo", asked.repo.is_some(), "list", action == Action::List),
+        (
+            "branch",
+            asked.branch.is_some(),
+            "list and restore",
+            matches!(action, Action::List | Action::Restore),
+        ),
+        ("path", asked.path.is_some(), "read", action == Action::Read),
+        ("force", asked.force, "restore", action == Action::Restore),
+        (
+            "cursor",
+            asked.cursor.is_some(),
+            "list, show and read",
+            matches!(action, Action::List | Action::Show | Action::Read),
+        ),
+    ] {
+        only_for(field, is_given, actions, are)?;
+    }
+    let id = |action| needed("salvage_id", asked.salvage_id, action);
+    match action {
+        Action::List => list(&call, asked).await,
+        Action::Show => show(&call, id("show")?, asked.cursor.as_deref()).await,
+        Action::Read => {
+            let path = needed("path", asked.path.as_deref(), "read")?;
+            read(&call, id("read")?, path, asked.cursor.as_deref()).await
+        }
+        Action::Restore => {
+            call.principal.require(Right::GitWrite)?;
+            let request = RestoreRequest {
+                branch: asked.branch.clone(),
+                force: asked.force,
+            };
+            restore(&call, id("restore")?, &request).await
+        }
+        Action::Drop => {
+            call.principal.require(Right::Ops)?;
+            let id = id("drop")?;
+            call.in_time(call.app.drop_salvage(&call.principal, id))
+                .await?;
+            Reply::new(&Answer::default(), format!("salvage {id} is gone for good"))
+        }
+    }
+}
+
+async fn list(call: &Call, asked: Asked) -> Result<Reply, Problem> {
+    let filter = SalvageFilter {
+        repo: asked.repo,
+        branch: asked.branch,
+    };
+    let found = call.in_time(call.app.salvages(&filter)).await?;
+    paged(&found, asked.cursor.as_deref(), |page| {
+        let answer = Answer {
+            salvages: page.shown,
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+            ..Answer::default()
+        };
+        let mut text = match found.is_empty() {
+            true => "nothing was saved".to_owned(),
+            false => String::new(),
+        };
+        for item in page.shown {
+            let _ = writeln!(text, "{}", line(item));
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply, Problem> {
+    let detail = call.in_time(call.app.salvage(id)).await?;
+    paged(&detail.files, cursor, |page| {
+        let answer = Answer {
+            salvages: std::slice::from_ref(&detail.item),
+            files: Some(page.shown),
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+            ..Answer::default()
+        };
+        let mut text = format!("{}\n", line(&detail.item));
+        for file in page.shown {
+            let _ = writeln!(text, "{:?} {}", file.change, file.path);
+        }
+        page.tell_rest(&mut text);
+        Reply::new(&answer, text)
+    })
+}
+
+async fn read(
+    call: &Call,
+    id: SalvageId,
+    path: &str,
+    cursor: Option<&str>,
+) -> Result<Reply, Problem> {
+    let mut bytes = call.in_time(call.app.salvaged_file(id, path)).await?;
+    let first = cursor::read(cursor)?.max(1);
+    if let Some(before) = first.checked_sub(2) {
+        let newline = memchr::memchr_iter(b'\n', &bytes).nth(before);
+        bytes.drain(..newline.map_or(bytes.len(), |newline| newline + 1));
+    }
+    let lines = Lines {
+        bytes,
+        first,
+        more: false,
+    };
+    lines.fitted(|excerpt, text| {
+        let answer = Answer {
+            truncated: excerpt.truncated,
+            next_cursor: excerpt.next_cursor.clone(),
+            file: Some(excerpt),
+            ..Answer::default()
+        };
+        Reply::new(&answer, text)
+    })
+}
+
+async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result<Reply, Problem> {
+    let restoring = call.app.restore(&call.principal, id, request);
+    let (workspace, warnings) = call.in_time(restoring).await?;
+    let mut text = format!("restored; {}", standing(&workspace));
+    for warning in &warnings {
+        let _ = write!(text, "\nwarning: {}", warning.message);
+    }
+    let answer = Answer {
+        workspace: Some(workspace),
+        warnings,
+        ..Answer::default()
+    };
+    Reply::new(&answer, text)
+}
+
+fn line(item: &SalvageItem) -> String {
+    let salvage = &item.salvage;
+    format!(
+        "{} {} {} {}: {}",
+        salvage.id,
+        salvage.repo,
+        salvage.branch,
+        salvage.at,
+        salvage.work.join("; ")
+    )
+}

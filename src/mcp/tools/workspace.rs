@@ -1,0 +1,187 @@
+//! One workspace: describe, prepare, remove, pin.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::action::only_for;
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, Problem, RepoName, Salvage, Warning};
+use crate::workspace::{Description, Going};
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Asked, Acted, _>(
+        &Entry {
+            name: "workspace",
+            title: "Manage a workspace",
+            description: "Describes a branch's workspace, prepares it (made and brought up to date; with from the \
+                branch is created), removes it, or pins it so that nothing removes it. A build prepares by \
+                itself. Work that a forced removal would lose is saved first: see `salvage`.",
+            set: Toolset::Yard,
+            right: Right::RepoRead,
+            hints: Hints {
+                read_only: false,
+                destructive: true,
+                idempotent: true,
+                open_world: true,
+            },
+        },
+        workspace,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    repo: RepoName,
+    branch: BranchName,
+    /// What to do. A removal is refused while there is work in the workspace that could be missed.
+    action: Action,
+    /// For prepare: a branch or commit at which to create this branch.
+    #[serde(default)]
+    from: Option<String>,
+    /// For remove: save the work in it as a salvage, and remove it all the same.
+    #[serde(default)]
+    force: bool,
+    /// For pin: why it is to be kept.
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Describe,
+    Prepare,
+    Remove,
+    Pin,
+    Unpin,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Acted<'a> {
+    repo: &'a RepoName,
+    branch: &'a BranchName,
+    action: Action,
+    /// As it is now; nothing once it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<Description>,
+    /// What a removal saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salvage: Option<Salvage>,
+    /// What one should know, though it was done.
+    warnings: Vec<Warning>,
+}
+
+async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
+    let Asked {
+        repo,
+        branch,
+        action,
+        ..
+    } = &asked;
+    for (field, is_given, name, its) in [
+        ("from", asked.from.is_some(), "prepare", Action::Prepare),
+        ("force", asked.force, "remove", Action::Remove),
+        ("reason", asked.reason.is_some(), "pin", Action::Pin),
+    ] {
+        only_for(field, is_given, name, *action == its)?;
+    }
+    if *action != Action::Describe {
+        call.principal.require(Right::GitWrite)?;
+    }
+    let mut acted = Acted {
+        repo,
+        branch,
+        action: *action,
+        workspace: None,
+        salvage: None,
+        warnings: Vec::new(),
+    };
+    let (app, principal) = (&call.app, &call.principal);
+    match action {
+        Action::Describe => {
+            acted.workspace = Some(call.in_time(app.describe(repo, branch)).await?);
+        }
+        Action::Prepare => {
+            let preparing = app.prepare(principal, repo, branch, asked.from.as_deref());
+            let (description, warnings) = call.in_time(preparing).await?;
+            acted.workspace = Some(description);
+            acted.warnings = warnings;
+        }
+        Action::Remove => {
+            let going = match asked.force {
+                true => Going::Forced,
+                false => Going::Unmissed,
+            };
+            acted.salvage = call
+                .in_time(app.remove(principal, repo, branch, going))
+                .await?;
+        }
+        Action::Pin => {
+            let pinning = app.pin(principal, repo, branch, asked.reason.clone());
+            acted.workspace = Some(call.in_time(pinning).await?);
+        }
+        Action::Unpin => {
+            let unpinning = async {
+                app.unpin(repo, branch).await?;
+                app.describe(repo, branch).await
+            };
+            acted.workspace = Some(call.in_time(unpinning).await?);
+        }
+    }
+    let text = told(&acted);
+    Reply::new(&acted, text)
+}
+
+fn told(acted: &Acted<'_>) -> String {
+    let Acted { repo, branch, .. } = acted;
+    let mut text = match (&acted.workspace, &acted.salvage) {
+        (Some(workspace), _) => standing(workspace),
+        (None, Some(salvage)) => format!(
+            "the workspace of {branch} in {repo} is removed; its work was saved as salvage {}, which `salvage` with action restore brings back",
+            salvage.id
+        ),
+        (None, None) => format!("the workspace of {branch} in {repo} is removed"),
+    };
+    for warning in &acted.warnings {
+        text.push_str(&format!("\nwarning: {}", warning.message));
+    }
+    text
+}
+
+/// The state of a workspace in a few lines.
+pub(super) fn standing(workspace: &Description) -> String {
+    let commit = workspace
+        .commit
+        .as_ref()
+        .map_or("no commit", |id| id.as_str());
+    let mut text = format!(
+        "{} of {} is at {commit}, {}, {} ahead and {} behind",
+        workspace.branch,
+        workspace.repo,
+        if workspace.dirty {
+            "with changes"
+        } else {
+            "without changes"
+        },
+        workspace.ahead,
+        workspace.behind,
+    );
+    if let Some(pin) = &workspace.pinned {
+        text.push_str(&format!("\n{}", pin.says()));
+    }
+    if let Some(holder) = &workspace.holder {
+        text.push_str(&format!("\nin use: {} by {}", holder.what, holder.who));
+    }
+    if !workspace.pins.is_empty() {
+        text.push_str(&format!(
+            "\nit stays because of: {}",
+            workspace.pins.join("; ")
+        ));
+    }
+    text
+}

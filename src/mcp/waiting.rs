@@ -1,0 +1,253 @@
+//! Waiting for a run's end, no longer than a client waits for its answer, with progress on the way.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_stream::StreamExt;
+
+use super::call::Call;
+use super::reply::cut;
+use super::window::readable;
+use crate::journal::{Cursor, Frame, FrameKind, Sink};
+use crate::model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status};
+use crate::runs::Live;
+
+/// Clients give up after a minute; so long at most is waited.
+const MOST: Duration = Duration::from_secs(50);
+/// Between two notices of progress, however much happens.
+const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
+/// And this long at most, however little does.
+const AT_LEAST_EVERY: Duration = Duration::from_secs(4);
+/// What is shown of a line of output.
+const SHOWN_CHARS: usize = 200;
+
+/// How long an answer may take, as agents write it: seconds, or a duration such as "30s".
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wait(Duration);
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self(MOST)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wait {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "seconds from 0 to 50, or a duration such as \"30s\""
+        )]
+        enum Written {
+            Seconds(f64),
+            Text(String),
+        }
+        let wait = match Written::deserialize(from)? {
+            Written::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            Written::Text(text) => humantime::parse_duration(&text).ok(),
+        };
+        wait.map(|wait| Self(wait.min(MOST))).ok_or_else(|| {
+            serde::de::Error::custom("expected seconds from 0 to 50, or a duration such as \"30s\"")
+        })
+    }
+}
+
+impl JsonSchema for Wait {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Wait".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["number", "string"] })
+    }
+}
+
+/// What it means for a run that its client takes back the request that waits for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OnCancel {
+    /// It goes on; `run_wait` finds it again.
+    #[default]
+    Detach,
+    /// It ends.
+    Cancel,
+}
+
+/// Waits until the run has ended, `wait` is over since `since`, or the client wants no answer any more. The
+/// run as it is then.
+pub(super) async fn until_ended(
+    call: &Call,
+    id: RunId,
+    (since, wait): (Instant, Wait),
+    on_cancel: OnCancel,
+) -> Result<RunRecord, Problem> {
+    if let Some(live) = call.app.runs.live(id) {
+        // The wait itself may be dropped, where a client is gone.
+        let mut leaving = Leaving {
+            call,
+            id,
+            cancels: on_cancel == OnCancel::Cancel,
+        };
+        tokio::select! {
+            () = live.ended() => leaving.cancels = false,
+            () = tokio::time::sleep_until(since + wait.0) => leaving.cancels = false,
+            () = call.cancelled.cancelled() => {}
+            never = tell(call, &live) => match never {},
+        }
+    }
+    call.app.runs.record(id)
+}
+
+struct Leaving<'a> {
+    call: &'a Call,
+    id: RunId,
+    cancels: bool,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if self.cancels {
+            let call = self.call;
+            if let Err(problem) = call.app.runs.cancel(self.id, &call.principal.name, false) {
+                tracing::warn!(run = %self.id, error = %problem, "a run is not cancelled with its request");
+            }
+        }
+    }
+}
+
+/// Tells progress for as long as it is polled.
+async fn tell(call: &Call, live: &Live) -> Infallible {
+    if !call.progress.is_wanted() {
+        return std::future::pending().await;
+    }
+    let state = live.record().state;
+    let followed = match call.app.runs.view(live.id) {
+        Ok(view) => {
+            // What stands before its command is little; what a command printed may be much.
+            let from = match state {
+                RunState::Running => view.end(),
+                RunState::Queued | RunState::Preparing | RunState::Ended(_) => Cursor::START,
+            };
+            view.follow(from, News::default()).await
+        }
+        Err(problem) => Err(problem),
+    };
+    let mut news = match followed {
+        Ok(news) => Box::pin(news),
+        Err(problem) => {
+            tracing::warn!(run = %live.id, error = %problem, "there is no progress to tell");
+            return std::future::pending().await;
+        }
+    };
+    let began = Instant::now();
+    let mut latest = state.as_str().to_owned();
+    let mut tick = tokio::time::interval(NOT_OFTENER_THAN);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut told_at, mut is_new) = (None::<Instant>, true);
+    loop {
+        tokio::select! {
+            more = news.next() => match more {
+                Some(Ok(text)) => {
+                    latest = String::from_utf8_lossy(&text).into_owned();
+                    is_new = true;
+                }
+                Some(Err(error)) => tracing::debug!(%error, "a journal cannot be followed for progress"),
+                // It has ended; whoever waits hears of it.
+                None => return std::future::pending().await,
+            },
+            _ = tick.tick() => {
+                let is_due = told_at.is_none_or(|at| at.elapsed() >= AT_LEAST_EVERY);
+                if is_new || is_due {
+                    let seconds = began.elapsed().as_secs();
+                    call.progress.tell(format!("{seconds} s: {latest}")).await;
+                    told_at = Some(Instant::now());
+                    is_new = false;
+                }
+            }
+        }
+    }
+}
+
+/// The latest of what a journal says, in words.
+#[derive(Debug, Default)]
+struct News {
+    latest: String,
+    is_new: bool,
+}
+
+impl News {
+    fn set(&mut self, text: String) {
+        self.latest = text;
+        self.is_new = true;
+    }
+}
+
+impl Sink for News {
+    fn frame(&mut self, frame: &Frame<'_>, skip: usize) {
+        let payload = &frame.payload[skip..];
+        match frame.kind {
+            FrameKind::Event => {
+                if let Ok(Event::Status(status)) = serde_json::from_slice(payload) {
+                    self.set(words(&status));
+                }
+            }
+            FrameKind::Output(_) => {
+                let mut lines = payload.rsplit(|byte| *byte == b'\n').map(readable);
+                if let Some(line) = lines.find(|line| !line.trim().is_empty()) {
+                    self.set(cut(&line, SHOWN_CHARS));
+                }
+            }
+        }
+    }
+
+    fn has_pending(&self) -> bool {
+        false
+    }
+
+    fn flush(&mut self) {}
+
+    fn finish(&mut self) {}
+
+    fn keep_alive(&mut self) {}
+
+    fn buffered(&self) -> usize {
+        match self.is_new {
+            true => self.latest.len(),
+            false => 0,
+        }
+    }
+
+    fn take(&mut self) -> Bytes {
+        self.is_new = false;
+        std::mem::take(&mut self.latest).into()
+    }
+}
+
+fn words(status: &Status) -> String {
+    let mut text = match status.phase {
+        Some(Phase::Clone) => "cloning".to_owned(),
+        Some(Phase::Fetch) => "fetching".to_owned(),
+        Some(Phase::Worktree) => "making the workspace".to_owned(),
+        Some(Phase::Checkout) => "checking out".to_owned(),
+        Some(Phase::Sync) => "bringing the workspace up to date".to_owned(),
+        None => status.state.clone(),
+    };
+    if let Some(percent) = status.percent {
+        text.push_str(&format!(", {percent} %"));
+    }
+    if let Some(position) = status.position {
+        text.push_str(&format!(", {position} served first"));
+    }
+    if let Some(holder) = &status.holder {
+        text.push_str(&format!("; the workspace is busy with {}", holder.what));
+    }
+    text
+}

@@ -1,0 +1,236 @@
+//! A window on what a run printed, as text for an agent: no terminal escapes, no overwritten progress
+//! bars, cut between lines where it can be, and exact about which bytes it showed.
+
+use std::io;
+
+use super::fit;
+use crate::journal::{AnsiFilter, Output, Totals};
+use crate::model::Problem;
+use crate::runs::View;
+
+/// As much is read for one answer; an answer holds less.
+const READ: u64 = 64 * 1024;
+
+/// Bytes of the output, from a place in it.
+#[derive(Debug)]
+pub(super) struct Window {
+    start: u64,
+    raw: Vec<u8>,
+    /// More was asked for than is in it.
+    cut: bool,
+    /// How much output there was when it was read.
+    pub(super) total: Totals,
+}
+
+/// What is shown of a window, and the bytes of the output that it stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// More was asked for than is shown.
+    pub(super) cut: bool,
+}
+
+impl Window {
+    /// What follows on byte `from`.
+    pub(super) async fn after(view: &View, from: u64) -> Result<Self, Problem> {
+        view.with_output(move |mut output| {
+            let total = output.totals()?;
+            let start = from.min(total.bytes);
+            Self::read(output, start, total)
+        })
+        .await
+    }
+
+    /// The end of what was printed, but nothing before byte `from`.
+    pub(super) async fn before_end(view: &View, from: u64) -> Result<Self, Problem> {
+        view.with_output(move |mut output| {
+            let total = output.totals()?;
+            let start = from.max(total.bytes.saturating_sub(READ)).min(total.bytes);
+            let mut window = Self::read(output, start, total)?;
+            window.cut = start > from;
+            if window.cut {
+                window.drop_begun_line();
+            }
+            Ok(window)
+        })
+        .await
+    }
+
+    /// The last `count` lines, as far as they can be read at once.
+    pub(super) async fn last_lines(view: &View, count: u64) -> Result<Self, Problem> {
+        let from = view
+            .with_output(move |mut output| {
+                let lines = output.totals()?.lines;
+                output.seek_line(lines.saturating_sub(count) + 1)
+            })
+            .await?;
+        Self::before_end(view, from).await
+    }
+
+    /// The lines from `first` on, counted from 1, at most `count`.
+    pub(super) async fn lines(view: &View, first: u64, count: u64) -> Result<Self, Problem> {
+        view.with_output(move |mut output| {
+            let total = output.totals()?;
+            let start = output.seek_line(first)?;
+            let mut raw = Vec::new();
+            let mut left = count;
+            while left > 0 && (raw.len() as u64) < READ {
+                let Some(bytes) = output.more()? else { break };
+                let end = memchr::memchr_iter(b'\n', bytes)
+                    .nth(usize::try_from(left - 1).unwrap_or(usize::MAX));
+                let wanted = end.map_or(bytes, |end| &bytes[..=end]);
+                left -= memchr::memchr_iter(b'\n', wanted).count() as u64;
+                raw.extend_from_slice(wanted);
+            }
+            let cut = left > 0 && output.more()?.is_some();
+            Ok(Self {
+                start,
+                raw,
+                cut,
+                total,
+            })
+        })
+        .await
+    }
+
+    fn read(mut output: Output, start: u64, total: Totals) -> io::Result<Self> {
+        output.seek_byte(start)?;
+        let wanted = usize::try_from((total.bytes - start).min(READ)).unwrap_or(usize::MAX);
+        let mut raw = Vec::with_capacity(wanted);
+        while raw.len() < wanted {
+            let Some(bytes) = output.more()? else { break };
+            raw.extend_from_slice(&bytes[..bytes.len().min(wanted - raw.len())]);
+        }
+        let cut = start + (raw.len() as u64) < total.bytes;
+        Ok(Self {
+            start,
+            raw,
+            cut,
+            total,
+        })
+    }
+
+    fn drop_begun_line(&mut self) {
+        if let Some(newline) = memchr::memchr(b'\n', &self.raw) {
+            self.raw.drain(..=newline);
+            self.start += newline as u64 + 1;
+        }
+    }
+
+    /// As much from the beginning as fits into `room` bytes of an answer.
+    pub(super) fn head(&self, room: usize) -> Shown {
+        let (mut text, mut used, mut left) = (String::new(), 0, room);
+        for line in self.raw.split_inclusive(|byte| *byte == b'\n') {
+            let shown = readable(line);
+            let Some(rest) = left.checked_sub(fit::length(&shown)) else {
+                break;
+            };
+            left = rest;
+            text.push_str(&shown);
+            used += line.len();
+        }
+        if used == 0 && !self.raw.is_empty() {
+            // Not even one line fits: a piece of it does.
+            (used, text) = pieces(room, self.raw.len(), |most| {
+                let end = boundary_before(&self.raw, most);
+                (end, readable(&self.raw[..end]))
+            });
+        }
+        self.shown(text, 0, used)
+    }
+
+    /// As much of the end as fits into `room` bytes of an answer.
+    pub(super) fn tail(&self, room: usize) -> Shown {
+        let mut lines = Vec::new();
+        let (mut left, mut used) = (room, 0);
+        for line in self.raw.split_inclusive(|byte| *byte == b'\n').rev() {
+            let shown = readable(line);
+            let Some(rest) = left.checked_sub(fit::length(&shown)) else {
+                break;
+            };
+            left = rest;
+            used += line.len();
+            lines.push(shown);
+        }
+        let len = self.raw.len();
+        if used == 0 && len > 0 {
+            let (start, text) = pieces(room, len, |most| {
+                let start = boundary_after(&self.raw, len - most);
+                (start, readable(&self.raw[start..]))
+            });
+            return self.shown(text, start, len);
+        }
+        lines.reverse();
+        self.shown(lines.concat(), len - used, len)
+    }
+
+    /// The number of the line that the end of the output begins with, or in.
+    pub(super) fn first_line(&self, end: &Shown) -> u64 {
+        let lines = end.text.split_inclusive('\n').count() as u64;
+        (self.total.lines + 1).saturating_sub(lines)
+    }
+
+    fn shown(&self, text: String, from: usize, to: usize) -> Shown {
+        Shown {
+            text,
+            from: self.start + from as u64,
+            to: self.start + to as u64,
+            cut: self.cut || from > 0 || to < self.raw.len(),
+        }
+    }
+}
+
+/// Bytes of a line as a terminal would have left them, in UTF-8.
+pub(super) fn readable(line: &[u8]) -> String {
+    let mut plain = Vec::with_capacity(line.len());
+    AnsiFilter::default().pass(line, &mut plain);
+    let (body, ending) = match plain.strip_suffix(b"\n") {
+        Some(body) => (body.strip_suffix(b"\r").unwrap_or(body), "\n"),
+        None => (&plain[..], ""),
+    };
+    // What was written over is not what anybody saw.
+    let seen = body
+        .rsplit(|byte| *byte == b'\r')
+        .find(|part| !part.is_empty())
+        .unwrap_or_default();
+    format!("{}{ending}", String::from_utf8_lossy(seen))
+}
+
+/// The longest piece of at most `room` bytes, and half of that until it fits with its escapes.
+fn pieces(room: usize, len: usize, cut: impl Fn(usize) -> (usize, String)) -> (usize, String) {
+    let mut most = room.min(len);
+    loop {
+        let (place, text) = cut(most);
+        if most <= 1 || fit::length(&text) <= room {
+            return (place, text);
+        }
+        most /= 2;
+    }
+}
+
+/// The last place at or before `at` where no character is cut; 1 at least, so that reading goes on.
+fn boundary_before(bytes: &[u8], at: usize) -> usize {
+    let mut place = at;
+    while place > 0 && at - place < 4 && bytes.get(place).is_some_and(is_within) {
+        place -= 1;
+    }
+    place.max(1)
+}
+
+fn boundary_after(bytes: &[u8], at: usize) -> usize {
+    let mut place = at;
+    while place < bytes.len() && place - at < 4 && is_within(&bytes[place]) {
+        place += 1;
+    }
+    place
+}
+
+/// A byte that cannot begin a character.
+fn is_within(byte: &u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+#[cfg(test)]
+mod tests;
