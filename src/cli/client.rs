@@ -197,7 +197,8 @@ impl Client {
         }
     }
 
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    /// A request with the key, for what has ways of its own to answer.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}{path}", self.endpoint.url);
         let mut request = self
             .http

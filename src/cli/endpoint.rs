@@ -45,6 +45,8 @@ pub struct Endpoint {
     /// Without a slash at its end.
     pub url: String,
     pub authorization: Option<HeaderValue>,
+    /// Where that was read.
+    pub key_file: Option<PathBuf>,
     /// Its directory, where it told us.
     pub workspaces: Option<PathBuf>,
     /// Who named it, in words.
@@ -99,6 +101,7 @@ impl Lookup {
             Some((url, source)) => Endpoint {
                 url: checked_url(url, source)?,
                 authorization: None,
+                key_file: None,
                 workspaces: None,
                 source: source.to_owned(),
             },
@@ -106,16 +109,28 @@ impl Lookup {
         };
         if let Some(file) = key_file {
             endpoint.authorization = Some(read_key(file)?);
+            endpoint.key_file = Some(file.clone());
         } else if named.is_some() {
             // Only the address was given: a daemon on this machine may have left us its key.
             if let Ok(local) = self.left_behind()
                 && local.url == endpoint.url
             {
                 endpoint.authorization = local.authorization;
+                endpoint.key_file = local.key_file;
                 endpoint.workspaces = local.workspaces;
             }
         }
         Ok(endpoint)
+    }
+
+    /// The address and the key file that somebody named: whoever is to find the same daemon needs them.
+    pub fn named(&self) -> (Option<&str>, Option<&Path>) {
+        let url = self.url.as_ref().or(self.surroundings.url.as_ref());
+        let key_file = self
+            .key_file
+            .as_ref()
+            .or(self.surroundings.key_file.as_ref());
+        (url.map(String::as_str), key_file.map(PathBuf::as_path))
     }
 
     /// Where a daemon keeps its things unless told otherwise.
@@ -183,10 +198,8 @@ fn from_file(place: &Path, text: &str) -> Result<Endpoint, Failure> {
     }
     Ok(Endpoint {
         url: checked_url(&file.url, &source)?,
-        authorization: match file.auth_header {
-            Some(path) => Some(read_key(&path)?),
-            None => None,
-        },
+        authorization: file.auth_header.as_deref().map(read_key).transpose()?,
+        key_file: file.auth_header,
         workspaces: file.workspaces,
         source,
     })

@@ -21,6 +21,7 @@ mod files;
 mod finding;
 mod follow;
 mod log;
+mod mcp;
 mod outlet;
 mod progress;
 mod reap;
@@ -42,7 +43,7 @@ mod watch;
 use std::future::Future;
 use std::process::ExitCode;
 
-use args::{Cli, ClientCommand, Command};
+use args::{Cli, ClientCommand, Command, McpAction};
 use client::Client;
 use endpoint::{Lookup, Surroundings};
 use exit::Failure;
@@ -91,6 +92,13 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
         Command::Serve(args) => Ok(serve::serve(&args)?),
         Command::CheckConfig(args) => serve::check_config(&console, &args),
         Command::Completions(args) => completions::print(&console, args.shell),
+        Command::Mcp(args) => match args.action {
+            Some(McpAction::Config(args)) => mcp::config(&console, &lookup, &args),
+            None => {
+                let client = Client::find(lookup)?;
+                block_on(mcp::serve(console, client, &args.scope))
+            }
+        },
         Command::Doctor(args) => block_on(doctor::doctor(&console, &lookup, args.fix)),
         Command::Client(command) => {
             let client = Client::find(lookup)?;

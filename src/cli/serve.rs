@@ -182,6 +182,7 @@ impl Welcome {
             };
             let branch = quoted(branch)?;
             writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;
+            writeln!(out, "  for agents   {program}{place} mcp config claude")?;
         }
         Ok(out.flush()?)
     }

@@ -4,6 +4,7 @@
 mod client;
 mod look;
 mod make;
+mod mcp;
 mod run;
 mod salvage;
 mod values;
@@ -20,6 +21,7 @@ use super::serve::{CheckConfigArgs, ServeArgs};
 pub use client::ClientCommand;
 pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
 pub use make::{MakeArgs, Wanted};
+pub use mcp::{AgentClient, ConfigArgs, McpAction, McpArgs, ScopeArgs};
 pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
 pub use salvage::SalvageAction;
 pub use values::EitherId;
@@ -127,6 +129,20 @@ Example:
 
     #[command(flatten)]
     Client(ClientCommand),
+
+    /// Serve a coding agent over stdio, as an MCP server
+    ///
+    /// Passes messages of the Model Context Protocol between stdin and stdout and the daemon's /mcp.
+    /// Agents start it by themselves; `branchyard mcp config` prints what their configuration needs.
+    /// It goes on when the daemon is started anew, and ends when stdin is closed; builds go on,
+    /// but for those whose call asked to end with it. What --repo and --branch fix, a call may leave out.
+    #[command(after_long_help = "\
+Examples:
+  branchyard mcp
+  branchyard mcp --repo app --branch main
+  branchyard mcp --toolsets yard,build,git_read --read-only
+  branchyard mcp config claude --repo app")]
+    Mcp(McpArgs),
 
     /// Check that this machine and the daemon are in order
     ///
@@ -269,6 +285,13 @@ mod tests {
             &["runs", "--since", "yesterday"],
             &["log", RUN, "-C", "3"],
             &["cat", "app", "main", "x", "--lines", "9-3"],
+            &["mcp", "--repo", "../app"],
+            &["mcp", "--branch", "a..b"],
+            &["mcp", "--toolsets", "yard,everything"],
+            &["mcp", "--toolsets", ","],
+            &["mcp", "--role", "a\nb"],
+            &["mcp", "config", "emacs"],
+            &["mcp", "config", "codex", "--stdio", "--http"],
         ] {
             let refusal = refusal(words);
             assert_eq!(refusal.exit_code(), 2, "{words:?}");

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 
+use crate::config::Toolset;
 use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
@@ -71,6 +72,31 @@ pub fn either(text: &str) -> Result<EitherId, String> {
         run: run(text)?,
         group: group(text)?,
     })
+}
+
+/// Sets of tools with commas between them, or `all`.
+pub fn toolsets(text: &str) -> Result<String, String> {
+    if text == "all" {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<_> = text.split(',').map(str::trim).collect();
+    match names.iter().find(|name| Toolset::parse(name).is_none()) {
+        None => Ok(names.join(",")),
+        Some(name) => {
+            let known = Toolset::ALL.map(Toolset::as_str).join(", ");
+            Err(format!(
+                "there is no set of tools {name:?}; the sets are {known}, and all"
+            ))
+        }
+    }
+}
+
+/// Roles are the operator's; whether there is such a one, the daemon says.
+pub fn role(text: &str) -> Result<String, String> {
+    let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    is_word
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write it like dev or ops: one word of plain letters".to_owned())
 }
 
 /// A time, or how long ago it was; sent as it was written.

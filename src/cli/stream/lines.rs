@@ -6,8 +6,10 @@ use crate::cli::exit::Failure;
 const MAX_LINE: usize = 4 << 20;
 
 /// Gathers chunks and gives out whole lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
+    /// How long a line may be.
+    most: usize,
     buffer: Vec<u8>,
     /// Where the next line begins.
     start: usize,
@@ -15,7 +17,22 @@ pub struct Lines {
     searched: usize,
 }
 
+impl Default for Lines {
+    fn default() -> Self {
+        Self::of_at_most(MAX_LINE)
+    }
+}
+
 impl Lines {
+    pub fn of_at_most(most: usize) -> Self {
+        Self {
+            most,
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+        }
+    }
+
     pub fn push(&mut self, chunk: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -34,7 +51,7 @@ impl Lines {
                 self.searched = self.start;
                 Ok(Some(&self.buffer[line]))
             }
-            None if self.buffer.len() - self.start > MAX_LINE => {
+            None if self.buffer.len() - self.start > self.most => {
                 Err(Failure::daemon("the daemon sent a line that never ends"))
             }
             None => {

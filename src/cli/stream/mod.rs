@@ -16,10 +16,10 @@ use super::exit::Failure;
 use super::subject::Subject;
 
 use event::{Cursor, parse};
-use lines::Lines;
 
 pub use event::{Channel, Complete, Ending, Event, Holder, RunError, Status};
 pub use group::{Group, GroupEvent, Member, MemberEnded, Summary};
+pub use lines::Lines;
 
 /// A daemon that is being started anew is back within this, or it is not coming.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -261,6 +261,7 @@ mod tests {
         let endpoint = Endpoint {
             url: format!("http://{address}"),
             authorization: None,
+            key_file: None,
             workspaces: None,
             source: "the test".to_owned(),
         };

@@ -1,0 +1,221 @@
+//! `mcp config`: what to paste into an agent's configuration. stdout holds that and nothing else; what
+//! else is to know goes to stderr. The key is named by where it is, never by what it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::scope;
+use crate::cli::args::{AgentClient, ConfigArgs};
+use crate::cli::endpoint::Lookup;
+use crate::cli::exit::{self, Failure};
+use crate::cli::render::Console;
+
+/// Where a daemon listens that was not told otherwise.
+const DEFAULT_URL: &str = "http://127.0.0.1:3344";
+/// The variable that the daemon itself takes its key from.
+const KEY_VARIABLE: &str = "BRANCHYARD_SESSION_KEY";
+const KEY_INPUT: &str = "branchyard-key";
+const KEY_CHANGES: &str = "the key is new with every start of the daemon, unless it was given one \
+                           (`branchyard serve --key-file FILE`)";
+
+pub fn config(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> Result<u8, Failure> {
+    let server = Server::find(console, lookup, args)?;
+    let both = args.stdio == args.http;
+    let mut snippets = Vec::new();
+    if both || args.stdio {
+        snippets.push(server.stdio(args.client)?);
+    }
+    if both || args.http {
+        snippets.push(server.http(args.client)?);
+    }
+    for (place, snippet) in snippets.iter().enumerate() {
+        for note in &snippet.notes {
+            console.note(note);
+        }
+        let apart = if place > 0 { "\n" } else { "" };
+        console.print_line(&format!("{apart}{}", snippet.text))?;
+    }
+    Ok(exit::OK)
+}
+
+struct Snippet {
+    text: String,
+    notes: Vec<String>,
+}
+
+/// The yard as an agent is told of it.
+struct Server {
+    program: String,
+    /// What the program is started with.
+    words: Vec<String>,
+    url: String,
+    key_file: PathBuf,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Server {
+    fn find(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::local(format!("cannot tell where this program is: {error}"))
+        })?;
+        let (url, key_file) = match lookup.find() {
+            Ok(endpoint) => (endpoint.url, endpoint.key_file),
+            Err(failure) if failure.exit == exit::USAGE => return Err(failure),
+            Err(failure) => {
+                if !args.stdio {
+                    console.note(&format!("{failure}: for HTTP, {DEFAULT_URL} is assumed"));
+                }
+                (DEFAULT_URL.to_owned(), None)
+            }
+        };
+        let key_file = key_file.unwrap_or_else(|| {
+            let workspaces = lookup.default_workspaces().unwrap_or_default();
+            workspaces.join(".branchyard/auth.header")
+        });
+        let mut words = vec!["mcp".to_owned()];
+        words.extend(scope::flags(&args.scope));
+        let (named_url, named_key) = lookup.named();
+        if let Some(url) = named_url {
+            words.extend(["--url".to_owned(), url.to_owned()]);
+        }
+        if let Some(file) = named_key {
+            words.extend(["--key-file".to_owned(), text(&absolute(file))?]);
+        }
+        Ok(Self {
+            program: text(&program)?,
+            words,
+            url: format!("{url}/mcp"),
+            key_file: absolute(&key_file),
+            headers: scope::pairs(&args.scope),
+        })
+    }
+
+    fn stdio(&self, client: AgentClient) -> Result<Snippet, Failure> {
+        let Self { program, words, .. } = self;
+        let text = match client {
+            AgentClient::Claude => {
+                let words = words.iter().map(|word| quoted(word));
+                let words: Vec<_> = words.collect::<Result<_, _>>()?;
+                let program = quoted(program)?;
+                format!("claude mcp add branchyard -- {program} {}", words.join(" "))
+            }
+            AgentClient::Codex => toml(&json!({ "command": program, "args": words }))?,
+            AgentClient::Cursor => {
+                under("mcpServers", &json!({ "command": program, "args": words }))
+            }
+            AgentClient::Vscode => under(
+                "servers",
+                &json!({ "type": "stdio", "command": program, "args": words }),
+            ),
+        };
+        let notes = vec![format!("over stdio: {}", place_of(client))];
+        Ok(Snippet { text, notes })
+    }
+
+    fn http(&self, client: AgentClient) -> Result<Snippet, Failure> {
+        // The file holds the bare key or a whole header line; the key is its last word.
+        let key = format!("awk '{{print $NF}}' {}", quoted(&text(&self.key_file)?)?);
+        let url = &self.url;
+        let mut notes = vec![format!("over HTTP: {}", place_of(client))];
+        let export = format!("first, where it is started: export {KEY_VARIABLE}=\"$({key})\"");
+        let text = match client {
+            AgentClient::Claude => {
+                let mut command = format!(
+                    "claude mcp add --transport http branchyard {}",
+                    quoted(url)?
+                );
+                command.push_str(&format!(" --header \"Authorization: Bearer $({key})\""));
+                for (name, value) in &self.headers {
+                    let header = quoted(&format!("{name}: {value}"))?;
+                    command.push_str(&format!(" --header {header}"));
+                }
+                command
+            }
+            AgentClient::Codex => {
+                notes.push(export);
+                let mut server = json!({ "url": url, "bearer_token_env_var": KEY_VARIABLE });
+                if !self.headers.is_empty() {
+                    server["http_headers"] = self.headers().into();
+                }
+                toml(&server)?
+            }
+            AgentClient::Cursor => {
+                notes.push(export);
+                let headers = self.headers_with(&format!("${{env:{KEY_VARIABLE}}}"));
+                under("mcpServers", &json!({ "url": url, "headers": headers }))
+            }
+            AgentClient::Vscode => {
+                notes.push(format!(
+                    "VS Code asks for the key, which this prints: {key}"
+                ));
+                let headers = self.headers_with(&format!("${{input:{KEY_INPUT}}}"));
+                let input = json!({
+                    "type": "promptString", "id": KEY_INPUT, "password": true,
+                    "description": "The key of the branchyard daemon",
+                });
+                let server = json!({ "type": "http", "url": url, "headers": headers });
+                laid_out(&json!({ "inputs": [input], "servers": { "branchyard": server } }))
+            }
+        };
+        notes.push(KEY_CHANGES.to_owned());
+        Ok(Snippet { text, notes })
+    }
+
+    fn headers(&self) -> Map<String, Value> {
+        let headers = self.headers.iter();
+        headers
+            .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
+            .collect()
+    }
+
+    fn headers_with(&self, key: &str) -> Map<String, Value> {
+        let mut headers = self.headers();
+        headers.insert("Authorization".to_owned(), format!("Bearer {key}").into());
+        headers
+    }
+}
+
+fn place_of(client: AgentClient) -> &'static str {
+    match client {
+        AgentClient::Claude => "run this command",
+        AgentClient::Codex => "put this into ~/.codex/config.toml",
+        AgentClient::Cursor => {
+            "put this into ~/.cursor/mcp.json, or into .cursor/mcp.json of a project"
+        }
+        AgentClient::Vscode => "put this into .vscode/mcp.json of a project",
+    }
+}
+
+fn under(servers: &str, server: &Value) -> String {
+    laid_out(&json!({ servers: { "branchyard": server } }))
+}
+
+fn laid_out(value: &Value) -> String {
+    format!("{value:#}")
+}
+
+fn toml(server: &Value) -> Result<String, Failure> {
+    let text = toml::to_string(&json!({ "mcp_servers": { "branchyard": server } }))
+        .map_err(|error| Failure::local(format!("the configuration cannot be written: {error}")))?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn quoted(word: &str) -> Result<String, Failure> {
+    shlex::try_quote(word)
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|error| Failure::local(format!("{word:?} cannot be part of a command: {error}")))
+}
+
+/// An agent starts us wherever it is.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What these files and commands can hold, so that nobody is given the name of another file.
+fn text(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let shown = path.display();
+        Failure::local(format!("{shown} is not UTF-8, which configurations are"))
+    })
+}

@@ -1,0 +1,180 @@
+//! `mcp`: a coding agent on stdio, passed on to the daemon's `/mcp` message by message, and the
+//! configuration that agents need for it.
+//!
+//! It knows no tools and keeps nothing of what is said but how the session was opened ([`session`]) and
+//! what is watched in it ([`watched`]). What the flags fix goes by header with every request ([`scope`]).
+//! stdout holds messages and nothing else. When stdin is closed the agent is gone, or listens a moment
+//! longer: what it waits for beyond that is dropped, which ends no build but one that was to end
+//! with its call.
+
+mod answer;
+mod config;
+mod daemon;
+mod events;
+mod input;
+mod listen;
+mod message;
+mod output;
+mod proxy;
+mod refusal;
+mod scope;
+mod session;
+mod underway;
+mod watched;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::args::ScopeArgs;
+use super::client::{Client, Error, ProblemDocument};
+use super::exit::{self, Failure};
+use super::render::Console;
+
+use daemon::{Cut, Daemon};
+use input::Line;
+use message::{Kind, Message};
+use output::Output;
+use proxy::Proxy;
+use refusal::{INVALID_REQUEST, Refusal};
+
+pub use config::config;
+
+/// How long each last thing may take when the agent is gone.
+const PARTING: Duration = Duration::from_secs(1);
+/// A daemon that is there answers the first question within this.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// Serves the agent on stdin and stdout until it goes.
+pub async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8, Failure> {
+    let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let url = client.endpoint().url.clone();
+    let daemon = Daemon::new(client, scope::header_map(scope), console);
+    check(&daemon, &url).await?;
+    if io::stdin().is_terminal() {
+        console
+            .note("this speaks to coding agents; `branchyard mcp config` prints how they start it");
+    }
+
+    let gone = CancellationToken::new();
+    let (output, written) = Output::open(gone.clone())?;
+    let lines = input::lines(daemon.max_body(), gone.clone())?;
+    let proxy = Arc::new(Proxy::new(daemon, output, console));
+    tokio::select! {
+        () = pass_on(&proxy, lines) => {}
+        // What it said last may be stuck, or take longer than anybody waits for.
+        () = async { gone.cancelled().await; tokio::time::sleep(PARTING).await } => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    if let Some(session) = proxy.sessions.current() {
+        // One that stays is forgotten by the daemon in time.
+        let ending = proxy.daemon.delete(session.headers());
+        let _ = tokio::time::timeout(PARTING, ending).await;
+    }
+    drop(proxy);
+    let _ = tokio::time::timeout(PARTING, written).await;
+    Ok(exit::OK)
+}
+
+/// Without a daemon, or with flags that it does not take, there is no use in waiting for the first message.
+async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": { "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {
+                "name": "branchyard", "version": env!("CARGO_PKG_VERSION"),
+            },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }},
+    });
+    let hello = Message::parse(hello.to_string().into_bytes())
+        .map_err(|refusal| Failure::local(refusal.message()))?;
+    let asking = daemon.post(hello.headers(None), hello.line);
+    let answered = tokio::time::timeout(HELLO, asking).await;
+    let silent = |_| {
+        Failure::daemon(format!("the daemon at {url} does not answer"))
+            .help("`branchyard doctor` looks for what is wrong")
+    };
+    match answered.map_err(silent)? {
+        Ok(_) => Ok(()),
+        Err(Cut::Unsent(failure) | Cut::Broken(failure)) => Err(failure),
+        Err(Cut::Refused(status, body)) => {
+            let mut problem: ProblemDocument = serde_json::from_slice(&body).unwrap_or_default();
+            let said = Refusal::said(Value::Null, status, &body);
+            problem.detail.get_or_insert(said.message().to_owned());
+            Err(Error::Refused { status, problem }.into())
+        }
+    }
+}
+
+/// Requests go side by side; everything else, and what opens a session, keeps its order.
+async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<Line>) {
+    let mut tasks = JoinSet::new();
+    let mut listening = JoinSet::new();
+    while let Some(line) = lines.recv().await {
+        while tasks.try_join_next().is_some() {}
+        let message = match read(line) {
+            Ok(Some(message)) => message,
+            Ok(None) => continue,
+            Err(refusal) => {
+                proxy.refuse(&refusal).await;
+                continue;
+            }
+        };
+        match message.kind.clone() {
+            Kind::Request { id, .. } => {
+                let size = message.line.len();
+                match proxy.underway.enter(&id, size, message.is_newer()) {
+                    Err(refusal) => proxy.refuse(&refusal).await,
+                    Ok(place) if message.is_initialize() => {
+                        proxy.request(&message, &id, &place).await;
+                    }
+                    Ok(place) => {
+                        let proxy = proxy.clone();
+                        let dropped = place.call().dropped.clone();
+                        tasks.spawn(async move {
+                            let asking = proxy.request(&message, &id, &place);
+                            dropped.run_until_cancelled(asking).await;
+                        });
+                    }
+                }
+            }
+            Kind::Cancel { id } => {
+                let proxy = proxy.clone();
+                tasks.spawn(async move { proxy.cancel(&message, &id).await });
+            }
+            Kind::Notification { .. } | Kind::Response => {
+                proxy.notify(&message).await;
+                if message.is_initialized() {
+                    proxy.sessions.confirmed(message.line).await;
+                    if listening.is_empty() {
+                        listening.spawn(listen::listen(proxy.clone()));
+                    }
+                }
+            }
+        }
+    }
+    // Whoever has nothing more to say may wait for answers still, as a script does.
+    while tasks.join_next().await.is_some() {}
+}
+
+/// The message on a line; an empty line has none.
+fn read(line: Line) -> Result<Option<Message>, Refusal> {
+    match line {
+        Line::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
+        Line::Whole(line) => Message::parse(line).map(Some),
+        Line::TooLong(id, most) => {
+            let why = format!("the message is longer than the daemon takes: {most} bytes at most");
+            Err(Refusal::new(id, INVALID_REQUEST, why))
+        }
+    }
+}
