@@ -5,6 +5,7 @@ mod files;
 mod groups;
 mod json;
 mod look;
+mod mcp;
 mod offline;
 mod reap;
 mod restart;

@@ -26,6 +26,7 @@ mod leaving;
 mod lifetime;
 mod log;
 mod many;
+mod mcp;
 mod mended;
 mod names;
 mod nothing_lost;

@@ -26,6 +26,9 @@ fn guarded() -> Vec<(&'static str, String)> {
         ("POST", "/stream/repos/demo/branches/main/git"),
         ("POST", "/stream/repos/demo/branches/main/task"),
         ("GET", "/api/runs"),
+        ("GET", "/mcp"),
+        ("POST", "/mcp"),
+        ("DELETE", "/mcp"),
     ]
     .map(|(method, path)| (method, path.to_owned()))
     .into();

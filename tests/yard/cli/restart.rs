@@ -7,13 +7,13 @@ use super::{Said, Stderr, Underway, bare, said};
 use crate::support::{Binary, Options, Yard, processes_in};
 
 /// A yard whose daemons are found by themselves, each at an address and with a key of its own.
-struct Restarting {
-    yard: Yard,
+pub(super) struct Restarting {
+    pub(super) yard: Yard,
     daemon: Binary,
 }
 
 impl Restarting {
-    async fn new(makefile: &str) -> Self {
+    pub(super) async fn new(makefile: &str) -> Self {
         let mut yard = Yard::asleep(Options::default());
         std::fs::create_dir(yard.dir.path().join("run")).unwrap();
         yard.origin.at("main");
@@ -25,7 +25,7 @@ impl Restarting {
         Self { yard, daemon }
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(super) fn command(&self, args: &[&str]) -> Command {
         let mut command = bare(&self.yard.dir.path().join("nobody"), args);
         command.env("XDG_RUNTIME_DIR", self.yard.dir.path().join("run"));
         command
@@ -35,22 +35,30 @@ impl Restarting {
         said(self.command(args)).await
     }
 
-    async fn kill(&mut self) {
+    pub(super) async fn kill(&mut self) {
         self.daemon.signal(Signal::KILL);
         assert!(!self.daemon.ended().await.success());
     }
 
-    async fn start_anew(&mut self) {
+    /// Ends the daemon as an operator does who does not want to wait for builds.
+    pub(super) async fn hurry(&mut self) {
+        self.daemon.signal(Signal::TERM);
+        self.daemon.until_said("stopping: no new runs").await;
+        self.daemon.signal(Signal::TERM);
+        assert!(self.daemon.ended().await.success());
+    }
+
+    pub(super) async fn start_anew(&mut self) {
         let before = self.yard.url.clone();
         self.daemon = start(&mut self.yard).await;
         assert_ne!(before, self.yard.url, "it is somewhere else now");
     }
 
-    fn open_gate(&self, branch: &str) {
+    pub(super) fn open_gate(&self, branch: &str) {
         std::fs::write(self.yard.workspace(branch).join("open"), "").unwrap();
     }
 
-    async fn stop(mut self) {
+    pub(super) async fn stop(mut self) {
         self.daemon.signal(Signal::TERM);
         assert!(self.daemon.ended().await.success());
         assert_eq!(processes_in(&self.yard.workspaces), Vec::<String>::new());

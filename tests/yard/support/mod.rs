@@ -1,6 +1,7 @@
 //! A yard to test with: an upstream repository, a daemon in this process on port 0, and a client.
 //! When it goes, nothing of it may be left.
 
+mod agent;
 mod binary;
 pub mod failing;
 mod origin;
@@ -11,6 +12,7 @@ mod stream;
 pub mod work;
 mod yard;
 
+pub use agent::{Agent, Answering};
 pub use binary::Binary;
 pub use origin::{Origin, git, try_git};
 pub use processes::{

@@ -87,6 +87,15 @@ impl Yard {
 
     /// Starts a daemon on what is on disk.
     pub async fn start(&mut self) {
+        let (server, listener) = self.open().await;
+        let (stop, stopped) = oneshot::channel();
+        let stop_asked = async { drop(stopped.await) };
+        let serving = tokio::spawn(server.serve(listener, stop_asked, std::future::pending()));
+        self.daemon = Some(Daemon { stop, serving });
+    }
+
+    /// A daemon on what is on disk that does not serve yet.
+    pub async fn open(&mut self) -> (Server, TcpListener) {
         let file = self.write_config();
         let env = Environment::from_iter([
             ("PATH", env!("PATH")),
@@ -103,10 +112,7 @@ impl Yard {
             .await
             .unwrap();
         self.url = server.url().to_owned();
-        let (stop, stopped) = oneshot::channel();
-        let stop_asked = async { drop(stopped.await) };
-        let serving = tokio::spawn(server.serve(listener, stop_asked, std::future::pending()));
-        self.daemon = Some(Daemon { stop, serving });
+        (server, listener)
     }
 
     /// Starts the real program on what is on disk, with these variables and no others but PATH and

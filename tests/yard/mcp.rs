@@ -1,0 +1,23 @@
+//! The yard as agents have it: through `/mcp`, in both eras of the protocol.
+
+mod agents;
+mod builds;
+mod completion;
+mod doors;
+mod files;
+mod great;
+mod grep;
+mod hostile;
+mod list;
+mod offered;
+mod ops;
+mod patient;
+mod prompts;
+mod resources;
+mod restarts;
+mod salvage;
+mod schemas;
+mod secrets;
+mod sessions;
+mod updates;
+mod workspace;

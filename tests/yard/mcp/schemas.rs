@@ -1,0 +1,148 @@
+//! Every answer is what its tool's schema says: clients check, and refuse what is not.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::support::{Agent, Yard};
+
+/// Where `value` is not as `schema` says, for as much of JSON Schema as ours use.
+fn mismatch(schema: &Value, value: &Value, at: &str) -> Option<String> {
+    let fails = |what: String| Some(format!("{at}: {what}: {value}"));
+    let kinds = match &schema["type"] {
+        Value::String(one) => vec![one.as_str()],
+        Value::Array(some) => some.iter().filter_map(Value::as_str).collect(),
+        _ => vec![],
+    };
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if !kinds.is_empty() && !kinds.contains(&kind) {
+        return fails(format!("not of {kinds:?}"));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        return fails("another constant".into());
+    }
+    if let Some(words) = schema["enum"].as_array()
+        && !words.contains(value)
+    {
+        return fails(format!("none of {words:?}"));
+    }
+    for some in ["anyOf", "oneOf"] {
+        if let Some(ways) = schema[some].as_array()
+            && ways.iter().all(|way| mismatch(way, value, at).is_some())
+        {
+            return fails(format!("{some} fits"));
+        }
+    }
+    for required in schema["required"].as_array().into_iter().flatten() {
+        if value.is_object() && value.get(required.as_str().unwrap()).is_none() {
+            return fails(format!("lacks {required}"));
+        }
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let mut inner = fields.filter_map(|(name, schema)| {
+        let value = value.get(name)?;
+        mismatch(schema, value, &format!("{at}.{name}"))
+    });
+    let items = value.as_array().into_iter().flatten();
+    inner.next().or_else(|| {
+        let mut wrong = items.filter_map(|item| mismatch(&schema["items"], item, at));
+        wrong.next()
+    })
+}
+
+#[tokio::test]
+async fn what_every_tool_gives_fits_its_schema() {
+    let mut yard = Yard::new().await;
+    let agent = Agent::with(&yard, &[("branchyard-toolsets", "all")]);
+    let listed = agent.request("tools/list", json!({})).await.unwrap();
+    let schemas: HashMap<_, _> = listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| (tool["name"].as_str().unwrap(), &tool["outputSchema"]))
+        .collect();
+    let main = |mut arguments: Value| {
+        arguments["repo"] = "demo".into();
+        arguments["branch"] = "main".into();
+        arguments
+    };
+    let check = async |name: &str, arguments: Value| {
+        let answer = agent.call(name, arguments).await;
+        assert_eq!(mismatch(schemas[name], &answer, name), None, "{answer}");
+        answer
+    };
+    let prepare = main(json!({ "action": "prepare" }));
+    check("workspace", prepare.clone()).await;
+    check("workspace", main(json!({ "action": "pin", "reason": "x" }))).await;
+    check("workspace", main(json!({ "action": "unpin" }))).await;
+    check("list", json!({})).await;
+    check("list", json!({ "repo": "demo", "remote": true })).await;
+    check("list", main(json!({}))).await;
+    check("ls", main(json!({ "all": true }))).await;
+    check("read_file", main(json!({ "path": "Makefile" }))).await;
+    check("env", main(json!({}))).await;
+    check("grep", main(json!({ "pattern": "who" }))).await;
+    check(
+        "grep",
+        main(json!({ "pattern": "who", "context": 2, "limit": 1 })),
+    )
+    .await;
+    std::fs::write(yard.workspace("main").join("name.txt"), "mine\n").unwrap();
+    let gone = check(
+        "workspace",
+        main(json!({ "action": "remove", "force": true })),
+    )
+    .await;
+    let id = &gone["salvage"]["id"];
+    check("salvage", json!({ "action": "list" })).await;
+    check("salvage", json!({ "action": "show", "salvage_id": id })).await;
+    check(
+        "salvage",
+        json!({ "action": "read", "salvage_id": id, "path": "name.txt" }),
+    )
+    .await;
+    check("salvage", json!({ "action": "restore", "salvage_id": id })).await;
+    check("salvage", json!({ "action": "drop", "salvage_id": id })).await;
+    check("reap", json!({})).await;
+    check("reap", json!({ "dry_run": false })).await;
+    std::fs::remove_dir_all(yard.workspace("main")).unwrap();
+    check("findings", json!({})).await;
+    check("findings", json!({ "mend": true })).await;
+    let url = yard.origin.url();
+    check(
+        "repos",
+        json!({ "action": "register", "name": "x", "url": url }),
+    )
+    .await;
+    check("repos", json!({ "action": "remove", "name": "x" })).await;
+    yard.stop().await;
+}
+
+#[test]
+fn the_check_can_fail() {
+    let schema = json!({
+        "type": "object",
+        "required": ["a"],
+        "properties": { "a": { "type": ["string", "null"] }, "b": { "items": { "enum": ["x"] } } },
+    });
+    assert_eq!(
+        mismatch(&schema, &json!({ "a": null, "b": ["x"] }), ""),
+        None
+    );
+    for wrong in [
+        json!([]),
+        json!({}),
+        json!({ "a": 1 }),
+        json!({ "a": "", "b": ["y"] }),
+    ] {
+        assert!(mismatch(&schema, &wrong, "").is_some(), "{wrong}");
+    }
+}
