@@ -16,6 +16,11 @@ help: ## Print this list
 
 .PHONY: setup
 setup: ## Install what is missing (says what first; may use sudo)
+	@.ci/setup.sh clients
+
+# What it takes without the clients that only the tests run.
+.PHONY: tools
+tools:
 	@.ci/setup.sh
 
 .PHONY: build
@@ -27,11 +32,11 @@ demo: ## Make the demo repository, .demo/demo.git
 	@fixtures/make-demo.sh $(DEMO)
 
 .PHONY: run
-run: setup build demo ## Build and serve the demo (ARGS='…' for more flags)
+run: tools build demo ## Build and serve the demo (ARGS='…' for more flags)
 	@exec "$(TARGET_DIR)/release/branchyard" serve --config workspaces.example.toml $(ARGS)
 
 .PHONY: check
-check: setup ## Check format, lints, licences and dependencies
+check: tools ## Check format, lints, licences and dependencies
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets --locked -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
@@ -65,7 +70,8 @@ soak: setup ## Run the long tests under load, in release mode
 	fi
 
 .PHONY: bench
-bench: setup ## Run the benchmarks (BENCH='…' for some of them)
+bench: ## Run the benchmarks (BENCH='…' for some of them)
+	@.ci/setup.sh $(if $(BENCH),$(if $(filter mcp,$(BENCH)),peers),peers)
 	$(CARGO) bench --locked --bench yard -- $(BENCH)
 
 .PHONY: clean

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Installs what building and testing needs and this machine lacks. Says what it
 # will do before it does it, and does nothing where nothing is missing.
+#   setup.sh          what building and checking needs
+#   setup.sh clients  also the official MCP clients, which the tests run
+#   setup.sh peers    also the MCP servers of others, which the benchmark runs
 set -euo pipefail
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 # `worktree add --reason` came with this version.
 readonly git_wanted=2.33
@@ -25,6 +30,23 @@ have ps || packages+=(procps)
 # Tests look at what these print when a build fails.
 have python3 || packages+=(python3)
 have pytest || packages+=(python3-pytest)
+
+stale=()
+for wanted in "$@"; do
+    case $wanted in
+        clients) pins=tests/clients ;;
+        peers) pins=benches/peers ;;
+        *)
+            echo 'usage: setup.sh [clients] [peers]' >&2
+            exit 2
+            ;;
+    esac
+    .ci/pinned.sh check "$pins" || stale+=("$pins")
+done
+if [[ ${#stale[@]} -gt 0 ]]; then
+    have npm || packages+=(nodejs npm)
+    have python3 && python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+fi
 
 if [[ ${#packages[@]} -gt 0 ]]; then
     echo "setup: missing: ${packages[*]}"
@@ -68,7 +90,11 @@ EOF
     exit 1
 fi
 
-if [[ ${#packages[@]} -gt 0 ]]; then
+for pins in "${stale[@]}"; do
+    .ci/pinned.sh install "$pins"
+done
+
+if [[ ${#packages[@]} -gt 0 || ${#stale[@]} -gt 0 ]]; then
     echo 'setup: done'
 else
     echo 'setup: everything is there, nothing to do'

@@ -1,0 +1,22 @@
+//! What others say of our MCP: the official conformance suite, the official clients, the Inspector. They
+//! are programs of npm and PyPI, pinned in `tests/clients` and installed by `make setup`.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"
+)]
+
+#[path = "../yard/support/mod.rs"]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "these tests need a part of what the others need"
+)]
+mod support;
+
+mod fixtures;
+mod installed;
+
+mod clients;
+mod inspector;
+mod suite;
