@@ -11,6 +11,8 @@
 )]
 mod support;
 
+mod mcp;
+
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -49,11 +51,23 @@ async fn main() {
     if wants("listing") {
         listing().await;
     }
+    if wants("mcp") {
+        mcp::mcp().await;
+    }
 }
 
 /// A yard whose upstream has `FILES` files on `main`.
 async fn yard_with_files() -> Yard {
     let yard = Yard::new().await;
+    write_files(&yard);
+    assert_eq!(
+        yard.make("main", &["who"]).await.last().unwrap().data["state"],
+        "succeeded"
+    );
+    yard
+}
+
+fn write_files(yard: &Yard) {
     yard.origin.at("main");
     for n in 0..FILES {
         let text = format!("int f{n}(void) {{ return {n}; }}\n").repeat(40);
@@ -62,11 +76,6 @@ async fn yard_with_files() -> Yard {
     yard.origin.commit("files");
     yard.origin.push("main");
     yard.origin.git(&["branch", "-q", "-f", "main"]);
-    assert_eq!(
-        yard.make("main", &["who"]).await.last().unwrap().data["state"],
-        "succeeded"
-    );
-    yard
 }
 
 async fn runs() {
@@ -356,11 +365,12 @@ fn quiet(dir: &Path, program: &str, args: &[&str]) {
 }
 
 fn row(name: &str, plain: &mut [Duration], ours: &mut [Duration]) {
-    let median = |times: &mut [Duration]| {
-        times.sort_unstable();
-        times[times.len() / 2]
-    };
     let (plain, ours) = (median(plain), median(ours));
     let ratio = ours.as_secs_f64() / plain.as_secs_f64();
     println!("{name:<44} {plain:>12.2?} {ours:>12.2?} {ratio:>8.2}");
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }
