@@ -85,17 +85,7 @@ impl IntoResponse for ProblemResponse {
     reason = "the shape that the layer asks for"
 )]
 pub(super) fn internal_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let said = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
-    ProblemResponse(Problem::new(
-        ErrorKind::Internal,
-        "panic",
-        format!("a handler panicked: {said}"),
-    ))
-    .into_response()
+    ProblemResponse(Problem::of_panic("a handler", &*panic)).into_response()
 }
 
 #[cfg(test)]

@@ -9,16 +9,14 @@ use axum::http::request::Parts;
 use rmcp::service::{RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
-use super::progress::Progress;
+use super::progress::{AT_LEAST_EVERY, Progress};
 use super::scope::Scope;
 use crate::app::App;
 use crate::auth::Principal;
 use crate::model::{ErrorKind, Problem};
 
 /// What takes longer goes on without the caller: clients give up on a call after a minute.
-const LONGEST: Duration = Duration::from_secs(50);
-/// How often a client that wants to know is told that it goes on.
-const BETWEEN_WORDS: Duration = Duration::from_secs(5);
+pub(super) const LONGEST: Duration = Duration::from_secs(50);
 
 /// What a tool, a resource or a prompt is given besides its arguments.
 #[derive(Debug, Clone)]
@@ -76,8 +74,8 @@ impl Call {
     async fn say_that_it_goes_on(&self) -> Infallible {
         let mut waited = Duration::ZERO;
         loop {
-            tokio::time::sleep(BETWEEN_WORDS).await;
-            waited += BETWEEN_WORDS;
+            tokio::time::sleep(AT_LEAST_EVERY).await;
+            waited += AT_LEAST_EVERY;
             let seconds = waited.as_secs();
             self.progress.tell(format!("at work for {seconds} s")).await;
         }

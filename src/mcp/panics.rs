@@ -1,12 +1,13 @@
 //! Panics of ours are answers too: a client that gets none waits for as long as it has patience.
 
-use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::model::{ErrorKind, Problem};
+use crate::model::Problem;
+
+const WHO: &str = "a request of an agent";
 
 /// What comes of `work`, or that it panicked.
 pub(super) async fn caught<T>(
@@ -17,25 +18,16 @@ pub(super) async fn caught<T>(
     poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
             Ok(poll) => poll,
-            Err(panic) => Poll::Ready(Err(problem(&*panic))),
+            Err(panic) => Poll::Ready(Err(Problem::of_panic(WHO, &*panic))),
         },
     )
     .await
 }
 
-fn problem(panic: &(dyn Any + Send)) -> Problem {
-    let said = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
-    let detail = format!("a request of an agent panicked: {said}");
-    Problem::new(ErrorKind::Internal, "panic", detail)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ErrorKind;
 
     #[tokio::test]
     async fn a_panic_is_a_problem_and_all_else_is_left_alone() {

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
+
+/// A client is promised a word every five seconds, however little happens.
+pub(super) const AT_LEAST_EVERY: Duration = Duration::from_secs(4);
 
 #[derive(Debug, Clone)]
 pub(super) struct Progress(Option<Arc<Told>>);

@@ -9,19 +9,16 @@ use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_stream::StreamExt;
 
-use super::call::Call;
+use super::call::{Call, LONGEST};
+use super::progress::AT_LEAST_EVERY;
 use super::reply::cut;
 use super::window::readable;
 use crate::journal::{Cursor, Frame, FrameKind, Sink};
 use crate::model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status};
 use crate::runs::Live;
 
-/// Clients give up after a minute; so long at most is waited.
-const MOST: Duration = Duration::from_secs(50);
 /// Between two notices of progress, however much happens.
 const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
-/// And this long at most, however little does.
-const AT_LEAST_EVERY: Duration = Duration::from_secs(4);
 /// What is shown of a line of output.
 const SHOWN_CHARS: usize = 200;
 
@@ -31,7 +28,7 @@ pub(super) struct Wait(Duration);
 
 impl Default for Wait {
     fn default() -> Self {
-        Self(MOST)
+        Self(LONGEST)
     }
 }
 
@@ -50,7 +47,7 @@ impl<'de> Deserialize<'de> for Wait {
             Written::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
             Written::Text(text) => humantime::parse_duration(&text).ok(),
         };
-        wait.map(|wait| Self(wait.min(MOST))).ok_or_else(|| {
+        wait.map(|wait| Self(wait.min(LONGEST))).ok_or_else(|| {
             serde::de::Error::custom("expected seconds from 0 to 50, or a duration such as \"30s\"")
         })
     }

@@ -1,6 +1,8 @@
 //! What a caller is told when something is refused or fails. Each module has its own error type;
 //! all of them end as a [`Problem`], and each face maps [`ErrorKind`] to its wire in one place.
 
+use std::any::Any;
+
 use serde::{Deserialize, Serialize};
 
 /// The class of a failure: decides the HTTP status, the CLI exit code and whether a retry can help.
@@ -81,6 +83,20 @@ impl Problem {
                 .help("give the daemon's user the right to read and change it (`chmod`, `chown`), or move it away; then ask again"),
             _ => Self::new(ErrorKind::Internal, code, detail),
         }
+    }
+
+    /// Something of ours panicked: a defect, told like any other.
+    pub fn of_panic(who: &str, panic: &(dyn Any + Send)) -> Self {
+        let said = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Self::new(
+            ErrorKind::Internal,
+            "panic",
+            format!("{who} panicked: {said}"),
+        )
     }
 
     /// The problem as callers are told it: what went wrong inside is for the log.
