@@ -40,6 +40,7 @@ mod subject;
 mod verdict;
 mod watch;
 
+use std::ffi::OsStr;
 use std::future::Future;
 use std::process::ExitCode;
 
@@ -49,16 +50,20 @@ use endpoint::{Lookup, Surroundings};
 use exit::Failure;
 use render::Console;
 
+use crate::git::{CREDENTIAL_COMMAND, credential_helper_main};
 use crate::process::{SUPERVISOR_COMMAND, supervisor_main};
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
     // Not for people, and on every run's way: nothing else is looked at first.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == SUPERVISOR_COMMAND)
-    {
-        return supervisor_main();
+    let mut words = std::env::args_os().skip(1);
+    match words.next() {
+        Some(word) if word == SUPERVISOR_COMMAND => return supervisor_main(),
+        Some(word) if word == CREDENTIAL_COMMAND => {
+            let operation = words.next();
+            return credential_helper_main(operation.as_deref().and_then(OsStr::to_str));
+        }
+        _ => {}
     }
     let cli = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => cli,

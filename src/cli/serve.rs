@@ -16,7 +16,7 @@ use super::client::{Answer, encode};
 use super::exit::{self, Failure};
 use super::render::Console;
 use crate::config::{Config, Flags};
-use crate::server::Server;
+use crate::server::{Server, THIS_PROGRAM};
 use crate::telemetry;
 
 /// How long blocking work may go on after everything else has ended.
@@ -100,9 +100,6 @@ pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Fai
     console.print(text.as_bytes())?;
     Ok(exit::OK)
 }
-
-/// As it was when it was started, even if another has taken its place on disk since.
-const THIS_PROGRAM: &str = "/proc/self/exe";
 
 async fn run(config: Config) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;

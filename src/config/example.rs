@@ -47,6 +47,8 @@ fn the_example_names_every_key_in_its_section() {
     for section in keys::sections() {
         let header = match section.name {
             "repos.NAME" => "repos.demo",
+            "repos.NAME.credential" => "repos.demo.credential",
+            "git.credentials.HOST" => "git.credentials.\"git.example.org\"",
             name => name,
         };
         let mut current = "";
@@ -104,6 +106,15 @@ fn the_defaults_are_what_the_example_says() {
     assert_eq!(shown.reaper, default.reaper);
     // The example allows local repositories, for its demo.
     default.git.allow_local = true;
+    // There is no credential, file or proxy that everybody has.
+    default.git.credentials = shown.git.credentials.clone();
+    default.git.ssh.key_file = shown.git.ssh.key_file.clone();
+    default.git.ssh.known_hosts = shown.git.ssh.known_hosts.clone();
+    default.git.http.proxy = shown.git.http.proxy.clone();
+    default.git.http.ca_file = shown.git.http.ca_file.clone();
+    // These have no default of their own.
+    default.git.signing_key = shown.git.signing_key.clone();
+    default.git.allowed_signers = shown.git.allowed_signers.clone();
     assert_eq!(shown.git, default.git);
     // `path` has no default of its own.
     default.build.path = shown.build.path.clone();

@@ -1,9 +1,13 @@
 //! `[git]`: which remotes may be used, and who commits.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
-use super::HostName;
+use super::document::Fault;
+use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{TextValue, text_value};
+use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig};
 
 /// What git may talk to, and the identity it writes commits with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -15,11 +19,34 @@ pub struct GitConfig {
     pub allow_protocols: Vec<Protocol>,
     /// Loopback, link-local and private hosts that may be registered over the API. Default none.
     pub allow_hosts: Vec<HostName>,
+    /// Branches that are not pushed to, forced or deleted without more ado. Default main, master, production,
+    /// prod, develop and all below `release/`.
+    pub protected: BranchGlobs,
     /// The name in commits that the daemon writes. Default `Branchyard`.
     pub user_name: Identity,
     /// The address in commits that the daemon writes. Default `branchyard@localhost`.
     pub user_email: Identity,
+    /// What commits and tags are signed with: the path of a private key, or with `openpgp` a key's id.
+    /// Default none: nothing is signed.
+    pub signing_key: Option<SigningKey>,
+    /// Default `ssh`.
+    pub signing_format: SigningFormat,
+    /// Whose ssh signatures are known, as `ssh-keygen` has it. Default none.
+    pub allowed_signers: Option<AllowedSigners>,
+    /// What opens remotes over HTTP, by host, with or without a port. Default none.
+    pub credentials: BTreeMap<String, CredentialConfig>,
+    pub ssh: SshConfig,
+    pub http: HttpConfig,
 }
+
+const PROTECTED: [&str; 6] = [
+    "main",
+    "master",
+    "production",
+    "prod",
+    "develop",
+    "release/**",
+];
 
 /// A network protocol of git's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +71,19 @@ impl GitConfig {
         }
         names.join(":")
     }
+
+    /// What no single key can get wrong.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        match &self.signing_key {
+            Some(key) if self.signing_format == SigningFormat::Ssh && !key.is_path() => {
+                Err(Fault::new(
+                    &["git", "signing_key"],
+                    "with git.signing_format = \"ssh\" the key is the absolute path of a private key",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for GitConfig {
@@ -52,8 +92,15 @@ impl Default for GitConfig {
             allow_local: false,
             allow_protocols: vec![Protocol::Https, Protocol::Ssh],
             allow_hosts: Vec::new(),
+            protected: BranchGlobs::of(&PROTECTED),
             user_name: Identity("Branchyard".to_owned()),
             user_email: Identity("branchyard@localhost".to_owned()),
+            signing_key: None,
+            signing_format: SigningFormat::Ssh,
+            allowed_signers: None,
+            credentials: BTreeMap::new(),
+            ssh: SshConfig::default(),
+            http: HttpConfig::default(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The session key: who has it may do everything.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::Path;
 
 use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::secret_file;
 
 const MIN_CHARS: usize = 16;
 const MAX_BYTES: usize = 4096;
@@ -38,24 +38,8 @@ impl SessionKey {
 
     /// The key in a file that only its owner can read, without the white space around it.
     pub(super) fn from_file(path: &Path) -> Result<Self, String> {
+        let text = secret_file::read(path, MAX_BYTES, "a key")?;
         let shown = path.display();
-        let failed = |error: io::Error| format!("failed to read {shown}: {error}");
-        let file = File::open(path).map_err(failed)?;
-        // Of the open file, so that it is the one that is read.
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(format!("{shown} is a directory, not a file with a key"));
-        }
-        let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(format!(
-                "{shown} is open to others than its owner (mode {mode:03o}): chmod 600 {shown}"
-            ));
-        }
-        let mut text = String::new();
-        file.take(MAX_BYTES as u64 + 1)
-            .read_to_string(&mut text)
-            .map_err(failed)?;
         Self::parse(bare(&text)).map_err(|rule| format!("{shown}: {rule}"))
     }
 
@@ -101,6 +85,7 @@ impl fmt::Display for SessionKey {
 mod tests {
     use super::*;
     use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
 
     const KEY: &str = "0123456789abcdef";
 

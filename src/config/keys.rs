@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use super::Timeouts;
 use super::values::Values;
 use super::{BuildConfig, GitConfig, HistoryConfig, Limits, McpConfig, ReaperConfig, RepoConfig};
+use super::{CredentialConfig, HttpConfig, SshConfig};
 
 /// A section of the file and its keys; the first is the top of the file.
 pub(super) struct Section {
@@ -16,18 +17,22 @@ pub(super) struct Section {
     pub keys: &'static [&'static str],
 }
 
-pub(super) fn sections() -> [Section; 9] {
+pub(super) fn sections() -> [Section; 13] {
     let section = |name, keys| Section { name, keys };
     [
         section("", keys_of::<Values>()),
         section("limits", keys_of::<Limits>()),
         section("timeouts", keys_of::<Timeouts>()),
         section("git", keys_of::<GitConfig>()),
+        section("git.credentials.HOST", keys_of::<CredentialConfig>()),
+        section("git.ssh", keys_of::<SshConfig>()),
+        section("git.http", keys_of::<HttpConfig>()),
         section("build", keys_of::<BuildConfig>()),
         section("reaper", keys_of::<ReaperConfig>()),
         section("history", keys_of::<HistoryConfig>()),
         section("mcp", keys_of::<McpConfig>()),
         section("repos.NAME", keys_of::<RepoConfig<String>>()),
+        section("repos.NAME.credential", keys_of::<CredentialConfig>()),
     ]
 }
 

@@ -9,7 +9,7 @@ use super::document::Document;
 use super::environment::{CONFIG, Environment, LISTEN, LOG};
 use super::path::resolve;
 use super::place::Place;
-use super::{Config, ConfigError, repos};
+use super::{Access, Config, ConfigError, repos};
 
 /// Where builds find programs when neither the file nor the environment says so.
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -55,6 +55,7 @@ impl Config {
         let checked = values.timeouts.check();
         checked
             .and_then(|()| values.reaper.check())
+            .and_then(|()| values.git.check())
             .map_err(|fault| document.error(&fault))?;
 
         let path = env
@@ -69,6 +70,7 @@ impl Config {
             build_env_base.insert("HOME".into(), home.into());
         }
 
+        let repos = repos::collect(document, &env, home.as_deref())?;
         Ok(Self {
             listen: match flags.listen {
                 Some(listen) => listen,
@@ -85,11 +87,12 @@ impl Config {
             limits: values.limits.clone(),
             timeouts: values.timeouts.clone(),
             git: values.git.clone(),
+            access: Access::find(document, &repos, &env, home.as_deref())?,
             build: values.build.clone(),
             reaper: values.reaper.clone(),
             history: values.history.clone(),
             mcp: values.mcp.clone(),
-            repos: repos::collect(document, &env, home.as_deref())?,
+            repos,
             build_env_base,
             path,
             ssh_auth_sock: env.get("SSH_AUTH_SOCK").map(OsString::from),

@@ -7,15 +7,19 @@
 //! It is the only reader of the process environment: what others need of that, they find here.
 //! It must not write anything, and it starts no process.
 
+mod access;
+mod branches;
 mod build;
 mod count;
 mod crash;
+mod credential;
 mod document;
 mod duration;
 mod environment;
 mod error;
 mod git;
 mod glob;
+mod globs;
 mod history;
 mod host;
 mod key;
@@ -28,10 +32,13 @@ mod mcp;
 mod origin;
 mod path;
 mod place;
+mod reach;
 mod reaper;
 mod redact;
 mod repo;
 mod repos;
+mod secret_file;
+mod signing;
 mod size;
 mod task;
 mod timeouts;
@@ -39,6 +46,7 @@ mod url;
 mod value;
 mod values;
 mod variable;
+mod web_host;
 
 #[cfg(test)]
 mod example;
@@ -50,8 +58,11 @@ use std::path::PathBuf;
 
 use crate::model::RepoName;
 
+pub use access::{Access, HttpAccess, SshAccess};
+pub use branches::BranchGlobs;
 pub use build::{BuildConfig, MakeArg, SearchPath};
 pub use crash::{crash_point, crash_variable};
+pub use credential::{Credential, CredentialConfig, Scheme, Token};
 pub use environment::Environment;
 pub use error::{ConfigError, InFile};
 pub use git::{GitConfig, Identity, Protocol};
@@ -65,13 +76,16 @@ pub use log::LogFilter;
 pub use mark::Mark;
 pub use mcp::{McpConfig, Toolset};
 pub use origin::WebOrigin;
-pub use reaper::ReaperConfig;
+pub use reach::{HttpConfig, SshConfig};
+pub use reaper::{MergedAgentBranches, ReaperConfig};
 pub use repo::RepoConfig;
+pub use signing::{AllowedSigners, SigningFormat, SigningKey};
 pub use size::ByteSize;
 pub use task::{Task, TaskName};
 pub use timeouts::Timeouts;
 pub use url::{RepoUrl, UrlPolicy};
 pub use variable::{EnvName, EnvValue, is_secret_name};
+pub use web_host::WebHost;
 
 /// Everything that the daemon was told, checked and complete.
 #[derive(Debug, Clone)]
@@ -91,6 +105,8 @@ pub struct Config {
     pub limits: Limits,
     pub timeouts: Timeouts,
     pub git: GitConfig,
+    /// How remotes are reached: what `[git]` and `[repos.NAME]` say of that, found and checked.
+    pub access: Access,
     pub build: BuildConfig,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,

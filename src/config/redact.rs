@@ -38,13 +38,16 @@ pub(super) fn message(text: &str, in_env: bool) -> String {
     found + expected
 }
 
-/// A line of a TOML file, fit to be shown: without the values of `env` tables and what [`value`] finds.
+/// A line of a TOML file, fit to be shown: without the values of `env` and credential tables, where somebody
+/// may have put the secret itself, and what [`value`] finds.
 pub(super) fn line(text: &str, number: usize) -> String {
     let line = text.split('\n').nth(number).unwrap_or("").trim_end();
     let header = line.trim_start().starts_with('[');
     if is_env(text, number) {
         let keep = line.find(if header { ']' } else { '=' });
-        return blank(line, keep.map_or(0, |at| at + 1)..line.len());
+        let keep = keep.map_or(0, |at| at + 1);
+        let (key, rest) = line.split_at(keep);
+        return value(key) + &blank(rest, 0..rest.len());
     }
     let start = line.find(['"', '\'']).or_else(|| line.find('='));
     let keep = start.map_or(0, |at| at + 1);
@@ -52,12 +55,14 @@ pub(super) fn line(text: &str, number: usize) -> String {
     key.to_owned() + &value(rest)
 }
 
-/// Whether the line lies in a table of environment variables: under `[….env]`, on a line that
-/// gives `env` its value, or within the braces that such a line opens.
+/// Whether the line lies in a table of environment variables or of a credential: under `[….env]`, on a
+/// line that gives `env` its value, or within the braces that such a line opens.
 pub(super) fn is_env(text: &str, number: usize) -> bool {
     let names_env = |key: &str| {
-        key.split('.')
-            .any(|part| part.trim().trim_matches(['"', '\'']) == "env")
+        key.split('.').any(|part| {
+            let part = part.trim().trim_matches(['"', '\'']);
+            matches!(part, "env" | "credential" | "credentials")
+        })
     };
     let above: Vec<_> = text.split('\n').take(number + 1).map(str::trim).collect();
     for (at, line) in above.into_iter().enumerate().rev() {

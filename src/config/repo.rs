@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::build::MakeArg;
-use super::{BuildOutput, EnvName, EnvValue, RepoUrl, Task, TaskName};
+use super::{BuildOutput, CredentialConfig, EnvName, EnvValue, RepoUrl, Task, TaskName};
 use super::{count, value};
 use crate::model::BranchName;
 
@@ -15,6 +15,9 @@ use crate::model::BranchName;
 pub struct RepoConfig<Url = RepoUrl> {
     /// Where it is cloned from. Required.
     pub url: Url,
+    /// What opens the remote, in place of `[git.credentials]`. Default none.
+    #[serde(default)]
+    pub credential: Option<CredentialConfig>,
     /// The branch that is meant where none is named. Default: the remote's HEAD.
     #[serde(default)]
     pub default_branch: Option<BranchName>,
@@ -46,6 +49,7 @@ impl<Url> RepoConfig<Url> {
     pub fn new(url: Url) -> Self {
         Self {
             url,
+            credential: None,
             default_branch: None,
             prewarm: Vec::new(),
             tasks: BTreeMap::new(),
@@ -61,6 +65,7 @@ impl<Url> RepoConfig<Url> {
     pub fn with_url<Other>(self, url: Other) -> RepoConfig<Other> {
         RepoConfig {
             url,
+            credential: self.credential,
             default_branch: self.default_branch,
             prewarm: self.prewarm,
             tasks: self.tasks,

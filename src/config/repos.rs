@@ -116,8 +116,8 @@ mod tests {
             ),
             Err(
                 "BRANCHYARD_REPOS: a: this repository URL cannot be used: it has a query or a \
-                 fragment; keep credentials out of URLs: use ssh, or a credential the daemon's git \
-                 can find"
+                 fragment; keep credentials out of URLs: name where the token is kept, in \
+                 [git.credentials.\"HOST\"] or [repos.NAME.credential], or use ssh"
                     .to_owned()
             )
         );
@@ -184,7 +184,8 @@ mod tests {
         assert_eq!(
             collected("[repos.a]\nurl = \"https://u:S3CRET@host/a\"\n", "").unwrap_err(),
             "/etc/yard/yard.toml:2:7: this repository URL cannot be used: it carries a password; \
-             keep credentials out of URLs: use ssh, or a credential the daemon's git can find\n  |\n\
+             keep credentials out of URLs: name where the token is kept, in \
+             [git.credentials.\"HOST\"] or [repos.NAME.credential], or use ssh\n  |\n\
              2 | url = \"https://********@host/a\"\n  |       ^^^^^^^^^^^^^^^^^^^^^^^^^"
         );
         assert_eq!(

@@ -24,6 +24,9 @@ pub struct Timeouts {
     /// A clone or fetch that makes no progress. Default `60s`.
     #[serde(deserialize_with = "positive")]
     pub fetch_stall: Duration,
+    /// A clone or fetch, from start to end. Default `2h`.
+    #[serde(deserialize_with = "positive")]
+    pub fetch: Duration,
     /// Between TERM and KILL. Default `10s`.
     #[serde(deserialize_with = "value::text")]
     pub grace: Duration,
@@ -64,6 +67,7 @@ impl Default for Timeouts {
             run_max: seconds(6 * 60 * 60),
             remote: seconds(30),
             fetch_stall: seconds(60),
+            fetch: seconds(2 * 60 * 60),
             grace: seconds(10),
             drain: seconds(2),
             disconnect: seconds(10),

@@ -264,7 +264,8 @@ mod tests {
         assert_eq!(
             problem.help.as_deref(),
             Some(
-                "keep credentials out of URLs: use ssh, or a credential the daemon's git can find"
+                "keep credentials out of URLs: name where the token is kept, in \
+                 [git.credentials.\"HOST\"] or [repos.NAME.credential], or use ssh"
             )
         );
     }

@@ -2,45 +2,81 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Error;
+use super::credential::RemoteCredential;
+use super::environment::Reach;
+use super::progress::last_words;
+use super::{Error, RemoteFailure, Settings};
+use crate::config::{Credential, WebHost};
 use crate::disk::Room;
 use crate::process::{CaptureError, Captured, Patience, capture, plain_command};
 
 /// Enough for any porcelain listing that we parse.
 const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 
-/// What the wrapper needs to know of the configuration.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    pub path: String,
-    pub home: String,
-    pub ssh_auth_sock: Option<String>,
-    pub user_name: String,
-    pub user_email: String,
-    /// Value of `GIT_ALLOW_PROTOCOL`.
-    pub protocols: String,
-    /// How long a remote may take to list its refs.
-    pub remote_timeout: Duration,
-    /// How long a transfer may go without progress.
-    pub stall_timeout: Duration,
-    pub checkout_workers: usize,
-}
-
 /// Builds git commands; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Git(Arc<Settings>);
+pub struct Git {
+    settings: Arc<Settings>,
+    pub(super) credential: Option<Arc<RemoteCredential>>,
+}
 
 impl Git {
     pub fn new(settings: Settings) -> Self {
-        Self(Arc::new(settings))
+        Self {
+            settings: Arc::new(settings),
+            credential: None,
+        }
+    }
+
+    /// For a repo whose remote at `place` is opened by `credential`: every command that talks to the remote
+    /// can show it, and no other gets it.
+    #[must_use]
+    pub fn with_credential(&self, place: WebHost, credential: Arc<Credential>) -> Self {
+        Self {
+            settings: self.settings.clone(),
+            credential: Some(Arc::new(RemoteCredential::new(place, credential))),
+        }
     }
 
     pub fn settings(&self) -> &Settings {
-        &self.0
+        &self.settings
+    }
+
+    /// How long a remote may take to list its refs.
+    pub fn question_patience(&self) -> Patience {
+        Patience {
+            total: Some(self.settings.remote_timeout),
+            stall: Some(self.settings.stall_timeout),
+        }
+    }
+
+    /// How long a transfer may take.
+    pub fn transfer_patience(&self) -> Patience {
+        Patience {
+            total: Some(self.settings.fetch_timeout),
+            stall: Some(self.settings.stall_timeout),
+        }
+    }
+
+    /// What a command that talked to the remote failed of.
+    pub(super) fn remote_error(&self, verb: &str, done: &Captured) -> Error {
+        // All of it: what ssh said comes before git's own complaint.
+        let failure = RemoteFailure::of(&String::from_utf8_lossy(&done.stderr));
+        failure.count(verb);
+        Error::Remote {
+            verb: verb.to_owned(),
+            status: done.status.to_string(),
+            stderr: last_words(&done.stderr),
+            failure,
+            credential: self
+                .credential
+                .as_ref()
+                .map(|credential| credential.setting()),
+        }
     }
 
     /// A git command that runs in `dir`.
@@ -53,71 +89,10 @@ impl Git {
             patience: Patience::default(),
             remote: false,
             at_leisure: false,
+            unheard: false,
             input: None,
         }
     }
-
-    /// The environment of every git process; nothing of the daemon's own gets in.
-    pub fn environment(&self, dir: &Path) -> Vec<(String, String)> {
-        let settings = &*self.0;
-        let mut env: Vec<(String, String)> = [
-            ("PATH", settings.path.as_str()),
-            ("HOME", &settings.home),
-            ("LC_ALL", "C"),
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            // A build could plant refs/replace/*, and history would read differently for everyone.
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_ALLOW_PROTOCOL", &settings.protocols),
-            // Also outranks a `core.sshCommand` that somebody planted in a repository.
-            ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
-            ("GIT_EDITOR", ":"),
-            ("GIT_PAGER", "cat"),
-            ("GIT_AUTHOR_NAME", &settings.user_name),
-            ("GIT_AUTHOR_EMAIL", &settings.user_email),
-            ("GIT_COMMITTER_NAME", &settings.user_name),
-            ("GIT_COMMITTER_EMAIL", &settings.user_email),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into();
-        env.extend(pinned());
-        if let Some(socket) = &settings.ssh_auth_sock {
-            env.push(("SSH_AUTH_SOCK".to_owned(), socket.clone()));
-        }
-        if let Some(above) = dir.parent() {
-            // A workspace whose `.git` vanished must not be taken for a part of the store above it.
-            let above = above.to_string_lossy().into_owned();
-            env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above));
-        }
-        env
-    }
-}
-
-/// Configuration that outranks whatever a repository's own files say. It travels in the environment,
-/// as `git -c` would pass it on, so that an argv shows only what was asked for.
-const PINNED: [(&str, &str); 10] = [
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("core.askPass", ""),
-    ("credential.helper", ""),
-    ("submodule.recurse", "false"),
-    ("fetch.recurseSubmodules", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("advice.detachedHead", "false"),
-];
-
-fn pinned() -> impl Iterator<Item = (String, String)> {
-    let count = ("GIT_CONFIG_COUNT".to_owned(), PINNED.len().to_string());
-    let settings = PINNED.iter().enumerate().flat_map(|(n, (key, value))| {
-        [
-            (format!("GIT_CONFIG_KEY_{n}"), (*key).to_owned()),
-            (format!("GIT_CONFIG_VALUE_{n}"), (*value).to_owned()),
-        ]
-    });
-    std::iter::once(count).chain(settings)
 }
 
 #[derive(Debug)]
@@ -129,10 +104,15 @@ pub struct GitCommand {
     patience: Patience,
     remote: bool,
     at_leisure: bool,
+    unheard: bool,
     input: Option<File>,
 }
 
 impl GitCommand {
+    pub(super) fn settings(&self) -> &Settings {
+        self.git.settings()
+    }
+
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
@@ -159,6 +139,12 @@ impl GitCommand {
         self.env("GIT_OPTIONAL_LOCKS", "0")
     }
 
+    /// Takes paths for what they are: no glob, and no `:(magic)`.
+    #[must_use]
+    pub fn literal_paths(self) -> Self {
+        self.env("GIT_LITERAL_PATHSPECS", "1")
+    }
+
     /// Talks to the remote, which has to answer within `total` or `stall`.
     #[must_use]
     pub fn remote(mut self, patience: Patience) -> Self {
@@ -171,6 +157,14 @@ impl GitCommand {
     #[must_use]
     pub fn at_leisure(mut self) -> Self {
         self.at_leisure = true;
+        self
+    }
+
+    /// Nobody reads its standard output, so it has none: git writes there in the middle of its work, and
+    /// would be ended by that if the daemon were gone by then.
+    #[must_use]
+    pub fn unheard(mut self) -> Self {
+        self.unheard = true;
         self
     }
 
@@ -203,6 +197,7 @@ impl GitCommand {
         mut on_stderr: impl FnMut(&[u8]) + Send,
     ) -> Result<(Vec<u8>, String), Error> {
         let (verb, remote, dir) = (self.verb(), self.remote, self.dir.clone());
+        let git = self.git.clone();
         // What runs at the root writes nothing.
         let shortage = || dir.parent().and_then(|_| Room::shortage_at(&dir));
         // Looked for with git's last words too: on its way out it may give back what it took.
@@ -211,7 +206,8 @@ impl GitCommand {
             seen = shortage();
             on_stderr(bytes);
         };
-        let done = self.capture(MAX_OUTPUT, watch).await?;
+        let most = if self.unheard { 0 } else { MAX_OUTPUT };
+        let done = self.capture(most, watch).await?;
         let stderr = last_words(&done.stderr);
         if done.status.success() {
             return Ok((done.stdout, stderr));
@@ -226,11 +222,7 @@ impl GitCommand {
             });
         }
         Err(if remote {
-            Error::Remote {
-                verb,
-                status,
-                stderr,
-            }
+            git.remote_error(&verb, &done)
         } else {
             let code = done.status.code();
             Error::Refused {
@@ -258,19 +250,36 @@ impl GitCommand {
         if let Some(file) = self.input.take() {
             command.stdin(file);
         }
+        let reach = match self.remote {
+            true => Reach::Remote,
+            false => Reach::Here,
+        };
         command
             .args(&self.args)
-            .envs(self.git.environment(&self.dir))
+            .envs(self.git.environment(&self.dir, reach))
             .envs(self.env.iter().map(|(name, value)| (*name, value)));
+        let loan = match reach {
+            Reach::Remote => self.git.loan()?,
+            Reach::Here => None,
+        };
+        if let Some(loan) = &loan {
+            loan.handover
+                .give(command.as_std_mut(), &self.git.settings.program)
+                .map_err(Error::io("hand over a credential"))?;
+        }
         tracing::debug!(dir = %self.dir.display(), args = ?self.args, "git");
         match capture(command, self.patience, max_stdout, on_stderr).await {
             Err(CaptureError::TimedOut { after, .. }) if self.remote => {
+                RemoteFailure::Timeout.count(&self.verb());
                 Err(Error::RemoteTimedOut {
                     verb: self.verb(),
                     after,
                 })
             }
-            other => Ok(other?),
+            other => Ok(match loan {
+                Some(loan) => loan.kept_out_of(other?),
+                None => other?,
+            }),
         }
     }
 
@@ -284,16 +293,4 @@ impl GitCommand {
         }
         String::new()
     }
-}
-
-/// The end of git's own words, without progress lines.
-fn last_words(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.rsplit('\r').next())
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.contains("% ("))
-        .collect();
-    lines[lines.len().saturating_sub(8)..].join("; ")
 }

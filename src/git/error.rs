@@ -1,5 +1,8 @@
 //! What can go wrong with a repository.
 
+use std::sync::Arc;
+
+use super::RemoteFailure;
 use crate::disk::Shortage;
 use crate::model::{ErrorKind, Problem};
 use crate::process::CaptureError;
@@ -22,12 +25,18 @@ pub enum Error {
         verb: String,
         status: String,
         stderr: String,
+        failure: RemoteFailure,
+        /// The setting whose credential was used, if one was.
+        credential: Option<Arc<str>>,
     },
     #[error("the remote did not answer git {verb} for {}", humantime::format_duration(*.after))]
     RemoteTimedOut {
         verb: String,
         after: std::time::Duration,
     },
+    /// The credential for the remote could not be read, so it was not asked.
+    #[error("the credential of {setting} cannot be used: {why}")]
+    Credential { setting: Arc<str>, why: String },
     /// A git command failed, and the disk that it writes to is full.
     #[error("git {verb} failed ({status}): {stderr}; {shortage}")]
     DiskFull {
@@ -38,6 +47,9 @@ pub enum Error {
     },
     #[error("the workspace was moved by hand to a branch without a commit")]
     Unborn,
+    /// What the caller asked for is not to be had here.
+    #[error(transparent)]
+    Asked(#[from] Problem),
     #[error("failed to read the repository: {0}")]
     Read(#[from] git2::Error),
     #[error("failed to {what}: {source}")]
@@ -57,7 +69,16 @@ impl Error {
 
     /// Whether it was the remote that failed, so that a caller who allows `stale` may go on.
     pub fn is_remote(&self) -> bool {
-        matches!(self, Self::Remote { .. } | Self::RemoteTimedOut { .. })
+        self.failure().is_some() || matches!(self, Self::Credential { .. })
+    }
+
+    /// In which way the remote failed, if it was the remote.
+    pub fn failure(&self) -> Option<RemoteFailure> {
+        match self {
+            Self::Remote { failure, .. } => Some(*failure),
+            Self::RemoteTimedOut { .. } => Some(RemoteFailure::Timeout),
+            _ => None,
+        }
     }
 
     /// Whether there was no room for what was to be written.
@@ -67,22 +88,38 @@ impl Error {
 
     pub fn problem(&self) -> Problem {
         match self {
+            Self::Asked(problem) => problem.clone(),
             Self::DiskFull { .. } => {
                 Problem::new(ErrorKind::StorageFull, "disk_full", self.to_string())
             }
             Self::Io { what, source } => {
                 Problem::unwritten("git_failed", &format!("failed to {what}"), source)
             }
-            Self::Remote { .. } => Problem::new(ErrorKind::Upstream, "remote_failed", self.to_string())
-                .help("check the repository's URL and the daemon's access to it; `stale: true` builds what is already here"),
-            Self::RemoteTimedOut { .. } => {
-                Problem::new(ErrorKind::UpstreamTimeout, "remote_timed_out", self.to_string())
-                    .help("try again; `stale: true` builds what is already here")
+            Self::Remote {
+                failure,
+                credential,
+                ..
+            } => failure.problem(self.to_string(), credential.as_deref()),
+            Self::RemoteTimedOut { .. } => RemoteFailure::Timeout.problem(self.to_string(), None),
+            Self::Credential { .. } => {
+                Problem::new(ErrorKind::Upstream, "credential_unreadable", self.to_string())
+                    .help("mend it on the daemon's machine, it is read anew each time; `stale: true` builds what is already here")
             }
             Self::Unborn => Problem::new(ErrorKind::Conflict, "drifted", self.to_string())
                 .field("branch")
                 .help("check out the workspace's own branch there"),
+            // Nothing is wrong with it: git reads what libgit2 does not.
+            Self::Read(error) if is_foreign_index(error) => {
+                Problem::new(ErrorKind::Conflict, "index_format", self.to_string())
+                    .field("branch")
+                    .help("`git update-index --no-split-index` or `git sparse-checkout disable` in the workspace brings its index to the usual form")
+            }
             _ => Problem::new(ErrorKind::Internal, "git_failed", self.to_string()),
         }
     }
+}
+
+/// A split or a sparse index.
+fn is_foreign_index(error: &git2::Error) -> bool {
+    error.class() == git2::ErrorClass::Index && error.message().contains("mandatory extension")
 }

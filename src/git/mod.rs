@@ -4,7 +4,10 @@
 
 mod broken;
 mod command;
+mod credential;
+mod environment;
 mod error;
+mod failure;
 mod isolation;
 mod locks;
 mod maintenance;
@@ -12,27 +15,38 @@ mod marks;
 mod mending;
 mod moves;
 mod need;
+mod origin;
 mod progress;
 mod reflog;
 mod refs;
 mod remote;
 mod rescue;
+mod retry;
 mod salvage;
+mod settings;
 mod settle;
+mod signing;
+mod ssh;
 mod status;
 mod store;
 mod strays;
+pub mod verbs;
+mod version;
 mod worktree;
 
 pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
-pub use command::{Git, Settings};
+pub use command::Git;
+pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
+pub use environment::Reach;
 pub use error::Error;
+pub use failure::RemoteFailure;
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
 pub use moves::is_between;
 pub use need::checkout_need;
+pub use origin::make_origin;
 pub use progress::Percent;
 pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, remote_branches,
@@ -44,11 +58,15 @@ pub use salvage::{
     Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,
     salvaged_files, salvages, save, settle_archives,
 };
+pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
+pub use signing::{Signing, unsigned};
+pub use ssh::ssh_command;
 pub use status::{
     Head, Stash, head, rebased_branch, standing, stashes, tracked_changes, unpushed_refs,
     unseen_commits,
 };
 pub use store::{Store, StoreInfo};
-pub use strays::{Stray, StrayKind, strays, strays_in, submodules};
+pub use strays::{Stray, StrayKind, is_submodule, strays, strays_in, submodules};
+pub use version::lacks_bearer;
 pub use worktree::{Moved, Worktree};

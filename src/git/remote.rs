@@ -1,11 +1,13 @@
 //! Asking the remote. A fetch assumes that no other of the same store is under way.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::progress::Percent;
+use super::retry::retried;
 use super::{Error, Git, Store};
 use crate::model::{BranchName, CommitId};
-use crate::process::Patience;
 
 /// The commits that the remote has under exactly these full refs, by full ref; all its branches if
 /// none are given. Needs no store, and is run where no repository's configuration can reach it.
@@ -14,16 +16,14 @@ pub async fn remote_heads(
     url: &str,
     refs: &[String],
 ) -> Result<HashMap<String, CommitId>, Error> {
-    let listing = git
-        .at("/")
-        .args(["ls-remote", "--quiet", "--heads", "--end-of-options", url])
-        .args(refs)
-        .remote(Patience {
-            total: Some(git.settings().remote_timeout),
-            stall: None,
-        })
-        .output()
-        .await?;
+    let listing = retried("ls-remote", git.settings().remote_timeout, || {
+        git.at("/")
+            .args(["ls-remote", "--quiet", "--heads", "--end-of-options", url])
+            .args(refs)
+            .remote(git.question_patience())
+            .output()
+    })
+    .await?;
     Ok(parse_heads(&String::from_utf8_lossy(&listing)))
 }
 
@@ -32,33 +32,46 @@ pub async fn fetch(
     git: &Git,
     store: &Store,
     branches: &[BranchName],
-    mut on_percent: impl FnMut(u8) + Send,
+    on_percent: impl FnMut(u8) + Send,
 ) -> Result<(), Error> {
-    let mut percent = Percent::default();
-    git.at(store.path())
-        .args([
-            "fetch",
-            "--progress",
-            "--no-auto-maintenance",
-            "--no-write-fetch-head",
-            "--refmap=",
-            "origin",
-        ])
-        .args(
-            branches
-                .iter()
-                .map(|b| format!("+{}:{}", b.local_ref(), b.remote_ref())),
-        )
-        .remote(Patience {
-            total: None,
-            stall: Some(git.settings().stall_timeout),
-        })
-        .output_with_progress(|bytes| {
-            if let Some(percent) = percent.feed(bytes) {
-                on_percent(percent);
-            }
-        })
-        .await?;
+    let refspecs: Vec<String> = branches
+        .iter()
+        .map(|b| format!("+{}:{}", b.local_ref(), b.remote_ref()))
+        .collect();
+    transfer(git, store.path(), &["--refmap="], &refspecs, on_percent).await
+}
+
+/// Fetches from `origin` into the repository at `dir`.
+pub(super) async fn transfer(
+    git: &Git,
+    dir: &Path,
+    options: &[&str],
+    refspecs: &[String],
+    on_percent: impl FnMut(u8) + Send,
+) -> Result<(), Error> {
+    // One try after the other reports to the same listener.
+    let on_percent = Mutex::new(on_percent);
+    retried("fetch", git.settings().fetch_timeout, || {
+        let mut percent = Percent::default();
+        let on_percent = &on_percent;
+        git.at(dir)
+            .args([
+                "fetch",
+                "--progress",
+                "--no-auto-maintenance",
+                "--no-write-fetch-head",
+            ])
+            .args(options)
+            .arg("origin")
+            .args(refspecs)
+            .remote(git.transfer_patience())
+            .output_with_progress(move |bytes| {
+                if let Some(percent) = percent.feed(bytes) {
+                    on_percent.lock().unwrap_or_else(PoisonError::into_inner)(percent);
+                }
+            })
+    })
+    .await?;
     Ok(())
 }
 

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::progress::Percent;
+use super::remote::transfer;
+use super::retry::retried;
 use super::worktree::write_whole;
 use super::{Error, Git};
 use crate::model::RepoName;
-use crate::process::Patience;
 
 const INFO_FILE: &str = "branchyard.json";
 const INFO_VERSION: u32 = 1;
@@ -31,7 +31,7 @@ pub struct StoreInfo {
     pub version: u32,
     pub repo: RepoName,
     pub url: String,
-    /// The branch that the remote's HEAD named when it was cloned.
+    /// The branch that the remote's HEAD named when it was last asked.
     pub default_branch: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Store {
         git: &Git,
         url: &str,
         staging: &Path,
-        mut on_percent: impl FnMut(u8) + Send,
+        on_percent: impl FnMut(u8) + Send,
     ) -> Result<Self, Error> {
         let store = Self::at(staging.to_owned(), url.to_owned());
         git.at(staging.parent().unwrap_or(staging))
@@ -84,26 +84,7 @@ impl Store {
         store
             .write_configuration()
             .map_err(Error::io("configure the store"))?;
-        let mut percent = Percent::default();
-        let settings = git.settings();
-        git.at(staging)
-            .args([
-                "fetch",
-                "--progress",
-                "--no-auto-maintenance",
-                "--no-write-fetch-head",
-                "origin",
-            ])
-            .remote(Patience {
-                total: None,
-                stall: Some(settings.stall_timeout),
-            })
-            .output_with_progress(|bytes| {
-                if let Some(percent) = percent.feed(bytes) {
-                    on_percent(percent);
-                }
-            })
-            .await?;
+        transfer(git, staging, &[], &[], on_percent).await?;
         Ok(store)
     }
 
@@ -118,6 +99,11 @@ impl Store {
         let json = serde_json::to_string_pretty(&info)
             .map_err(|error| Error::io("describe the store")(io::Error::other(error)))?;
         write_whole(&self.path.join(INFO_FILE), &json).map_err(Error::io("describe the store"))
+    }
+
+    /// Asks the remote anew which branch is its default: it may have got its first one since, or another.
+    pub async fn learn_default_branch(&self, git: &Git, repo: &RepoName) -> Result<(), Error> {
+        self.describe(git, repo).await
     }
 
     /// Takes what is left of a store for one again: it may hold what nobody else has. What is missing in
@@ -137,15 +123,13 @@ impl Store {
     }
 
     async fn ask_default_branch(&self, git: &Git) -> Result<Option<String>, Error> {
-        let listing = git
-            .at(&self.path)
-            .args(["ls-remote", "--symref", "origin", "HEAD"])
-            .remote(Patience {
-                total: Some(git.settings().remote_timeout),
-                stall: None,
-            })
-            .output()
-            .await?;
+        let listing = retried("ls-remote", git.settings().remote_timeout, || {
+            git.at(&self.path)
+                .args(["ls-remote", "--symref", "origin", "HEAD"])
+                .remote(git.question_patience())
+                .output()
+        })
+        .await?;
         Ok(String::from_utf8_lossy(&listing).lines().find_map(|line| {
             line.strip_prefix("ref: refs/heads/")?
                 .split('\t')

@@ -43,7 +43,7 @@ pub enum CaptureError {
 }
 
 /// Runs `command` in a process group of its own and collects its output, up to `max_stdout` bytes.
-/// `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
+/// Where that is 0 it has no standard output. `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
 pub async fn capture(
     mut command: Command,
     patience: Patience,
@@ -59,8 +59,12 @@ pub async fn capture(
         program: program.clone(),
         source,
     };
+    let output = match max_stdout {
+        0 => Stdio::null(),
+        _ => Stdio::piped(),
+    };
     let mut child = command
-        .stdout(Stdio::piped())
+        .stdout(output)
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, Mechanisms};
+use super::{Handover, Limits, Mechanisms};
 use crate::model::RunId;
 
 /// One command, how long and how much it may. It may hold secrets, hence no `Debug`.
@@ -27,6 +27,9 @@ pub struct Launch {
     pub max_output: u64,
     pub limits: Limits,
     pub mechanisms: Mechanisms,
+    /// What it is given to show to a remote, if it talks to one.
+    #[serde(default)]
+    pub handover: Option<Handover>,
     /// What must not be seen in its output.
     pub secrets: Vec<String>,
 }

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group};
 use super::exit::{Exit, Outcome, Stop};
 use super::remains::RUN_ID_VARIABLE;
 use super::streams::Streams;
-use super::{Cage, CommandError, Exceeded, Launch, descendants};
+use super::{Cage, CommandError, Exceeded, Launch, descendants, own_program};
 use crate::config::crash_point;
 use crate::journal::Recorder;
 use crate::model::{Event, Warning};
@@ -62,7 +62,8 @@ fn spawn(launch: &Launch) -> io::Result<Child> {
         .argv
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program"))?;
-    Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(args)
         .current_dir(&launch.cwd)
         .env_clear()
@@ -71,8 +72,12 @@ fn spawn(launch: &Launch) -> io::Result<Child> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+        .process_group(0);
+    if let Some(handover) = &launch.handover {
+        // By this process, which is there for as long as the command is; the daemon may go.
+        handover.give(&mut command, &own_program())?;
+    }
+    command.spawn()
 }
 
 struct Supervised<'a> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::git;
+use crate::git::{self, RemoteFailure};
 use crate::model::{ErrorKind, Problem};
 
 /// Shared by all who waited for the same work, so it is cheap to clone.
@@ -32,6 +32,14 @@ impl Error {
 
     pub fn is_remote(&self) -> bool {
         matches!(self, Self::Git(error) if error.is_remote())
+    }
+
+    /// In which way the remote failed, if it was the remote.
+    pub fn failure(&self) -> Option<RemoteFailure> {
+        match self {
+            Self::Git(error) => error.failure(),
+            Self::Refused(_) | Self::Io { .. } | Self::Abandoned => None,
+        }
     }
 
     pub fn problem(&self) -> Problem {

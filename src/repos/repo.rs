@@ -149,12 +149,27 @@ impl Repo {
         Ok(Repository::open_bare(self.store.path()).map_err(git::Error::from)?)
     }
 
-    /// The default branch: as configured, else what the remote's HEAD named when it was cloned.
+    /// The default branch: as configured, else what the remote's HEAD named when it was last asked.
     pub fn default_branch(&self) -> Option<String> {
         match &self.config.default_branch {
             Some(branch) => Some(branch.to_string()),
             None => Store::info(self.store.path())?.default_branch,
         }
+    }
+
+    /// The default branch: as configured, else what the remote's HEAD names now.
+    pub async fn ask_default_branch(&self) -> Result<Option<String>, Error> {
+        let was_cloned = self.is_cloned();
+        self.ensure_store(&|_, _| {}).await?;
+        // A clone has just asked.
+        if was_cloned && self.config.default_branch.is_none() {
+            let _network = self.network.lock().await;
+            self.guard_store()?;
+            self.store
+                .learn_default_branch(&self.git, &self.name)
+                .await?;
+        }
+        Ok(self.default_branch())
     }
 
     /// Clones unless that was done before.
@@ -375,7 +390,10 @@ impl Repo {
                 let repo = self.clone();
                 blocking(move || Ok(git::clear_half_fetched(&repo.store, &repo.home)?)).await?;
             }
-            if full || branches.len() == 1 {
+            let for_all = error
+                .failure()
+                .is_some_and(|failure| !failure.may_spare_others());
+            if full || for_all || branches.len() == 1 {
                 return Err(error.into());
             }
             // One branch that vanished in between must not fail the others.

@@ -13,6 +13,7 @@ use super::live::Live;
 use super::pen::Pen;
 use super::slots::Slot;
 use super::start::Shared;
+use crate::git::Reach;
 use crate::model::{About, ErrorKind, Event, Holder, Problem, RunKind, RunState, Status};
 use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
 
@@ -139,7 +140,20 @@ impl Drive {
             true => Some(workspace.repo.network.lock().await),
             false => None,
         };
-        match self.start(workspace, about).await {
+        let reach = match checks.network {
+            true => Reach::Remote,
+            false => Reach::Here,
+        };
+        let loan = match (workspace.repo.git().loan(), reach) {
+            (Ok(loan), _) => loan,
+            (Err(error), Reach::Remote) => return Some(Ending::Refused(error.problem())),
+            // It is only to be kept out of the output.
+            (Err(error), Reach::Here) => {
+                tracing::warn!(repo = %workspace.repo.name, %error, "a run's output is not searched for the token");
+                None
+            }
+        };
+        match self.start(workspace, about, loan, reach).await {
             Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
             Err(error) => {
                 let detail = "the run's supervisor could not be started";

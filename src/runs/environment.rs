@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::config::{Config, RepoConfig, is_secret_name};
-use crate::git::Git;
+use crate::config::{Config, RepoConfig, Token, is_secret_name};
+use crate::git::{Git, Reach};
 use crate::model::{BranchName, CommitId, RepoName, RunKind};
 
 /// Where and about what a command runs.
@@ -36,13 +36,13 @@ pub(super) fn of_run(
     config: &Config,
     repo: &RepoConfig,
     kind: RunKind,
-    git: &Git,
+    git: (&Git, Reach),
     place: &Place<'_>,
     workspace: &Path,
     caller: &BTreeMap<String, String>,
 ) -> Vec<(String, String)> {
     let mut env = match kind {
-        RunKind::Git => git.environment(workspace).into_iter().collect(),
+        RunKind::Git => git.0.environment(workspace, git.1).into_iter().collect(),
         RunKind::Make | RunKind::Task => declared(config, repo),
     };
     for (name, value) in [
@@ -57,8 +57,15 @@ pub(super) fn of_run(
     env.into_iter().collect()
 }
 
-/// Values that must not be seen in a log: those of variables whose names say so.
-pub(super) fn secrets(repo: &RepoConfig, caller: &BTreeMap<String, String>) -> Vec<String> {
+/// Values that must not be seen in a log: those of variables whose names say so, the token that opens the
+/// remote, and those in the daemon's own environment.
+pub(super) fn secrets(
+    config: &Config,
+    repo: &RepoConfig,
+    caller: &BTreeMap<String, String>,
+    token: Option<&Token>,
+) -> Vec<String> {
+    let here = config.access.tokens_in_environment();
     let declared = repo
         .env
         .iter()
@@ -70,5 +77,11 @@ pub(super) fn secrets(repo: &RepoConfig, caller: &BTreeMap<String, String>) -> V
         .chain(given)
         .filter(|(name, _)| is_secret_name(name))
         .map(|(_, value)| value.to_owned())
+        .chain(
+            token
+                .into_iter()
+                .chain(&here)
+                .map(|token| token.expose().to_owned()),
+        )
         .collect()
 }

@@ -10,6 +10,7 @@ use super::drive::Drive;
 use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
 use crate::config::crash_point;
+use crate::git::{Loan, Reach};
 use crate::journal::{Watch, valid_length};
 use crate::model::{About, Event, RunKind, RunState, Status};
 use crate::process::{Exit, Launch, Supervisor};
@@ -21,11 +22,13 @@ impl Drive {
         &self,
         workspace: &Arc<Workspace>,
         about: About,
+        loan: Option<Loan>,
+        reach: Reach,
     ) -> io::Result<(Supervisor, Watch)> {
         let history = &self.shared.history;
         let tmp = history.tmp(self.live.id);
         std::fs::create_dir_all(&tmp)?;
-        let launch = self.launch(workspace, &about, &tmp);
+        let launch = self.launch(workspace, &about, &tmp, loan, reach);
         self.live.record.send_modify(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
@@ -125,7 +128,14 @@ impl Drive {
         }
     }
 
-    fn launch(&self, workspace: &Workspace, about: &About, tmp: &Path) -> Launch {
+    fn launch(
+        &self,
+        workspace: &Workspace,
+        about: &About,
+        tmp: &Path,
+        loan: Option<Loan>,
+        reach: Reach,
+    ) -> Launch {
         let spec = self.live.record().spec;
         let (config, repo) = (&self.shared.config, &workspace.repo);
         let place = Surroundings {
@@ -135,14 +145,19 @@ impl Drive {
             tmp,
         };
         let path = workspace.path();
+        let token = loan.as_ref().map(|loan| &loan.token);
         Launch {
+            secrets: environment::secrets(config, &repo.config, &spec.env, token),
+            handover: loan
+                .map(|loan| loan.handover)
+                .filter(|_| reach == Reach::Remote),
             run: self.live.id,
             home: self.shared.history.home(self.live.id),
             env: environment::of_run(
                 config,
                 &repo.config,
                 spec.kind,
-                repo.git(),
+                (repo.git(), reach),
                 &place,
                 path,
                 &spec.env,
@@ -155,7 +170,6 @@ impl Drive {
             max_output: config.limits.max_output.as_u64(),
             limits: self.shared.run_limits(),
             mechanisms: self.shared.mechanisms.clone(),
-            secrets: environment::secrets(&repo.config, &spec.env),
         }
     }
 }

@@ -9,7 +9,7 @@ mod upkeep;
 use std::future::Future;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ use crate::app::{App, Parts, reconcile};
 use crate::auth::Auth;
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
-use crate::git::{Git, Settings, isolate_libgit2};
+use crate::git::{Git, Settings, Signing, isolate_libgit2, lacks_bearer, ssh_command};
+use crate::process::own_program;
 use crate::repos::Repos;
 use crate::runs::Runs;
 use crate::workspace::{Reaper, Ticks, Workspaces};
@@ -37,6 +38,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 const SILENT_FOR: Duration = Duration::from_secs(30);
 const BETWEEN_PROBES: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
+
+/// This program as it was when it was started, even if another has taken its place on disk since.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// A daemon that holds its directory and is ready to serve.
 #[derive(Debug)]
@@ -89,7 +93,8 @@ impl Server {
         margin.make_do();
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
-        let git = Git::new(git_settings(&config));
+        let git = Git::new(git_settings(&config, &program));
+        check_git(&git, &config).await?;
         let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone(), &trash)?);
         let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
@@ -255,21 +260,67 @@ impl Server {
     }
 }
 
-fn git_settings(config: &Config) -> Settings {
+/// Refuses to start where every use of a credential would fail.
+async fn check_git(git: &Git, config: &Config) -> anyhow::Result<()> {
+    let Some(setting) = config.access.bearer() else {
+        return Ok(());
+    };
+    if let Some(found) = lacks_bearer(git).await? {
+        anyhow::bail!(
+            "{setting} says scheme = \"bearer\", which needs git 2.46 or later, and this is {found:?}: \
+             install that, or use scheme = \"basic\" where the remote takes it"
+        );
+    }
+    Ok(())
+}
+
+fn git_settings(config: &Config, program: &Path) -> Settings {
     let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+    let access = &config.access;
     Settings {
         path: text(&config.path),
         home: config
             .home
             .as_ref()
             .map_or_else(|| "/".to_owned(), |home| text(home.as_os_str())),
-        ssh_auth_sock: config.ssh_auth_sock.as_deref().map(text),
+        ssh_auth_sock: config
+            .ssh_auth_sock
+            .as_deref()
+            .filter(|_| access.ssh.agent)
+            .map(text),
+        ssh_command: ssh_command(&access.ssh),
+        proxy: access.http.proxy.clone(),
+        no_proxy: access.http.no_proxy.clone(),
+        ca_file: access
+            .http
+            .ca_file
+            .as_deref()
+            .map(|file| text(file.as_os_str())),
+        program: match program == Path::new(THIS_PROGRAM) {
+            // For git that would be git.
+            true => own_program(),
+            false => program.to_owned(),
+        },
         user_name: config.git.user_name.as_str().to_owned(),
         user_email: config.git.user_email.as_str().to_owned(),
         protocols: config.git.allowed_protocols_env(),
         remote_timeout: config.timeouts.remote,
         stall_timeout: config.timeouts.fetch_stall,
+        fetch_timeout: config.timeouts.fetch,
         checkout_workers: config.limits.max_concurrent_checkouts,
+        signing: Signing {
+            key: config
+                .git
+                .signing_key
+                .as_ref()
+                .map(|key| key.as_str().to_owned()),
+            format: config.git.signing_format,
+            allowed_signers: config
+                .git
+                .allowed_signers
+                .as_ref()
+                .map(|file| file.path().to_owned()),
+        },
     }
 }
 

@@ -99,7 +99,7 @@ async fn a_read_prepares_a_missing_workspace_and_later_ones_need_no_remote() {
     assert_eq!((status, &problem["field"]), (422, &json!("commit")));
     let events = yard.make("main", &["who"]).await;
     assert_eq!(events.last().unwrap().kind, "error");
-    assert_eq!(events.last().unwrap().data["code"], "remote_failed");
+    assert_eq!(events.last().unwrap().data["code"], "remote_not_found");
     let events = yard
         .run("make", "main", json!({"args": ["who"], "stale": true}))
         .await;

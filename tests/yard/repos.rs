@@ -259,7 +259,7 @@ async fn a_remote_that_is_down_is_said_and_the_next_request_works() {
         let (status, problem) = problem_of(yard.post(path, body.clone()).await).await;
         assert_eq!(
             (status, &problem["code"]),
-            (502, &json!("remote_failed")),
+            (502, &json!("remote_not_found")),
             "{what}: {problem}"
         );
     }

@@ -184,7 +184,7 @@ fn malformed<T>(rule: &str) -> Result<T, Refusal> {
 fn credentials<T>(rule: &str) -> Result<T, Refusal> {
     Err(Refusal::new(
         rule,
-        "keep credentials out of URLs: use ssh, or a credential the daemon's git can find",
+        "keep credentials out of URLs: name where the token is kept, in [git.credentials.\"HOST\"] or [repos.NAME.credential], or use ssh",
     ))
 }
 

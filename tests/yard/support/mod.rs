@@ -7,6 +7,7 @@ pub mod failing;
 mod origin;
 mod processes;
 mod raw;
+pub mod remotes;
 mod small_disk;
 mod stream;
 pub mod work;
@@ -14,7 +15,7 @@ mod yard;
 
 pub use agent::{Agent, Answering};
 pub use binary::Binary;
-pub use origin::{Origin, git, try_git};
+pub use origin::{Origin, git, git_as, try_git};
 pub use processes::{
     end_processes_in, is_alive, kib, kill, pids_in, processes_in, processes_of, until,
 };

@@ -122,6 +122,23 @@ pub fn try_git(dir: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
+/// As [`git`], by somebody, at some time.
+pub fn git_as(dir: &Path, name: &str, mail: &str, date: &str, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs([("GIT_AUTHOR_NAME", name), ("GIT_COMMITTER_NAME", name)])
+        .envs([("GIT_AUTHOR_EMAIL", mail), ("GIT_COMMITTER_EMAIL", mail)])
+        .envs([("GIT_AUTHOR_DATE", date), ("GIT_COMMITTER_DATE", date)])
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {args:?}: {words}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
 const MAKEFILE: &str = "\
 .PHONY: all who fail exact slow background build
 all: who

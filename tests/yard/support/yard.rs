@@ -30,6 +30,10 @@ pub struct Options {
     pub timeouts: String,
     /// Whole further tables.
     pub tables: String,
+    /// Lines for `[git]`.
+    pub git: String,
+    /// Where the demo is cloned from, if not from the origin's directory.
+    pub url: Option<String>,
     /// Lines for `[repos.demo]`.
     pub repo: String,
     /// No repo, and none on this machine allowed: what a daemon with an empty configuration is.
@@ -146,6 +150,8 @@ impl Yard {
             top,
             timeouts,
             tables,
+            git,
+            url,
             repo,
             bare,
         } = &self.options;
@@ -171,8 +177,8 @@ impl Yard {
             return common;
         }
         format!(
-            "{common}[git]\nallow_local = true\n[repos.demo]\nurl = {:?}\n{repo}\n",
-            self.origin.url(),
+            "{common}[git]\nallow_local = true\n{git}\n[repos.demo]\nurl = {:?}\n{repo}\n",
+            url.clone().unwrap_or_else(|| self.origin.url()),
         )
     }
 
@@ -228,6 +234,17 @@ impl Yard {
 
     pub async fn post_json(&self, path: &str, body: Value) -> Value {
         json_of(self.post(path, body).await).await
+    }
+
+    /// The answer of a git verb that must succeed.
+    pub async fn verb(&self, branch: &str, verb: &str, body: Value) -> Value {
+        json_of(self.try_verb(branch, verb, body).await).await
+    }
+
+    /// Whatever a git verb answers.
+    pub async fn try_verb(&self, branch: &str, verb: &str, body: Value) -> Response {
+        let path = format!("/api/repos/demo/branches/{}/git/{verb}", encode(branch));
+        self.post(&path, body).await
     }
 
     /// A run to its end, as events.

@@ -1,0 +1,272 @@
+//! `[git.credentials."HOST"]` and `[repos.NAME.credential]`: what opens a remote over HTTP. The file
+//! says where a token is kept; the token itself stands in a variable of the daemon's or in a file, which
+//! is read each time, so that it can be renewed under a daemon that runs.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::environment::Environment;
+use super::path::resolve;
+use super::secret_file;
+use super::value::{TextValue, text_value};
+
+const MAX_BYTES: usize = 16 * 1024;
+
+/// A credential as the file has it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a section with token_env or token_file"
+)]
+pub struct CredentialConfig {
+    /// The user name that goes with the token; with `bearer` there is none. Default `x-access-token`.
+    #[serde(default)]
+    pub username: Username,
+    /// The variable in the daemon's environment that holds the token. Default none.
+    #[serde(default)]
+    pub token_env: Option<String>,
+    /// The file that holds the token, mode 600. Default none.
+    #[serde(default)]
+    pub token_file: Option<PathBuf>,
+    /// How the token is shown to the remote. Default `basic`.
+    #[serde(default)]
+    pub scheme: Scheme,
+}
+
+/// How a token is shown to a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// As the password of a user.
+    #[default]
+    Basic,
+    /// By itself, as `Authorization: Bearer`.
+    Bearer,
+}
+
+/// A user name that can be sent with a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Username(String);
+
+/// A secret that `Debug` does not show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+/// A credential that was found where the file said, at least at the start.
+#[derive(Debug, Clone)]
+pub struct Credential {
+    /// The section that it stands in, for messages.
+    pub setting: Arc<str>,
+    pub username: Username,
+    pub scheme: Scheme,
+    kept: Kept,
+}
+
+#[derive(Debug, Clone)]
+enum Kept {
+    /// In the environment, which was read once.
+    Here(Token),
+    File(PathBuf),
+}
+
+impl CredentialConfig {
+    /// The credential of `setting`, or the key in that section which is at fault and why.
+    pub(super) fn find(
+        &self,
+        setting: &str,
+        env: &Environment,
+        base: &Path,
+        home: Option<&Path>,
+    ) -> Result<Credential, (&'static str, String)> {
+        let kept = match (&self.token_env, &self.token_file) {
+            (Some(name), None) => {
+                // Not quoted: who wrote the token itself here must not find it in a log.
+                let value = env.get(name).and_then(|value| value.to_str());
+                let missing =
+                    "the environment variable that token_env names is not set, or is not text";
+                let token = value.ok_or_else(|| ("token_env", missing.to_owned()))?;
+                let token = Token::parse(token).map_err(|rule| ("token_env", rule))?;
+                Kept::Here(token)
+            }
+            (None, Some(path)) => {
+                let fault = |rule| ("token_file", rule);
+                Kept::File(resolve(path, base, home).map_err(fault)?)
+            }
+            (None, None) => {
+                return Err(("", "a credential needs token_env or token_file".to_owned()));
+            }
+            (Some(_), Some(_)) => {
+                let rule = "a token comes from token_env or from token_file: choose one";
+                return Err(("token_file", rule.to_owned()));
+            }
+        };
+        let credential = Credential {
+            setting: setting.into(),
+            username: self.username.clone(),
+            scheme: self.scheme,
+            kept,
+        };
+        let found = credential.token().map_err(|rule| ("token_file", rule))?;
+        drop(found);
+        Ok(credential)
+    }
+}
+
+impl Credential {
+    /// The token as it is now, or why it cannot be had.
+    pub fn token(&self) -> Result<Token, String> {
+        match &self.kept {
+            Kept::Here(token) => Ok(token.clone()),
+            Kept::File(path) => {
+                let text = secret_file::read_own(path, MAX_BYTES, "a token")?;
+                Token::parse(&text).map_err(|rule| format!("{}: {rule}", path.display()))
+            }
+        }
+    }
+
+    /// The token, where it stands in the environment.
+    pub(super) fn token_in_environment(&self) -> Option<Token> {
+        match &self.kept {
+            Kept::Here(token) => Some(token.clone()),
+            Kept::File(_) => None,
+        }
+    }
+}
+
+impl Token {
+    /// The token, or the rule that the text breaks, without a word of it.
+    fn parse(text: &str) -> Result<Self, String> {
+        let token = text.trim();
+        let rule = if text.len() > MAX_BYTES {
+            format!("the token is longer than {MAX_BYTES} bytes")
+        } else if token.is_empty() {
+            "the token is empty".to_owned()
+        } else if token.chars().any(char::is_control) {
+            "the token has several lines or a control character in it".to_owned()
+        } else {
+            return Ok(Self(token.to_owned()));
+        };
+        Err(rule)
+    }
+
+    /// The token itself, for the one who hands it to git and the one who keeps it out of output.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Username {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for Username {
+    fn default() -> Self {
+        Self("x-access-token".to_owned())
+    }
+}
+
+impl TextValue for Username {
+    const EXPECTED: &'static str = r#"a user name such as "x-access-token" or "oauth2""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        if text.chars().any(|c| c.is_control() || c == ':') {
+            return Err("a ':' or a control character cannot be sent in a user name".to_owned());
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+text_value!(Username);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn settings(text: &str) -> CredentialConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    fn found(text: &str, dir: &Path) -> Result<Credential, (&'static str, String)> {
+        let env: Environment = [("TOKEN", "t0ken"), ("BROKEN", "S3CRET\nS3CRET")]
+            .into_iter()
+            .collect();
+        settings(text).find("[git.credentials.\"h\"]", &env, dir, None)
+    }
+
+    fn token_file(dir: &Path, token: &str, mode: u32) -> PathBuf {
+        let path = dir.join("token");
+        fs::write(&path, token).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_token_comes_from_a_variable_or_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        token_file(dir.path(), "from-file\n", 0o600);
+        let credential = found("token_env = \"TOKEN\"", dir.path()).unwrap();
+        assert_eq!(credential.token().unwrap().expose(), "t0ken");
+        assert_eq!(credential.username.as_str(), "x-access-token");
+        assert_eq!(credential.scheme, Scheme::Basic);
+        let text = "token_file = \"token\"\nscheme = \"bearer\"";
+        let credential = found(text, dir.path()).unwrap();
+        assert_eq!(credential.token().unwrap().expose(), "from-file");
+        assert_eq!(credential.scheme, Scheme::Bearer);
+        assert!(!format!("{credential:?}").contains("from-file"));
+    }
+
+    #[test]
+    fn a_file_is_read_each_time_and_judged_each_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = token_file(dir.path(), "first", 0o600);
+        let credential = found("token_file = \"token\"", dir.path()).unwrap();
+        fs::write(&path, "second").unwrap();
+        assert_eq!(credential.token().unwrap().expose(), "second");
+        token_file(dir.path(), "third", 0o640);
+        let refusal = credential.token().unwrap_err();
+        assert!(refusal.contains("chmod 600"), "{refusal}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_by_its_key_and_never_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, key, rule) in [
+            ("", "", "needs token_env or token_file"),
+            (
+                "token_env = \"A\"\ntoken_file = \"b\"",
+                "token_file",
+                "choose one",
+            ),
+            ("token_env = \"S3CRET\"", "token_env", "is not set"),
+            ("token_env = \"BROKEN\"", "token_env", "several lines"),
+            ("token_file = \"none\"", "token_file", "failed to read"),
+        ] {
+            let (at, message) = found(text, dir.path()).unwrap_err();
+            assert_eq!(at, key, "{text}");
+            assert!(message.contains(rule), "{message}");
+            assert!(!message.contains("S3CRET"), "{message}");
+        }
+        for mode in [0o644, 0o640, 0o604] {
+            token_file(dir.path(), "S3CRET", mode);
+            let (_, message) = found("token_file = \"token\"", dir.path()).unwrap_err();
+            assert!(message.contains(": chmod 600 "), "{message}");
+        }
+        token_file(dir.path(), " \n", 0o600);
+        assert!(found("token_file = \"token\"", dir.path()).is_err());
+    }
+}
