@@ -184,12 +184,20 @@ fn id(oid: Oid) -> Result<CommitId, Error> {
 /// Status passes over files flagged `assume-unchanged` or `skip-worktree`, but an edit to one is
 /// somebody's work all the same.
 pub(super) fn overlooked_change(index: &Index, workdir: &Path) -> bool {
+    overlooked_changes(index, workdir).next().is_some()
+}
+
+/// The entries of flagged files that are not what the index says.
+pub(super) fn overlooked_changes(
+    index: &Index,
+    workdir: &Path,
+) -> impl Iterator<Item = IndexEntry> {
     index
         .iter()
         .filter(|entry| {
             entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
         })
-        .any(|entry| differs(&entry, workdir))
+        .filter(|entry| differs(entry, workdir))
 }
 
 fn differs(entry: &IndexEntry, workdir: &Path) -> bool {

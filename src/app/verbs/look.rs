@@ -1,0 +1,123 @@
+//! status, diff, show.
+
+use super::verb::{Answer, At, Effect, Entry, Told, Verb};
+use crate::app::App;
+use crate::git::verbs::show::Shown;
+use crate::git::verbs::{diff, show, status};
+use crate::model::{About, Problem};
+
+pub(super) fn verbs() -> Vec<Verb> {
+    let entry = |name, title, description| Entry {
+        name,
+        title,
+        description,
+        effect: Effect::READS,
+    };
+    vec![
+        Verb::new(
+            entry(
+                "status",
+                "Show the state of the workspace",
+                "Shows what is staged, changed, untracked and in conflict in a branch's workspace, how it stands \
+                 to its remote, and whether a merge, rebase or the like waits to be finished. Use it before \
+                 committing and after every conflict; `git_diff` shows the changes themselves.",
+            ),
+            show_status,
+        ),
+        Verb::new(
+            entry(
+                "diff",
+                "Show differences",
+                "Shows what differs between the files and the index (the default), what is staged, or what \
+                 differs from, or between, revisions; with merge_base, what a branch did since it parted from \
+                 another. Patches of lock files are left out. Go on with next.skip and next.skip_hunks where it \
+                 is truncated, or ask for stat or paths first.",
+            ),
+            show_diff,
+        ),
+        Verb::new(
+            entry(
+                "show",
+                "Show a commit, tag, directory or file",
+                "Shows a commit with what it changed, an annotated tag, or, with path, a file or directory as it \
+                 was in any revision. Nothing is checked out for that.",
+            ),
+            show_object,
+        ),
+    ]
+}
+
+async fn show_status(
+    app: App,
+    at: At,
+    request: status::Request,
+) -> Result<Told<status::Status>, Problem> {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
+        let request = request.clone();
+        async move { workspace.status(request).await }
+    });
+    let (about, answer) = read.await?;
+    Ok(told(about, answer))
+}
+
+async fn show_diff(
+    app: App,
+    at: At,
+    request: diff::Request,
+) -> Result<Told<diff::Differences>, Problem> {
+    request.check()?;
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
+        let request = request.clone();
+        async move { workspace.diff(request).await }
+    });
+    let (about, answer) = read.await?;
+    Ok(told(about, answer))
+}
+
+fn told<T>(about: About, answer: T) -> Told<T> {
+    Told {
+        about,
+        warnings: Vec::new(),
+        answer,
+    }
+}
+
+async fn show_object(app: App, at: At, request: show::Request) -> Result<Told<Shown>, Problem> {
+    request.check()?;
+    app.look(&at, move |workspace, repo| {
+        let paths = workspace.inside("path", request.path.as_slice())?;
+        let path = paths.first().map(AsRef::as_ref);
+        Ok(show::show(repo, path, &request)?)
+    })
+    .await
+}
+
+impl Answer for status::Status {
+    fn text(&self) -> String {
+        self.text()
+    }
+
+    fn cut(&mut self, room: usize) {
+        self.cut(room);
+    }
+}
+
+impl Answer for diff::Differences {
+    fn text(&self) -> String {
+        format!("{} to {}: {}", self.old, self.new, self.files.text())
+    }
+
+    fn cut(&mut self, room: usize) {
+        self.files.cut(room);
+    }
+}
+
+impl Answer for Shown {
+    fn text(&self) -> String {
+        self.text()
+    }
+
+    fn cut(&mut self, room: usize) {
+        self.cut(room);
+    }
+}

@@ -1,0 +1,28 @@
+//! A commit in a few words.
+
+use git2::Commit;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Longer than a subject should be.
+const LONGEST_SUBJECT: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Brief {
+    pub id: String,
+    pub subject: String,
+}
+
+impl Brief {
+    pub fn of(commit: &Commit<'_>) -> Self {
+        let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default());
+        let mut shown: String = subject.chars().take(LONGEST_SUBJECT).collect();
+        if shown.len() < subject.len() {
+            shown.push('…');
+        }
+        Self {
+            id: commit.id().to_string(),
+            subject: shown,
+        }
+    }
+}

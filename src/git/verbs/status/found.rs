@@ -1,0 +1,173 @@
+//! What a look at index and files finds: one walk through HEAD's tree, one through the files.
+
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, Diff, DiffDelta, Index, Repository};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Request;
+use super::conflict::{Conflict, conflicts};
+use crate::git::status::overlooked_changes;
+use crate::git::verbs::Verbosity;
+use crate::git::verbs::delta::{self, Kind, Side};
+use crate::git::verbs::person::text;
+use crate::git::{Error, Head};
+
+/// The bit of an index entry that says that only its name was added.
+const INTENT_TO_ADD: u16 = 0x2000;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    pub path: String,
+    pub kind: Kind,
+    /// What it was called before, where it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Git was told not to look at this file (`assume-unchanged`, `skip-worktree`), and does not show
+    /// the change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overlooked: bool,
+    /// With `full` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<Side>,
+    /// With `full` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new: Option<Side>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    pub staged: Vec<Change>,
+    pub unstaged: Vec<Change>,
+    pub conflicted: Vec<Conflict>,
+    pub untracked: Vec<String>,
+    pub ignored: Vec<String>,
+}
+
+impl Found {
+    /// Everything but ignored files: which directory to tell in place of its files, libgit2 decides
+    /// otherwise than git does.
+    pub(super) fn look(
+        repo: &Repository,
+        head: &Head,
+        paths: &[PathBuf],
+        request: &Request,
+    ) -> Result<Self, Error> {
+        let with_sides = request.verbosity == Verbosity::Full;
+        let index = repo.index()?;
+        let mut found = Self {
+            conflicted: conflicts(&index, with_sides)?,
+            ..Self::default()
+        };
+        found
+            .conflicted
+            .retain(|conflict| is_within(&conflict.path, paths));
+
+        let tree = repo.find_tree(head.tree)?;
+        let mut options = delta::options(paths);
+        let mut staged = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+        delta::find_renames(&mut staged)?;
+        found.staged = changes(&staged, with_sides);
+
+        let mut options = delta::options(paths);
+        options
+            .include_untracked(request.untracked)
+            .recurse_untracked_dirs(request.each_file);
+        let files = repo.diff_index_to_workdir(Some(&index), Some(&mut options))?;
+        found.unstaged = changes(&files, with_sides);
+        for delta in files.deltas() {
+            if delta.status() == Delta::Untracked {
+                found.untracked.push(delta::path(&delta.new_file()));
+            }
+        }
+        found.move_announced(&index);
+        // Of a file that became a directory git says only that the file is gone.
+        let is_tracked = |path: &str| index.get_path(Path::new(path), 0).is_some();
+        let was_file = |path: &String| path.strip_suffix('/').is_some_and(is_tracked);
+        found.untracked.retain(|path| !was_file(path));
+        found.add_overlooked(repo, &index, paths);
+        Ok(found)
+    }
+
+    pub fn has_tracked_changes(&self) -> bool {
+        !(self.staged.is_empty() && self.unstaged.is_empty() && self.conflicted.is_empty())
+    }
+
+    /// Files that were announced (`add --intent-to-add`) are not staged: the index has nothing of them.
+    fn move_announced(&mut self, index: &Index) {
+        let is_announced = |change: &Change| {
+            let entry = index.get_path(Path::new(&change.path), 0);
+            change.kind == Kind::Added
+                && entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0)
+        };
+        for mut announced in self.staged.extract_if(.., |change| is_announced(change)) {
+            let here = |change: &&mut Change| change.path == announced.path;
+            match self.unstaged.iter_mut().find(here) {
+                Some(change) if change.kind == Kind::Modified => change.kind = Kind::Added,
+                Some(_) => {}
+                None => {
+                    (announced.old, announced.new) = (None, None);
+                    self.unstaged.push(announced);
+                }
+            }
+        }
+    }
+
+    /// Adds what differs of the files that git was told to overlook.
+    pub(super) fn add_overlooked(&mut self, repo: &Repository, index: &Index, paths: &[PathBuf]) {
+        let Some(workdir) = repo.workdir() else {
+            return;
+        };
+        for entry in overlooked_changes(index, workdir) {
+            let path = text(&entry.path);
+            if !is_within(&path, paths) {
+                continue;
+            }
+            let is_there = workdir.join(&path).symlink_metadata().is_ok();
+            self.unstaged.push(Change {
+                path,
+                kind: match is_there {
+                    true => Kind::Modified,
+                    false => Kind::Deleted,
+                },
+                from: None,
+                overlooked: true,
+                old: None,
+                new: None,
+            });
+        }
+    }
+}
+
+/// What is tracked and changed; conflicts are told apart.
+fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
+    let changes = diff.deltas().filter_map(|delta| change(&delta, with_sides));
+    changes.collect()
+}
+
+fn change(delta: &DiffDelta<'_>, with_sides: bool) -> Option<Change> {
+    let kind = Kind::of(delta)?;
+    if matches!(kind, Kind::Untracked | Kind::Conflicted) {
+        return None;
+    }
+    let (old, new) = (delta.old_file(), delta.new_file());
+    let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
+    Some(Change {
+        path: delta::path(&new),
+        kind,
+        from: is_moved.then(|| delta::path(&old)),
+        overlooked: false,
+        old: Side::of(&old).filter(|_| with_sides),
+        new: Side::of(&new).filter(|_| with_sides),
+    })
+}
+
+/// Whether a path is one of `paths` or in one of them; they are everything where there are none.
+fn is_within(path: &str, paths: &[PathBuf]) -> bool {
+    let is_root = |root: &PathBuf| root == Path::new(".");
+    paths.is_empty()
+        || paths
+            .iter()
+            .any(|root| is_root(root) || Path::new(path).starts_with(root))
+}
