@@ -26,6 +26,10 @@ pub struct RepoName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct BranchName(String);
 
+/// The short name of a tag (`v1.2.3`), never `refs/tags/…`. The same names are legal as for branches.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TagName(String);
+
 /// The one directory name that stands for a repo or branch name. Readable, lower-case, no two
 /// names share one: plain names stay as they are, all others carry a hash of the whole name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -63,7 +67,7 @@ impl RepoName {
 
 impl BranchName {
     pub fn parse(name: &str) -> Result<Self, Problem> {
-        match branch_rule_broken_by(name) {
+        match rule_broken_by(name) {
             None => Ok(Self(name.to_owned())),
             Some(rule) => Err(
                 Problem::bad("branch", format!("{name:?} is not a branch name: {rule}"))
@@ -96,7 +100,29 @@ impl BranchName {
     }
 }
 
-fn branch_rule_broken_by(name: &str) -> Option<&'static str> {
+impl TagName {
+    pub fn parse(name: &str) -> Result<Self, Problem> {
+        match rule_broken_by(name) {
+            None => Ok(Self(name.to_owned())),
+            Some(rule) => Err(Problem::bad(
+                "name",
+                format!("{name:?} is not a tag's name: {rule}"),
+            )
+            .help("give the short name as `git tag` shows it, such as v1.2.3")),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `refs/tags/<name>`.
+    pub fn full(&self) -> String {
+        format!("refs/tags/{}", self.0)
+    }
+}
+
+fn rule_broken_by(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it is empty");
     }
@@ -110,7 +136,7 @@ fn branch_rule_broken_by(name: &str) -> Option<&'static str> {
         return Some("it is a name that git keeps for itself");
     }
     if name.starts_with("refs/") {
-        return Some("it is a full ref; leave out the refs/heads/");
+        return Some("it is a full ref; give the short name");
     }
     if is_object_id(name) {
         return Some("it looks like a commit id");
@@ -263,6 +289,11 @@ impl fmt::Display for BranchName {
         f.write_str(&self.0)
     }
 }
+impl fmt::Display for TagName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 impl fmt::Display for DirName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -335,6 +366,15 @@ mod tests {
         ] {
             assert!(BranchName::parse(name).is_ok(), "{name:?} was refused");
         }
+    }
+
+    #[test]
+    fn a_tag_is_named_by_the_same_rules() {
+        for name in ["-d", "refs/tags/v1", "a..b", "v1^{}", "v 1", "v1\n", ""] {
+            assert!(TagName::parse(name).is_err(), "{name:?} was accepted");
+        }
+        let tag = TagName::parse("release/v1.2.3").expect("legal");
+        assert_eq!(tag.full(), "refs/tags/release/v1.2.3");
     }
 
     #[test]

@@ -10,16 +10,26 @@ use super::{BranchName, CommitId, RepoName, SalvageId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SalvageReason {
-    /// `sync: reset`.
+    /// `sync: reset`, or a reset that was asked for.
     Reset,
-    /// `clean: true`.
+    /// `clean: true`, or a clean that was asked for.
     Clean,
+    /// A checkout of files over changed ones.
+    Checkout,
+    /// A stash was dropped.
+    Stash,
+    /// The branch was given another name.
+    Rename,
     /// The workspace was removed, by force or with build output in it that git does not ignore.
     Remove,
     /// A checkout that was cut off had to be completed.
     CutOff,
     /// Another salvage was restored in its place.
     Restore,
+    /// An operation was aborted, or a step of it skipped, after somebody had worked on it.
+    Abort,
+    /// A conflict was resolved over a file that somebody had edited.
+    Resolve,
 }
 
 /// One salvage, as everyone sees it.

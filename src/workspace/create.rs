@@ -212,7 +212,7 @@ impl Workspace {
     }
 
     /// Git has a branch in one worktree at a time; somebody may have gone to this one in another's.
-    fn check_nobody_has_it(&self) -> Result<(), Error> {
+    pub(super) fn check_nobody_has_it(&self) -> Result<(), Error> {
         let on_it = format!("ref: {}\n", self.branch.local_ref());
         let others = fs::read_dir(self.repo.store().path().join("worktrees"));
         for other in others.into_iter().flatten().flatten() {

@@ -75,7 +75,7 @@ impl Workspace {
     }
 
     /// A person's command may be about to end there, and is given a moment.
-    async fn wait_until_left(self: &Arc<Self>) -> Result<(), Error> {
+    pub(super) async fn wait_until_left(self: &Arc<Self>) -> Result<(), Error> {
         let patience = Instant::now() + PATIENCE;
         while self
             .blocking(|this| Ok(who_is_in(this.path()).is_some()))

@@ -102,7 +102,7 @@ impl Workspace {
     }
 
     /// Build output that git shows, and in whose place `goal` has something else.
-    fn output_in_the_way(
+    pub(super) fn output_in_the_way(
         &self,
         repo: &Repository,
         goal: Oid,
@@ -193,6 +193,18 @@ fn in_the_way(
         .filter(|path| is_wanted(&tree, path))
         .cloned()
         .collect())
+}
+
+/// The same as git itself sees it: where a submodule belongs, it leaves whatever repository there is alone.
+pub(super) fn in_gits_way(
+    repo: &Repository,
+    goal: Oid,
+    belongings: &Belongings,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = tree_of(repo, goal)?;
+    let mut found = in_the_way(repo, goal, belongings)?;
+    found.retain(|path| !git::is_submodule(&tree, path));
+    Ok(found)
 }
 
 fn tree_of(repo: &Repository, commit: Oid) -> Result<Tree<'_>, Error> {

@@ -56,7 +56,7 @@ impl Workspace {
     }
 
     /// Whether the yard or the remote, as last seen, has a branch of this name.
-    async fn is_known(self: &Arc<Self>) -> Result<bool, Error> {
+    pub(super) async fn is_known(self: &Arc<Self>) -> Result<bool, Error> {
         Ok(self.local_tip().await?.is_some() || self.remote_tip().await?.is_some())
     }
 

@@ -187,13 +187,14 @@ impl Workspace {
 
     /// Stashes are shared by all worktrees; their subject says whose they are.
     pub(super) fn stashes(&self, repo: &Repository) -> Vec<git::Stash> {
-        let subjects = [
-            format!("WIP on {}: ", self.branch),
-            format!("On {}: ", self.branch),
-        ];
+        let subjects = git::verbs::stash::subjects(&self.branch);
         git::stashes(repo)
             .into_iter()
-            .filter(|stash| subjects.iter().any(|own| stash.message.starts_with(own)))
+            .filter(|stash| {
+                subjects
+                    .iter()
+                    .any(|own| stash.message.starts_with(own.as_str()))
+            })
             .collect()
     }
 }

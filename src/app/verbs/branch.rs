@@ -1,0 +1,260 @@
+//! Branches: each has a workspace, so most of it is about other workspaces than that of the call.
+
+use std::sync::Arc;
+
+use git2::Repository;
+
+use super::local::saved;
+use super::refs::go_on;
+use super::shorten::shorten;
+use super::verb::{Answer, At, Told};
+use crate::app::App;
+use crate::app::branches::collecting;
+use crate::auth::Principal;
+use crate::git;
+use crate::git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
+use crate::git::verbs::{Kept, revision};
+use crate::model::{BranchName, ErrorKind, Problem};
+use crate::workspace::{Error, TurnGuard, Workspace};
+
+pub(super) async fn branch(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+    request.check()?;
+    match request.action {
+        Action::List => {
+            let around = app.around(&at)?;
+            app.look(&at, move |_, repo| {
+                Ok(branch::list(repo, &request, &around)?)
+            })
+            .await
+        }
+        Action::Show => {
+            let name = request.name.as_deref().unwrap_or(at.branch.as_str());
+            let name = Request::branch("name", Some(name))?;
+            let told = app.known_branch(&at, name, &request).await?;
+            Ok(told_of(told, Action::Show))
+        }
+        Action::Create => create(app, at, request).await,
+        Action::Rename => rename(app, at, request).await,
+        Action::Delete => delete(app, at, request).await,
+    }
+}
+
+async fn create(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+    let name = Request::branch("name", request.name.as_deref())?;
+    let from = request.from.clone();
+    let start = app
+        .look(&at, move |_, repo| start(repo, from.as_deref()))
+        .await?;
+    let made = app
+        .prepare(&at.principal, &at.repo, &name, Some(&start.answer))
+        .await;
+    let (made, warnings) = made.map_err(|problem| match problem.code.as_str() {
+        "branch_exists" => problem
+            .field("name")
+            .help("choose another name; `workspace` with action prepare gives the workspace of the one that exists"),
+        _ => problem,
+    })?;
+    let told = app.known_branch(&at, name, &request).await?;
+    let mut told = told_of(told, Action::Create);
+    told.warnings.extend(warnings);
+    told.answer.path = made.path.map(|path| path.to_string_lossy().into_owned());
+    Ok(told)
+}
+
+/// Where a new branch starts: a commit, or the name of a branch that the remote is to be asked about.
+fn start(repo: &Repository, from: Option<&str>) -> Result<String, Error> {
+    let Some(from) = from else {
+        return Ok(git::head(repo)?.commit.to_string());
+    };
+    if let Ok(branch) = BranchName::parse(from) {
+        let (local, remote) = (
+            git::read_ref(repo, &branch.local_ref())?,
+            git::read_ref(repo, &branch.remote_ref())?,
+        );
+        match (local, remote) {
+            // Commits that only we have are part of the branch.
+            (Some(local), Some(remote)) => {
+                let ahead = repo.graph_ahead_behind(local, remote);
+                let (ahead, _) = ahead.map_err(git::Error::from)?;
+                return Ok(if ahead > 0 {
+                    local.to_string()
+                } else {
+                    from.to_owned()
+                });
+            }
+            (Some(local), None) => return Ok(local.to_string()),
+            (None, Some(_)) => return Ok(from.to_owned()),
+            (None, None) => {}
+        }
+    }
+    match revision::commit(repo, "from", from) {
+        Ok(commit) => Ok(commit.id().to_string()),
+        // It may be a branch that nobody has fetched yet.
+        Err(error) if error.problem().kind == ErrorKind::NotFound => Ok(from.to_owned()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Deletes a branch here, and on the remote if that is asked for.
+async fn delete(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+    let name = Request::branch("name", request.name.as_deref())?;
+    let going = At {
+        branch: name.clone(),
+        ..at.clone()
+    };
+    app.check_protected(&going, "deleted", request.allow_protected)?;
+    // Looked at before, for it may be the very branch of the call that goes.
+    let told = app.known_branch(&at, name.clone(), &request).await?;
+    let workspace = app.workspaces.get(&app.repos.get(&at.repo)?, &name);
+    let by = &at.principal.name;
+    let turn = app.turn_of(&workspace, "git branch", &at.principal);
+    let _turn = turn.await?;
+    // What makes room must not need any.
+    app.margin.make_do();
+    let (report, warnings) = collecting();
+    let refused = |error: Error| app.margin.judge(error.problem());
+    // Before anything goes here.
+    let there = match request.remote {
+        true => workspace.merged_on_remote(&report).await.map_err(refused)?,
+        false => None,
+    };
+    let deleted = workspace.delete_branch(request.force, by, &report).await;
+    let kept = deleted.map_err(refused)?;
+    let mut told = told_of(told, Action::Delete);
+    if let Some(there) = there {
+        workspace.delete_on_remote(&there).await.map_err(refused)?;
+        told.answer.remote_was = Some(there);
+    }
+    told.warnings.extend(warnings.so_far());
+    told.answer.kept = kept.as_ref().map(Kept::from);
+    Ok(told)
+}
+
+async fn rename(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+    let old = request.name.as_deref().unwrap_or(at.branch.as_str());
+    let old = Request::branch("name", Some(old))?;
+    let name = Request::branch("new_name", request.new_name.as_deref())?;
+    if old == name {
+        return Err(Problem::unprocessable(
+            "new_name",
+            "it has that name already",
+        ));
+    }
+    let going = At {
+        branch: old.clone(),
+        ..at.clone()
+    };
+    app.check_protected(&going, "renamed", request.allow_protected)?;
+    app.known_branch(&at, old.clone(), &request).await?;
+    app.margin.check()?;
+    let repo = app.repos.get(&at.repo)?;
+    let (from, to) = (
+        app.workspaces.get(&repo, &old),
+        app.workspaces.get(&repo, &name),
+    );
+    let turns = both_turns(&app, &from, &to, &at.principal).await?;
+    let (report, warnings) = collecting();
+    let renamed = from
+        .rename_to(&to, turns, &at.principal.name, &report)
+        .await;
+    let kept = renamed.map_err(|error| app.margin.judge(error.problem()))?;
+    // Of the branch of the call nothing may be left.
+    let at = At {
+        branch: name.clone(),
+        ..at
+    };
+    let mut told = told_of(app.known_branch(&at, name, &request).await?, Action::Rename);
+    told.warnings.extend(warnings.so_far());
+    told.answer.path = Some(to.path().to_string_lossy().into_owned());
+    told.answer.kept = kept.as_ref().map(Kept::from);
+    Ok(told)
+}
+
+/// Always in the same order, so that no two who want the same two wait for each other.
+async fn both_turns(
+    app: &App,
+    one: &Arc<Workspace>,
+    other: &Arc<Workspace>,
+    by: &Principal,
+) -> Result<[TurnGuard; 2], Problem> {
+    let (first, second) = match one.branch < other.branch {
+        true => (one, other),
+        false => (other, one),
+    };
+    let first = app.turn_of(first, "git branch", by).await?;
+    Ok([first, app.turn_of(second, "git branch", by).await?])
+}
+
+fn told_of(told: Told<Item>, action: Action) -> Told<Branches> {
+    let item = told.answer.clone();
+    told.with(Branches {
+        item: Some(item),
+        ..Branches::of(action)
+    })
+}
+
+impl App {
+    fn around(&self, at: &At) -> Result<Surroundings, Problem> {
+        let repo = self.repos.get(&at.repo)?;
+        Ok(Surroundings {
+            current: at.branch.clone(),
+            workspaces: self.workspaces.on_disk(&repo).into_iter().collect(),
+        })
+    }
+
+    /// A branch that is here.
+    async fn known_branch(
+        &self,
+        at: &At,
+        name: BranchName,
+        request: &Request,
+    ) -> Result<Told<Item>, Problem> {
+        let (around, verbosity) = (self.around(at)?, request.verbosity);
+        self.look(at, move |_, repo| {
+            Ok(branch::show(repo, &name, &around, verbosity)?)
+        })
+        .await
+    }
+}
+
+impl Answer for Branches {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for item in self.item.iter().chain(self.branches.iter().flatten()) {
+            let mark = if item.current { '*' } else { ' ' };
+            let subject = item.subject.as_deref().unwrap_or_default();
+            let mut line = format!("{mark} {} {} {subject}", item.name, item.id);
+            if let Some(upstream) = &item.upstream {
+                line.push_str(&format!(
+                    " (ahead {}, behind {})",
+                    upstream.ahead, upstream.behind
+                ));
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        if let Some(path) = &self.path {
+            lines.push(format!("its workspace is {path}"));
+        }
+        if let Some(was) = &self.remote_was {
+            lines.push(format!("deleted on the remote, where it was at {was}"));
+        }
+        if let Some(kept) = &self.kept {
+            lines.push(saved(kept).trim_start().to_owned());
+        }
+        if let (Some(next), Some(total)) = (self.next, self.total) {
+            lines.push(format!("of {total}; go on with skip: {next}"));
+        }
+        match lines.is_empty() {
+            true => "no branches".to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+
+    fn cut(&mut self, room: usize) {
+        let Some(branches) = &mut self.branches else {
+            return;
+        };
+        let gone = shorten(branches, room / 2);
+        self.next = go_on(self.next, self.total, gone);
+    }
+}

@@ -1,0 +1,164 @@
+//! add, commit, reset, clean, stash, checkout: what happens within one workspace.
+
+mod answers;
+
+use super::verb::{At, Effect, Entry, Told, Verb};
+use crate::app::App;
+use crate::git::verbs::{add, checkout, clean, commit, reset, stash};
+use crate::model::Problem;
+use crate::workspace::Files;
+
+pub(super) use answers::saved;
+
+pub(super) fn verbs() -> Vec<Verb> {
+    vec![
+        Verb::new(ADD, stage),
+        Verb::new(COMMIT, commit),
+        Verb::new(RESET, reset),
+        Verb::new(CLEAN, clean),
+        Verb::new(STASH, stash),
+        Verb::new(CHECKOUT, checkout),
+    ]
+}
+
+const ADD: Entry = Entry {
+    name: "add",
+    title: "Stage changes",
+    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. git_commit commits what is staged.",
+    effect: Effect {
+        repeats: true,
+        ..Effect::WRITES
+    },
+};
+
+const COMMIT: Entry = Entry {
+    name: "commit",
+    title: "Commit",
+    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. `amend` replaces the last commit. No hooks run; nothing is pushed, which git_push does.",
+    effect: Effect::WRITES,
+};
+
+const RESET: Entry = Entry {
+    name: "reset",
+    title: "Reset",
+    description: "Moves the branch to another commit (soft, mixed, hard), or takes `paths` out of the next commit. Mode hard discards changes and needs `confirm: true`; they are saved first, and the answer says how to have them back.",
+    effect: Effect {
+        repeats: true,
+        ..Effect::DESTROYS
+    },
+};
+
+const CLEAN: Entry = Entry {
+    name: "clean",
+    title: "Remove untracked files",
+    description: "Lists untracked files, with `directories` and `ignored` more of them; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
+    effect: Effect {
+        repeats: true,
+        ..Effect::DESTROYS
+    },
+};
+
+const STASH: Entry = Entry {
+    name: "stash",
+    title: "Put changes aside",
+    description: "Puts changes aside (push) and brings them back (pop, apply); list, show and drop. Only stashes of this branch are seen, and each is taken by its id. Conflicts are listed in the answer, and the stash is kept then.",
+    effect: Effect::DESTROYS,
+};
+
+const CHECKOUT: Entry = Entry {
+    name: "checkout",
+    title: "Bring files back",
+    description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: for another one use git_branch or `workspace`, which give it a workspace of its own.",
+    effect: Effect {
+        repeats: true,
+        ..Effect::DESTROYS
+    },
+};
+
+async fn stage(app: App, at: At, request: add::Request) -> Result<Told<add::Added>, Problem> {
+    request.check()?;
+    app.change(
+        &at,
+        "git add",
+        Files::Stay,
+        move |workspace, _| async move { workspace.stage(request).await },
+    )
+    .await
+}
+
+async fn commit(
+    app: App,
+    at: At,
+    request: commit::Request,
+) -> Result<Told<commit::Committed>, Problem> {
+    request.check()?;
+    app.change(
+        &at,
+        "git commit",
+        Files::Stay,
+        move |workspace, report| async move { workspace.commit(request, &report).await },
+    )
+    .await
+}
+
+async fn reset(app: App, at: At, request: reset::Request) -> Result<Told<reset::Done>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    app.change(
+        &at,
+        "git reset",
+        Files::Move,
+        move |workspace, report| async move { workspace.reset_head(request, &by, &report).await },
+    )
+    .await
+}
+
+async fn clean(app: App, at: At, request: clean::Request) -> Result<Told<clean::Cleaned>, Problem> {
+    if request.dry_run {
+        return app
+            .look(&at, move |workspace, repo| {
+                workspace.would_clean(repo, &request)
+            })
+            .await;
+    }
+    let by = at.principal.name.clone();
+    app.change(
+        &at,
+        "git clean",
+        Files::Move,
+        move |workspace, report| async move { workspace.clean_up(request, &by, &report).await },
+    )
+    .await
+}
+
+async fn stash(app: App, at: At, request: stash::Request) -> Result<Told<stash::Stashed>, Problem> {
+    request.check()?;
+    if matches!(request.action, stash::Action::List | stash::Action::Show) {
+        return app
+            .look(&at, move |workspace, repo| {
+                workspace.look_at_stashes(repo, &request)
+            })
+            .await;
+    }
+    let by = at.principal.name.clone();
+    app.change(&at, "git stash", Files::Move, move |workspace, report| async move {
+        workspace.change_stashes(request, &by, &report).await
+    })
+    .await
+}
+
+async fn checkout(
+    app: App,
+    at: At,
+    request: checkout::Request,
+) -> Result<Told<checkout::CheckedOut>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    app.change(
+        &at,
+        "git checkout",
+        Files::Move,
+        move |workspace, report| async move { workspace.check_out(request, &by, &report).await },
+    )
+    .await
+}

@@ -1,0 +1,160 @@
+//! branch, worktree, tag: the names of a repository, which all its workspaces share.
+
+use super::branch;
+use super::shorten::{missing, shorten};
+use super::verb::{Answer, At, Effect, Entry, Told, Verb};
+use crate::app::App;
+use crate::git::verbs::{tag, worktree};
+use crate::model::Problem;
+use crate::workspace::Files;
+
+pub(super) fn verbs() -> Vec<Verb> {
+    vec![
+        Verb::new(BRANCH, branch::branch),
+        Verb::new(WORKTREE, worktrees),
+        Verb::new(TAG, tag),
+    ]
+}
+
+const BRANCH: Entry = Entry {
+    name: "branch",
+    title: "Branches",
+    description: "Lists branches (merged, unmerged, by glob, of the remote), shows one, creates one from a start point with a workspace of its own, renames or deletes one here. A branch with commits or work of its own is deleted with `force: true` only, and saved first; build output does not move with a rename.",
+    effect: Effect {
+        reaches_out: true,
+        ..Effect::DESTROYS
+    },
+};
+
+const WORKTREE: Entry = Entry {
+    name: "worktree",
+    title: "List workspaces",
+    description: "Lists the workspaces of the repository: branch, directory, commit, who is at work there. They come with the first request for a branch (git_branch with action create, `workspace`), and go with `workspace` and action remove.",
+    effect: Effect::READS,
+};
+
+const TAG: Entry = Entry {
+    name: "tag",
+    title: "Tags",
+    description: "Lists tags by version or date, shows, creates (lightweight, or annotated and signed with a message), verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",
+    effect: Effect::DESTROYS,
+};
+
+async fn worktrees(
+    app: App,
+    at: At,
+    request: worktree::Request,
+) -> Result<Told<worktree::Worktrees>, Problem> {
+    let told = app.look(&at, |_, _| Ok(())).await?;
+    let repo = app.repos.get(&at.repo)?;
+    let found = app
+        .workspaces
+        .worktrees(&repo, at.branch.clone(), request)
+        .await;
+    Ok(told.with(found.map_err(|error| error.problem())?))
+}
+
+async fn tag(app: App, at: At, request: tag::Request) -> Result<Told<tag::Tags>, Problem> {
+    request.check()?;
+    match request.action {
+        tag::Action::List | tag::Action::Show => {
+            app.look(&at, move |workspace, repo| workspace.look_at_tags(repo, &request))
+                .await
+        }
+        tag::Action::Verify => {
+            let told = app.look(&at, |_, _| Ok(())).await?;
+            let tags = app
+                .read(&at.repo, &at.branch, move |workspace| {
+                    let request = request.clone();
+                    async move { workspace.verify_tag(request).await }
+                })
+                .await?;
+            Ok(told.with(tags))
+        }
+        tag::Action::Create | tag::Action::Delete => {
+            app.change(&at, "git tag", Files::Stay, move |workspace, report| async move {
+                workspace.change_tag(request, &report).await
+            })
+            .await
+        }
+    }
+}
+
+impl<T> Told<T> {
+    /// The same about another answer.
+    pub(super) fn with<U>(self, answer: U) -> Told<U> {
+        Told {
+            about: self.about,
+            warnings: self.warnings,
+            answer,
+        }
+    }
+}
+
+impl Answer for worktree::Worktrees {
+    fn text(&self) -> String {
+        let mut text = format!("{} workspace(s)", self.total);
+        for item in &self.worktrees {
+            let head = item.head.as_ref().map_or("?", |head| head.as_str());
+            text.push_str(&format!("\n{head} {} in {}", item.of, item.path));
+            if let Some(holder) = &item.holder {
+                text.push_str(&format!(", busy with {}", holder.what));
+            }
+        }
+        text + &missing(self.left_out)
+    }
+
+    fn cut(&mut self, room: usize) {
+        let gone = shorten(&mut self.worktrees, room / 2);
+        if gone > 0 {
+            self.left_out = Some(self.left_out.unwrap_or(0) + gone);
+        }
+    }
+}
+
+impl Answer for tag::Tags {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for item in self.tag.iter().chain(self.tags.iter().flatten()) {
+            let message = item.message.as_ref().or(item.subject.as_ref());
+            let message = message.map_or("", |text| text.as_str());
+            lines.push(
+                format!("{} {} {message}", item.name, item.target)
+                    .trim_end()
+                    .to_owned(),
+            );
+        }
+        if let Some(signature) = &self.signature {
+            let signer = signature.signer.as_deref().unwrap_or("nobody known");
+            lines.push(format!("signature: {:?}, by {signer}", signature.verdict));
+        }
+        if let Some(was) = &self.was {
+            lines.push(format!(
+                "it was {was}; a tag with that as its target is the same again"
+            ));
+        }
+        if let (Some(next), Some(total)) = (self.next, self.total) {
+            lines.push(format!("of {total}; go on with skip: {next}"));
+        }
+        match lines.is_empty() {
+            true => "no tags".to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+
+    fn cut(&mut self, room: usize) {
+        let Some(tags) = &mut self.tags else {
+            return;
+        };
+        let gone = shorten(tags, room / 2);
+        self.next = go_on(self.next, self.total, gone);
+    }
+}
+
+/// Where a list goes on of which this many more did not fit.
+pub(super) fn go_on(next: Option<usize>, total: Option<usize>, gone: usize) -> Option<usize> {
+    match gone {
+        0 => next,
+        gone => next.or(total).map(|end| end.saturating_sub(gone)),
+    }
+}
