@@ -1,0 +1,186 @@
+//! merge, rebase, cherry_pick, revert, resolve.
+
+use std::sync::Arc;
+
+use super::verb::{Answer, At, Effect, Entry, Told, Verb};
+use crate::app::App;
+use crate::git::verbs::integration::{Ended, Origin, Outcome};
+use crate::git::verbs::operation::Operation;
+use crate::git::verbs::picks::Action;
+use crate::git::verbs::{Verbosity, cherry_pick, merge, rebase, resolve, revert};
+use crate::model::Problem;
+use crate::workspace::{Error, Files, GoOn, Reporter, Workspace};
+
+pub(super) fn verbs() -> Vec<Verb> {
+    let entry = |name, title, description| Entry {
+        name,
+        title,
+        description,
+        // To abort, to skip and to resolve may discard what somebody did since; that is saved first.
+        effect: Effect::DESTROYS,
+    };
+    vec![
+        Verb::new(
+            entry(
+                "merge",
+                "Merge",
+                "Merges another branch, tag or commit into this branch; also as a squash, or fast-forward only. Conflicts are an answer, not an error: `state` is conflicts and the merge waits; resolve each file with git_resolve, then call again with action continue, or abort to put all back.",
+            ),
+            merging,
+        ),
+        Verb::new(
+            entry(
+                "rebase",
+                "Rebase",
+                "Makes the commits of this branch again on top of another branch or commit. Stops at conflicts with `state` conflicts (there `ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`; a branch that was pushed has to be pushed anew.",
+            ),
+            rebasing,
+        ),
+        Verb::new(
+            entry(
+                "cherry_pick",
+                "Cherry-pick",
+                "Applies what given commits, or a range, changed elsewhere to this branch, a new commit each; or stages one without committing it. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+            ),
+            picking,
+        ),
+        Verb::new(
+            entry(
+                "revert",
+                "Revert",
+                "Undoes given commits by new commits, without rewriting history. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+            ),
+            reverting,
+        ),
+        Verb::new(
+            entry(
+                "resolve",
+                "Resolve conflicts",
+                "Settles files that are in conflict: take ours, theirs, base, delete or the file as it is now, or give the content; and stages them. Without arguments it lists what is left, with the hunks of each side. When nothing is left, call the verb under way (git_merge, git_rebase, …) with action continue.",
+            ),
+            resolving,
+        ),
+    ]
+}
+
+async fn merging(app: App, at: At, request: merge::Request) -> Result<Told<Outcome>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        let how = match request.action {
+            merge::Action::Start => None,
+            merge::Action::Continue => Some(GoOn::Continue),
+            merge::Action::Abort => Some(GoOn::Abort),
+        };
+        let came = match how {
+            Some(how) => workspace.go_on(Operation::Merge, how, by, &report).await?,
+            None => {
+                let (git, dir) = (workspace.repo.git(), workspace.path());
+                merge::start(git, dir, &workspace.branch, &request).await?
+            }
+        };
+        told(&workspace, came, request.verbosity).await
+    };
+    app.change(&at, "git merge", Files::Move, work).await
+}
+
+async fn rebasing(app: App, at: At, request: rebase::Request) -> Result<Told<Outcome>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        let came = match going_on(request.action) {
+            Some(how) => workspace.go_on(Operation::Rebase, how, by, &report).await?,
+            None => {
+                let (git, dir) = (workspace.repo.git(), workspace.path());
+                rebase::start(git, dir, &workspace.branch, &request).await?
+            }
+        };
+        told(&workspace, came, request.verbosity).await
+    };
+    app.change(&at, "git rebase", Files::Move, work).await
+}
+
+async fn picking(
+    app: App,
+    at: At,
+    request: cherry_pick::Request,
+) -> Result<Told<Outcome>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        let came = match going_on(request.action) {
+            Some(how) => {
+                let operation = Operation::CherryPick;
+                workspace.go_on(operation, how, by, &report).await?
+            }
+            None => cherry_pick::start(workspace.repo.git(), workspace.path(), &request).await?,
+        };
+        told(&workspace, came, request.verbosity).await
+    };
+    app.change(&at, "git cherry-pick", Files::Move, work).await
+}
+
+async fn reverting(app: App, at: At, request: revert::Request) -> Result<Told<Outcome>, Problem> {
+    request.check()?;
+    let by = at.principal.name.clone();
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        let came = match going_on(request.action) {
+            Some(how) => workspace.go_on(Operation::Revert, how, by, &report).await?,
+            None => revert::start(workspace.repo.git(), workspace.path(), &request).await?,
+        };
+        told(&workspace, came, request.verbosity).await
+    };
+    app.change(&at, "git revert", Files::Move, work).await
+}
+
+async fn resolving(
+    app: App,
+    at: At,
+    request: resolve::Request,
+) -> Result<Told<resolve::Resolved>, Problem> {
+    request.chosen()?;
+    let by = at.principal.name.clone();
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        workspace.resolve(request, by, &report).await
+    };
+    app.change(&at, "git resolve", Files::Move, work).await
+}
+
+fn going_on(action: Action) -> Option<GoOn> {
+    match action {
+        Action::Start => None,
+        Action::Continue => Some(GoOn::Continue),
+        Action::Skip => Some(GoOn::Skip),
+        Action::Abort => Some(GoOn::Abort),
+    }
+}
+
+async fn told(
+    workspace: &Arc<Workspace>,
+    (origin, ended): (Origin, Ended),
+    verbosity: Verbosity,
+) -> Result<Outcome, Error> {
+    workspace
+        .with_repository(move |_, repo| Ok(Outcome::read(repo, &origin, ended, verbosity)?))
+        .await
+}
+
+impl Answer for Outcome {
+    fn text(&self) -> String {
+        Outcome::text(self)
+    }
+
+    fn cut(&mut self, room: usize) {
+        Outcome::cut(self, room);
+    }
+}
+
+impl Answer for resolve::Resolved {
+    fn text(&self) -> String {
+        resolve::Resolved::text(self)
+    }
+
+    fn cut(&mut self, room: usize) {
+        resolve::Resolved::cut(self, room);
+    }
+}
