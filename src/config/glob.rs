@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder};
 use serde::Deserialize;
 
+use super::globs::Globs;
 use super::value::{TextValue, text_value};
 
 /// Globs in the manner of `.gitignore`: one without a slash matches at any depth, one with a slash
 /// is relative to the workspace; `*` stays within a segment, `**` crosses them; what lies in a
 /// directory that matches, matches too.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<Pattern>")]
-pub struct BuildOutput {
-    patterns: Vec<String>,
-    set: GlobSet,
-}
+pub struct BuildOutput(Globs);
 
 /// Dependency files (`*.d`) are not among them, since so are `conf.d` and sources in D; those that
 /// a run leaves behind are recognised as its output anyway.
@@ -28,12 +26,12 @@ impl BuildOutput {
         let path: PathBuf = path.components().collect();
         path.ancestors()
             .filter(|part| !part.as_os_str().is_empty())
-            .any(|part| self.set.is_match(part))
+            .any(|part| self.0.matches(part))
     }
 
     /// The globs as they were written.
     pub fn patterns(&self) -> &[String] {
-        &self.patterns
+        self.0.patterns()
     }
 }
 
@@ -41,32 +39,16 @@ impl Default for BuildOutput {
     fn default() -> Self {
         // A test holds that all of them compile.
         let globs = DEFAULT.iter().flat_map(|text| Pattern::from_text(text));
-        Self::try_from(globs.collect::<Vec<_>>()).unwrap_or(Self {
-            patterns: Vec::new(),
-            set: GlobSet::empty(),
-        })
+        Self::try_from(globs.collect::<Vec<_>>()).unwrap_or(Self(Globs::none()))
     }
 }
-
-impl PartialEq for BuildOutput {
-    fn eq(&self, other: &Self) -> bool {
-        self.patterns == other.patterns
-    }
-}
-impl Eq for BuildOutput {}
 
 impl TryFrom<Vec<Pattern>> for BuildOutput {
     type Error = globset::Error;
 
     fn try_from(globs: Vec<Pattern>) -> Result<Self, globset::Error> {
-        let mut set = GlobSetBuilder::new();
-        let mut patterns = Vec::new();
-        for Pattern { text, glob } in globs {
-            set.add(glob);
-            patterns.push(text);
-        }
-        let set = set.build()?;
-        Ok(Self { patterns, set })
+        let globs = globs.into_iter().map(|Pattern { text, glob }| (text, glob));
+        Globs::new(globs).map(Self)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::auth::{Principal, Right};
 use crate::config::{Config, TaskName};
 use crate::model::{BranchName, ErrorKind, Problem, RunKind, RunSpec};
 use crate::repos::Repo;
+use crate::workspace::protected_branch;
 
 pub(super) fn of(
     config: &Config,
@@ -37,7 +38,7 @@ pub(super) fn of(
                     "a git command takes no variables from its caller",
                 ));
             }
-            let (argv, checks) = git(operation, args, branch, principal)?;
+            let (argv, checks) = git(config, operation, args, branch, principal)?;
             (RunKind::Git, argv, checks)
         }
         Action::Task { task } => {
@@ -87,6 +88,7 @@ fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<(Vec<String>,
 }
 
 fn git(
+    config: &Config,
     operation: &str,
     args: Vec<String>,
     branch: &BranchName,
@@ -97,6 +99,9 @@ fn git(
         GitAccess::Read => Right::GitRead,
         GitAccess::Write | GitAccess::Network => Right::GitWrite,
     })?;
+    if call.pushes() && config.git.protected.matches(branch) {
+        return Err(protected_branch(branch, "pushed to"));
+    }
     let checks = Checks {
         beneath: call.beneath,
         network: call.access == GitAccess::Network,

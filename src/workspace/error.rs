@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use crate::git::{self, RemoteFailure};
 use crate::model::{BranchName, ErrorKind, Problem};
-use crate::{git, repos};
+use crate::repos;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -30,6 +31,15 @@ impl Error {
             Self::Repo(error) => error.is_remote(),
             Self::Git(error) => error.is_remote(),
             _ => false,
+        }
+    }
+
+    /// In which way the remote failed, if it was the remote.
+    pub fn failure(&self) -> Option<RemoteFailure> {
+        match self {
+            Self::Repo(error) => error.failure(),
+            Self::Git(error) => error.failure(),
+            Self::Refused(_) | Self::Io { .. } => None,
         }
     }
 
@@ -66,6 +76,14 @@ pub(super) fn no_workspace(branch: &BranchName) -> Problem {
         format!("{branch} has no workspace"),
     )
     .field("branch")
+}
+
+/// A protected branch is left alone.
+pub fn protected_branch(branch: &BranchName, done: &str) -> Problem {
+    let detail = format!("{branch} is protected: it is not {done} directly");
+    Problem::new(ErrorKind::Forbidden, "protected_branch", detail)
+        .field("branch")
+        .help("push to a branch of your own and have it merged; whoever has the right admin can use git_push and git_branch (POST …/git/push, …/git/branch) with `allow_protected: true`")
 }
 
 /// Some files of `target` were not written; what is there is neither the old tree nor the new.

@@ -98,21 +98,22 @@ async fn nothing_of_a_run_outlives_it_even_if_it_succeeded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_build_queued_behind_a_push_builds_what_was_pushed() {
     let mut yard = Yard::new().await;
-    yard.make("main", &["who"]).await;
-    let workspace = yard.workspace("main");
+    yard.origin.branch("topic");
+    yard.make("topic", &["who"]).await;
+    let workspace = yard.workspace("topic");
     std::fs::write(workspace.join("name.txt"), "mine\n").unwrap();
     git(&workspace, &["commit", "-q", "-am", "mine"]);
     let mine = git(&workspace, &["rev-parse", "HEAD"]);
     let mut first = yard
-        .start_run("make", "main", json!({"args": ["gate"]}))
+        .start_run("make", "topic", json!({"args": ["gate"]}))
         .await;
     first.until_line("waiting").await;
     let mut push = yard
-        .start_run("git", "main", json!({"operation": "push"}))
+        .start_run("git", "topic", json!({"operation": "push"}))
         .await;
     push.until(|e| e.data["position"] == 1).await;
     let mut last = yard
-        .start_run("make", "main", json!({"args": ["who"]}))
+        .start_run("make", "topic", json!({"args": ["who"]}))
         .await;
     last.until(|e| e.data["position"] == 2).await;
     std::fs::write(workspace.join("open"), "").unwrap();

@@ -36,6 +36,18 @@ pub struct GitCall {
     pub beneath: Vec<String>,
 }
 
+impl GitCall {
+    /// Whether it would change the remote.
+    pub fn pushes(&self) -> bool {
+        let is_push = self.args.first().is_some_and(|verb| verb == "push");
+        let dry = self
+            .args
+            .iter()
+            .any(|word| word == "-n" || word == "--dry-run");
+        is_push && !dry
+    }
+}
+
 /// What a git command needs: a look, the workspace's turn, or that and the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {

@@ -1,0 +1,201 @@
+//! fetch, pull, push, remote: what goes between the yard and the remote.
+
+mod answers;
+
+use super::verb::{At, Effect, Entry, Told, Verb};
+use crate::app::App;
+use crate::auth::Right;
+use crate::git;
+use crate::git::verbs::Verbosity;
+use crate::git::verbs::{fetch, pull, push, remote};
+use crate::model::Problem;
+use crate::workspace::{Files, protected_branch};
+
+const MOST_RETRIES: u32 = 10;
+
+const REACHES_OUT: Effect = Effect {
+    reaches_out: true,
+    ..Effect::WRITES
+};
+
+pub(super) fn verbs() -> Vec<Verb> {
+    vec![
+        Verb::new(
+            Entry {
+                name: "fetch",
+                title: "Fetch from the remote",
+                description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them \
+                    with all. No file of a workspace changes. git_pull takes in what came.",
+                effect: Effect {
+                    repeats: true,
+                    ..REACHES_OUT
+                },
+            },
+            fetch_verb,
+        ),
+        Verb::new(
+            Entry {
+                name: "pull",
+                title: "Take in what the remote has",
+                description: "Fetches a branch of the remote and rebases the workspace's own commits onto it (or merges \
+                    it). With from another branch, such as main, it keeps up with its base. Conflicts are told \
+                    file by file, and left to git_resolve, or with abort_on_conflict undone.",
+                effect: REACHES_OUT,
+            },
+            pull_verb,
+        ),
+        Verb::new(
+            Entry {
+                name: "push",
+                title: "Push to the remote",
+                description: "Commits (if a message is given), takes in what the remote has by rebase or merge, pushes the \
+                    workspace's branch, tries again when the remote moved meanwhile, and verifies that it has arrived. \
+                    Conflicts stop it at once: they are told, nothing is pushed, and what is committed stays.",
+                effect: Effect {
+                    repeats: true,
+                    ..REACHES_OUT
+                },
+            },
+            push_verb,
+        ),
+        Verb::new(
+            Entry {
+                name: "remote",
+                title: "Show the remote",
+                description: "Tells where the repository comes from, its default branch, and which branches are protected. \
+                    With ask, the remote itself is asked which branches it has. There is one remote for each \
+                    repository; another one is another repository (git_clone).",
+                effect: Effect {
+                    reaches_out: true,
+                    ..Effect::READS
+                },
+            },
+            remote_verb,
+        ),
+    ]
+}
+
+async fn fetch_verb(
+    app: App,
+    at: At,
+    request: fetch::Request,
+) -> Result<Told<fetch::Fetched>, Problem> {
+    if request.all && !request.branches.is_empty() {
+        let detail = "give either all or branches";
+        return Err(Problem::unprocessable("branches", detail));
+    }
+    // It waits for no turn: refs of the remote are nobody's work, and no file moves.
+    app.margin.check()?;
+    let workspace = app.workspaces.get(&app.repos.get(&at.repo)?, &at.branch);
+    let fetched = workspace.fetch(&request).await;
+    let fetched = fetched.map_err(|error| app.margin.judge(error.problem()))?;
+    let told = app.look(&at, |_, _| Ok(())).await?;
+    Ok(Told {
+        about: told.about,
+        warnings: told.warnings,
+        answer: fetched,
+    })
+}
+
+async fn pull_verb(
+    app: App,
+    at: At,
+    request: pull::Request,
+) -> Result<Told<pull::Pulled>, Problem> {
+    app.change(
+        &at,
+        "git pull",
+        Files::Later,
+        move |workspace, report| async move { workspace.pull(request, &report).await },
+    )
+    .await
+}
+
+async fn push_verb(
+    app: App,
+    at: At,
+    request: push::Request,
+) -> Result<Told<push::Pushed>, Problem> {
+    app.check_protected(&at, "pushed to", request.allow_protected)?;
+    if request.retries > MOST_RETRIES {
+        let detail = format!("it is tried again {MOST_RETRIES} times at most");
+        return Err(Problem::unprocessable("retries", detail));
+    }
+    let has_message = request.message.is_some();
+    if has_message {
+        request.commit().check()?;
+    }
+    for (field, is_given) in [
+        ("paths", !request.paths.is_empty()),
+        ("author", request.author.is_some()),
+    ] {
+        if is_given && !has_message {
+            let detail = format!("{field} is for a commit, which needs a message");
+            return Err(Problem::unprocessable(field, detail));
+        }
+    }
+    app.change(
+        &at,
+        "git push",
+        Files::Later,
+        move |workspace, report| async move { workspace.push(request, &report).await },
+    )
+    .await
+}
+
+async fn remote_verb(
+    app: App,
+    at: At,
+    request: remote::Request,
+) -> Result<Told<remote::Remote>, Problem> {
+    let repo = app.repos.get(&at.repo)?;
+    let known = app
+        .look(&at, |_, repo| Ok(fetch::Known::read(repo)?))
+        .await?;
+    let mut answer = remote::Remote {
+        name: "origin",
+        url: repo.config.url.as_str().to_owned(),
+        default_branch: repo.default_branch(),
+        branches: known.answer.branches(),
+        heads: None,
+        truncated: None,
+        protected: app.config.git.protected.patterns().to_vec(),
+    };
+    if request.ask {
+        let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[]).await;
+        let heads = heads.map_err(|error| error.problem())?;
+        answer.branches = heads.len();
+        let mut heads: Vec<_> = heads
+            .into_iter()
+            .map(|(name, at)| remote::Head {
+                name: name.trim_start_matches("refs/heads/").to_owned(),
+                at,
+            })
+            .collect();
+        heads.sort_by(|a, b| a.name.cmp(&b.name));
+        answer.heads = (request.verbosity > Verbosity::Minimal).then_some(heads);
+    }
+    Ok(Told {
+        about: known.about,
+        warnings: known.warnings,
+        answer,
+    })
+}
+
+impl App {
+    /// Refuses to have a protected branch `done` something to, unless that was said and may be said.
+    pub(super) fn check_protected(
+        &self,
+        at: &At,
+        done: &str,
+        allow_protected: bool,
+    ) -> Result<(), Problem> {
+        if !self.config.git.protected.matches(&at.branch) {
+            return Ok(());
+        }
+        if allow_protected {
+            return at.principal.require(Right::Admin);
+        }
+        Err(protected_branch(&at.branch, done))
+    }
+}
