@@ -15,6 +15,8 @@ struct Reaping {
     dry_run: bool,
     items: Vec<Item>,
     stores: Vec<Item>,
+    #[serde(default)]
+    branches: Vec<Merged>,
     disk: Disk,
     totals: Totals,
 }
@@ -34,6 +36,16 @@ struct Item {
     #[serde(default)]
     size: Option<u64>,
     idle: u64,
+    #[serde(default)]
+    outcome: Option<Outcome>,
+}
+
+/// A branch of an agent's that was merged.
+#[derive(Deserialize)]
+struct Merged {
+    repo: String,
+    branch: String,
+    why: String,
     #[serde(default)]
     outcome: Option<Outcome>,
 }
@@ -144,6 +156,22 @@ fn listing(reaping: &Reaping) -> Listing {
             Cell::text(why),
         ]);
     }
+    for merged in &reaping.branches {
+        let (action, why, tone) = match &merged.outcome {
+            Some(Outcome::Kept { why }) => ("keep", why, Tone::Plain),
+            Some(Outcome::Done) | None => ("delete_branch", &merged.why, Tone::Warn),
+        };
+        listing.row(vec![
+            Cell::text(action)
+                .shown_as(action.replace('_', " "))
+                .tone(tone),
+            Cell::text(&merged.repo),
+            Cell::whole(&merged.branch),
+            Cell::size(None),
+            Cell::text(""),
+            Cell::text(why),
+        ]);
+    }
     listing
 }
 
@@ -154,10 +182,13 @@ fn summary(reaping: &Reaping) -> String {
         discard_store,
         bytes,
     } = reaping.totals;
+    let is_going = |merged: &&Merged| !matches!(merged.outcome, Some(Outcome::Kept { .. }));
+    let deleted = reaping.branches.iter().filter(is_going).count();
     let parts: Vec<String> = [
         (remove, "remove workspaces"),
         (drop_build_output, "drop build output of workspaces"),
         (discard_store, "discard clones"),
+        (deleted, "delete merged branches"),
     ]
     .iter()
     .filter(|(count, _)| *count > 0)
@@ -188,6 +219,7 @@ mod tests {
                  "pinned":null,"outcome":{"result":"done","bytes":2048}},
                 {"repo":"app","branch":"next","action":"remove","why":"idle","pins":[],"sizes":null,"idle":5,
                  "last_used":"2026-01-01T00:00:00Z","pinned":null,"outcome":{"result":"kept","why":"busy"}}],
+               "branches":[{"repo":"app","branch":"agent-1-2","why":"main has it","remote":true,"outcome":null}],
                "stores":[{"repo":"app","action":"keep","why":"it has next","size":4096,"idle":0,"outcome":null}],
                "disk":{"free":1048576,"total":1,"low_water":1,"high_water":1,"yard":6144,"max_size":null},
                "totals":{"keep":2,"drop_build_output":0,"remove":1,"discard_store":0,"bytes":2048}}"#,
@@ -197,7 +229,8 @@ mod tests {
             listing(&reaping).plain(),
             "remove\tapp\tmain\t2048\t90000\tidle\n\
              keep\tapp\tnext\t\t5\tbusy\n\
-             keep\tapp\t\t4096\t0\tit has next\n"
+             keep\tapp\t\t4096\t0\tit has next\n\
+             delete_branch\tapp\tagent-1-2\t\t\tmain has it\n"
         );
         let shown = listing(&reaping).table(Some(100), false);
         assert!(
@@ -206,7 +239,7 @@ mod tests {
         );
         assert_eq!(
             summary(&reaping),
-            "freed 2.0 KiB; remove workspaces: 1 (the yard took 6.0 KiB, 1.0 MiB are free)"
+            "freed 2.0 KiB; remove workspaces: 1, delete merged branches: 1 (the yard took 6.0 KiB, 1.0 MiB are free)"
         );
     }
 }

@@ -9,6 +9,7 @@ use super::count::count;
 use super::document::Fault;
 use super::duration::positive;
 use super::mark::Mark;
+use super::value::{TextValue, text_value};
 
 /// A share of the file system means no more than this, as low water and as high water.
 const MOST_LOW: ByteSize = ByteSize::gib(50);
@@ -37,7 +38,34 @@ pub struct ReaperConfig {
     pub high_water: Mark,
     /// What stores and workspaces may take together. Default none.
     pub max_size: Option<ByteSize>,
+    /// What becomes of agents' branches that were merged. Default `keep`.
+    pub merged_agent_branches: MergedAgentBranches,
 }
+
+/// What becomes of an agent's branch whose commits the default branch has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MergedAgentBranches {
+    #[default]
+    Keep,
+    /// It goes here, and stays on the remote.
+    Local,
+    /// It goes here and on the remote.
+    Remote,
+}
+
+impl TextValue for MergedAgentBranches {
+    const EXPECTED: &'static str = r#""keep", "local" or "remote""#;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        match text {
+            "keep" => Ok(Self::Keep),
+            "local" => Ok(Self::Local),
+            "remote" => Ok(Self::Remote),
+            _ => Err("it is none of what can become of a branch".to_owned()),
+        }
+    }
+}
+text_value!(MergedAgentBranches);
 
 impl ReaperConfig {
     /// What no single key can get wrong.
@@ -72,6 +100,7 @@ impl Default for ReaperConfig {
             low_water: Mark::Share(5),
             high_water: Mark::Share(10),
             max_size: None,
+            merged_agent_branches: MergedAgentBranches::Keep,
         }
     }
 }

@@ -6,6 +6,7 @@ mod batch;
 mod clone;
 mod error;
 mod heal;
+mod init;
 mod registry;
 mod repo;
 mod upkeep;

@@ -92,8 +92,17 @@ impl Repos {
         all
     }
 
-    pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Error> {
+    /// Refuses what could not be registered, without doing it.
+    pub(super) fn check(&self, registration: &Registration) -> Result<RepoUrl, Error> {
         let url = RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))?;
+        match self.by_name.contains_key(&registration.name) {
+            true => Err(exists(&registration.name).into()),
+            false => Ok(url),
+        }
+    }
+
+    pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Error> {
+        let url = self.check(registration)?;
         let name = &registration.name;
         let config = RepoConfig {
             default_branch: registration.default_branch.clone(),
@@ -101,13 +110,7 @@ impl Repos {
         };
         let repo = self.repo(name, config, Source::Registered);
         match self.by_name.entry(name.clone()) {
-            Entry::Occupied(_) => Err(Problem::new(
-                ErrorKind::Conflict,
-                "repo_exists",
-                format!("there is a repository named {name} already"),
-            )
-            .field("name")
-            .into()),
+            Entry::Occupied(_) => Err(exists(name).into()),
             Entry::Vacant(entry) => {
                 write_whole(&self.registration_file(name), registration)?;
                 entry.insert(repo.clone());
@@ -137,12 +140,30 @@ impl Repos {
         Ok(())
     }
 
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Where repositories are made that have no other home.
+    pub(super) fn origins(&self) -> PathBuf {
+        self.config.workspaces.join(".branchyard/origins")
+    }
+
+    /// Where what is not whole yet is made.
+    pub(super) fn staging(&self) -> PathBuf {
+        self.config.workspaces.join(".branchyard/staging")
+    }
+
     fn registration_file(&self, name: &RepoName) -> PathBuf {
         self.registered.join(format!("{}.json", name.dir()))
     }
 
     fn repo(&self, name: &RepoName, config: RepoConfig, source: Source) -> Arc<Repo> {
-        let (git, workspaces) = (self.git.clone(), &self.config.workspaces);
+        let git = match self.config.access.credential(name, &config.url) {
+            Some((place, credential)) => self.git.with_credential(place, credential),
+            None => self.git.clone(),
+        };
+        let workspaces = &self.config.workspaces;
         Arc::new(Repo::new(
             name.clone(),
             config,
@@ -203,6 +224,15 @@ impl Repos {
         }
         Ok(())
     }
+}
+
+fn exists(name: &RepoName) -> Problem {
+    Problem::new(
+        ErrorKind::Conflict,
+        "repo_exists",
+        format!("there is a repository named {name} already"),
+    )
+    .field("name")
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, Error> {

@@ -103,12 +103,16 @@ impl Workspace {
 
     /// Whether a workspace for this branch can be made: the remote or the store has it.
     pub async fn check_branch(self: &Arc<Self>, not_before: Instant) -> Result<(), Error> {
+        match self.is_to_be_had(not_before).await? {
+            true => Ok(()),
+            false => Err(branch_not_found(&self.branch).into()),
+        }
+    }
+
+    /// Whether the remote, asked no earlier than `not_before`, or the store has the branch.
+    pub async fn is_to_be_had(self: &Arc<Self>, not_before: Instant) -> Result<bool, Error> {
         let asked = self.repo.ask(&self.branch, not_before).await?;
-        let known =
-            asked.head.is_some() || (self.repo.is_cloned() && self.local_tip().await?.is_some());
-        known
-            .then_some(())
-            .ok_or_else(|| branch_not_found(&self.branch).into())
+        Ok(asked.head.is_some() || (self.repo.is_cloned() && self.local_tip().await?.is_some()))
     }
 
     /// Creates the branch at `start` and its workspace; the branch must be new to the remote and here.

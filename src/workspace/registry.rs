@@ -27,6 +27,8 @@ pub struct Workspaces {
     pub(super) tasks: TaskTracker,
     pub(super) trash: Trash,
     pub(super) archives: PathBuf,
+    /// Where it is noted whose branch is whose.
+    pub(super) agents: PathBuf,
     pub(super) ticks: Arc<Ticks>,
     /// Told of every workspace that is made.
     pub(super) made: Arc<Notify>,
@@ -67,6 +69,7 @@ impl Workspaces {
             tasks,
             trash,
             archives: state.join("salvage"),
+            agents: state.join("agents"),
             ticks,
             made: Arc::default(),
             gate: Gate::default(),

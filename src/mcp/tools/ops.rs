@@ -134,6 +134,13 @@ fn told(reaping: &Reaping) -> String {
     for store in &reaping.stores {
         let _ = writeln!(text, "{} {}: {}", word(store.action), store.repo, store.why);
     }
+    for merged in &reaping.branches {
+        let _ = writeln!(
+            text,
+            "delete branch {} {}: {}",
+            merged.repo, merged.branch, merged.why
+        );
+    }
     text
 }
 

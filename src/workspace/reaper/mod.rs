@@ -4,6 +4,7 @@
 //! `survey` finds out, `plan` decides, `act` does it and looks again before it does; `pass` is all three.
 
 mod act;
+mod merged;
 mod pass;
 mod plan;
 mod report;
@@ -22,6 +23,7 @@ use crate::config::ReaperConfig;
 use crate::model::RepoName;
 use crate::repos::Repos;
 use act::kept_store;
+pub use merged::MergedBranch;
 pub use plan::Action as ReapAction;
 pub use report::{Reaped, Reaping};
 use survey::Care;
@@ -82,11 +84,12 @@ impl Reaper {
 
     /// What it would do, or with `dry_run` off does, now; of one repo only if `only` names it.
     pub async fn reap(self: &Arc<Self>, dry_run: bool, only: Option<RepoName>) -> Option<Reaping> {
-        let reaping = self.guarded(Care::Whole, dry_run, only.clone()).await;
+        let mut reaping = self.guarded(Care::Whole, dry_run, only.clone()).await?;
+        reaping.branches = self.merged(dry_run, only.clone()).await?;
         if !dry_run {
             self.expire_salvage(only.as_ref()).await;
         }
-        reaping
+        Some(reaping)
     }
 
     /// The last actions, the latest first, and when it looks again.
@@ -114,6 +117,7 @@ impl Reaper {
             }
             self.guarded(care, false, None).await;
             if care == Care::Usual {
+                self.merged(false, None).await;
                 self.expire_salvage(None).await;
                 due = self.next_due();
             }
@@ -134,6 +138,22 @@ impl Reaper {
                 tracing::warn!(repo = %repo.name, %error, "salvage cannot be let go of");
             }
         }
+    }
+
+    /// Merged branches, in a task of its own as well: what has begun comes to its end.
+    async fn merged(
+        self: &Arc<Self>,
+        dry_run: bool,
+        only: Option<RepoName>,
+    ) -> Option<Vec<MergedBranch>> {
+        let this = self.clone();
+        let deleting = async move { this.delete_merged(dry_run, only.as_ref()).await };
+        self.workspaces
+            .tasks
+            .spawn(deleting)
+            .await
+            .inspect_err(|error| tracing::error!(%error, "merged branches were not seen to"))
+            .ok()
     }
 
     fn next_due(&self) -> tokio::time::Instant {

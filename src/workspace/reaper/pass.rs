@@ -68,6 +68,7 @@ impl Reaper {
             dry_run,
             items,
             stores: store_items,
+            branches: Vec::new(),
             disk: Disk {
                 free: space.as_ref().map(Room::free),
                 total: space.as_ref().map(Room::total),

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::merged::MergedBranch;
 use super::plan::Action;
 use crate::model::{BranchName, RepoName};
 use crate::workspace::{Error, Pin, Sizes};
@@ -14,6 +15,8 @@ pub struct Reaping {
     pub dry_run: bool,
     pub items: Vec<Item>,
     pub stores: Vec<StoreItem>,
+    /// Branches of agents that were merged, where `reaper.merged_agent_branches` lets them go.
+    pub branches: Vec<MergedBranch>,
     pub disk: Disk,
     pub totals: Totals,
 }

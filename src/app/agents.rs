@@ -1,0 +1,310 @@
+//! Agents on branches: a workspace for each task, made on first request and found again by the same one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::branches::collecting;
+use crate::auth::{Principal, Right};
+use crate::config::{RepoUrl, UrlPolicy};
+use crate::model::{AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Warning};
+use crate::repos::{Registration, Repo};
+use crate::workspace::{AgentBranch, Reporter, Wish, Workspace};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloneRequest {
+    /// Where the repository is cloned from. One that the yard does not know yet is registered, which needs
+    /// the right admin.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The repository's name in the yard; for a new one, the name to give it. With a URL it may be left
+    /// out.
+    #[serde(default)]
+    pub repo: Option<RepoName>,
+    /// Who works on it: letters, digits, '.', '_' and '-'.
+    pub agent_id: String,
+    /// What it works on. One branch is made for each agent and task: agent-{agent_id}-{task_id}.
+    pub task_id: String,
+    /// The branch or commit to start from; the remote's default branch if left out.
+    #[serde(default)]
+    pub base: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InitRequest {
+    /// The name of the new repository.
+    pub repo: RepoName,
+    /// The name of its first branch; main if left out.
+    #[serde(default)]
+    pub default_branch: Option<BranchName>,
+}
+
+/// A workspace to begin with.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Begun {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    /// The directory of its files.
+    pub workspace: PathBuf,
+    pub commit: CommitId,
+    /// What it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Whether the branch is new; else it was found as it is.
+    pub created: bool,
+    /// Whether the repository was registered by this call.
+    pub registered: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl App {
+    /// The workspace for a task of an agent. The same request again finds the same workspace.
+    pub async fn git_clone(
+        &self,
+        principal: &Principal,
+        request: &CloneRequest,
+    ) -> Result<Begun, Problem> {
+        principal.require(Right::GitWrite)?;
+        let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
+        let branch = task.branch()?;
+        self.margin.check()?;
+        let (repo, registered) = self.repo_for(principal, request)?;
+        if let Some(known) = self.begun_before(&repo, &branch, &task).await? {
+            return Ok(known);
+        }
+        let workspace = self.workspaces.get(&repo, &branch);
+        let turn = self.turn_of(&workspace, "git clone", principal);
+        let _turn = turn.await?;
+        let (report, warnings) = collecting();
+        let (known, created) = self
+            .branch_for(&workspace, task, request.base.as_deref(), &report)
+            .await?;
+        let about = workspace.about().await;
+        let about = about.map_err(|error| error.problem())?;
+        Ok(Begun {
+            repo: repo.name.clone(),
+            branch,
+            workspace: workspace.path().to_owned(),
+            commit: about.commit,
+            base: Some(known.base),
+            created,
+            registered,
+            warnings: warnings.so_far(),
+        })
+    }
+
+    /// The workspace of a task that has one. That is only a look, which waits for no build there.
+    async fn begun_before(
+        &self,
+        repo: &Arc<Repo>,
+        branch: &BranchName,
+        task: &AgentTask,
+    ) -> Result<Option<Begun>, Problem> {
+        let known = self.workspaces.agent_branch(&repo.name, branch);
+        let known = known.map_err(|error| error.problem())?;
+        let workspace = self.workspaces.get(repo, branch);
+        let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
+            return Ok(None);
+        };
+        let about = self.read(&repo.name, branch, |workspace| async move {
+            workspace.about().await
+        });
+        Ok(Some(Begun {
+            repo: repo.name.clone(),
+            branch: branch.clone(),
+            workspace: workspace.path().to_owned(),
+            commit: about.await?.commit,
+            base: Some(known.base),
+            created: false,
+            registered: false,
+            warnings: Vec::new(),
+        }))
+    }
+
+    /// Makes the branch of a task or finds it. The caller holds the turn.
+    async fn branch_for(
+        &self,
+        workspace: &Arc<Workspace>,
+        task: AgentTask,
+        base: Option<&str>,
+        report: &Reporter,
+    ) -> Result<(AgentBranch, bool), Problem> {
+        let told = |error: crate::workspace::Error| self.margin.judge(error.problem());
+        let (repo, branch) = (&workspace.repo, &workspace.branch);
+        let known = self.workspaces.agent_branch(&repo.name, branch);
+        let known = known.map_err(told)?;
+        if let Some(known) = &known
+            && known.task != task
+        {
+            return Err(taken(known));
+        }
+        let made = Instant::now();
+        let is_new = !workspace.exists() && !workspace.is_to_be_had(made).await.map_err(told)?;
+        let base = match (&known, base) {
+            (Some(known), _) if !is_new => known.base.clone(),
+            (_, Some(base)) => base.to_owned(),
+            (_, None) => self.default_branch(repo).await?,
+        };
+        match is_new {
+            true => {
+                let created = workspace.create_branch(&base, report).await;
+                created.map_err(|error| match told(error) {
+                    problem if problem.field.as_deref() == Some("from") => problem.field("base"),
+                    problem => problem,
+                })?;
+            }
+            false => {
+                let ensured = workspace.ensure(made, report).await;
+                drop(ensured.map_err(told)?);
+            }
+        }
+        if let Some(known) = known.filter(|_| !is_new) {
+            return Ok((known, false));
+        }
+        let start = workspace.about().await.map_err(told)?.commit;
+        let begun = AgentBranch::new(branch.clone(), task, base, start);
+        let kept = self.workspaces.keep_agent_branch(&repo.name, &begun);
+        kept.map_err(told)?;
+        Ok((begun, is_new))
+    }
+
+    async fn default_branch(&self, repo: &Repo) -> Result<String, Problem> {
+        let default = repo.ask_default_branch().await;
+        let default = default.map_err(|error| self.margin.judge(error.problem()))?;
+        default.ok_or_else(|| {
+            let detail = format!("the remote of {} names no default branch", repo.name);
+            Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
+                .field("base")
+                .help("name the branch or commit to start from")
+        })
+    }
+
+    /// The repository that is meant, and whether it is new to the yard.
+    fn repo_for(
+        &self,
+        principal: &Principal,
+        request: &CloneRequest,
+    ) -> Result<(Arc<Repo>, bool), Problem> {
+        let Some(url) = &request.url else {
+            let Some(name) = &request.repo else {
+                let detail = "give url or repo";
+                return Err(Problem::unprocessable("repo", detail)
+                    .help("GET /api/repos or the tool `list` tells which there are"));
+            };
+            return Ok((self.repos.get(name)?, false));
+        };
+        let known = || {
+            self.repos.list().into_iter().find(|repo| {
+                plain(repo.config.url.as_str()) == plain(url)
+                    && request.repo.as_ref().is_none_or(|name| repo.name == *name)
+            })
+        };
+        if let Some(known) = known() {
+            return Ok((known, false));
+        }
+        principal.require(Right::Admin)?;
+        RepoUrl::parse(url, &UrlPolicy::caller(&self.config.git))?;
+        let name = match &request.repo {
+            Some(name) => name.clone(),
+            None => named_by(url)?,
+        };
+        let registration = Registration {
+            name,
+            url: url.clone(),
+            default_branch: None,
+        };
+        match self.register(&registration) {
+            Ok(repo) => Ok((repo, true)),
+            Err(problem) if problem.code == "repo_exists" => match known() {
+                // The same call came twice, and the other was quicker.
+                Some(known) => Ok((known, false)),
+                None => Err(problem
+                    .field("repo")
+                    .help("it has another URL; give this one another name in repo")),
+            },
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// A new, empty repository that the yard itself keeps, and a workspace of its first branch.
+    pub async fn git_init(
+        &self,
+        principal: &Principal,
+        request: &InitRequest,
+    ) -> Result<Begun, Problem> {
+        principal.require(Right::Admin)?;
+        self.margin.check()?;
+        let branch = match &request.default_branch {
+            Some(branch) => branch.clone(),
+            None => BranchName::parse("main")?,
+        };
+        let repo = self.repos.init(&request.repo, &branch).await;
+        let repo = repo.map_err(|error| self.margin.judge(error.problem()))?;
+        let workspace = self.workspaces.get(&repo, &branch);
+        let _turn = workspace.turn.take("git init", &principal.name).await;
+        let (report, warnings) = collecting();
+        let wish = Wish::up_to_date(&principal.name, Instant::now());
+        let prepared = workspace.prepare(&wish, &report).await;
+        let (about, _) = prepared.map_err(|error| self.margin.judge(error.problem()))?;
+        Ok(Begun {
+            repo: repo.name.clone(),
+            branch,
+            workspace: workspace.path().to_owned(),
+            commit: about.commit,
+            base: None,
+            created: true,
+            registered: true,
+            warnings: warnings.so_far(),
+        })
+    }
+}
+
+/// URLs that differ only in what git does not care about.
+fn plain(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix(".git").unwrap_or(url)
+}
+
+fn named_by(url: &str) -> Result<RepoName, Problem> {
+    let last = plain(url).rsplit(['/', ':']).next().unwrap_or_default();
+    RepoName::parse(last).map_err(|_| {
+        Problem::unprocessable("repo", "the URL does not end in what could be a name")
+            .help("give the repository a name in repo")
+    })
+}
+
+fn taken(known: &AgentBranch) -> Problem {
+    let detail = format!(
+        "{} is the branch of task {:?} of agent {:?}",
+        known.branch, known.task.task_id, known.task.agent_id
+    );
+    Problem::new(ErrorKind::Conflict, "branch_taken", detail)
+        .field("task_id")
+        .help("choose an agent_id or task_id of which no other pair makes the same name")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_named_by_the_end_of_its_url() {
+        for (url, name) in [
+            ("https://example.org/team/app.git", Some("app")),
+            ("git@example.org:app", Some("app")),
+            ("/srv/git/app.git/", Some("app")),
+            ("https://example.org/", Some("example.org")),
+            ("https://example.org/-x", None),
+        ] {
+            let named = named_by(url).ok().map(|name| name.to_string());
+            assert_eq!(named.as_deref(), name, "{url}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A workspace to begin with: git_clone and git_init.
+
+use crate::app::{Begun, CloneRequest, InitRequest};
+use crate::auth::Right;
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::Problem;
+
+pub(super) fn tools() -> Vec<Tool> {
+    let hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+        open_world: true,
+    };
+    vec![
+        Tool::new::<CloneRequest, Begun, _>(
+            &Entry {
+                name: "git_clone",
+                title: "Begin a task on a branch of its own",
+                description: "Gives an agent's task a branch and workspace of its own, agent-{agent_id}-{task_id}, made \
+                    from base. The same call again finds the same workspace. Work there with the other tools, \
+                    by the repo and branch that it answers; git_push publishes it.",
+                set: Toolset::GitWrite,
+                right: Right::GitWrite,
+                hints,
+            },
+            clone,
+        ),
+        Tool::new::<InitRequest, Begun, _>(
+            &Entry {
+                name: "git_init",
+                title: "Make a new repository",
+                description: "Makes an empty repository that the yard itself keeps, and a workspace of its first branch. \
+                    For one that exists elsewhere use git_clone. Needs the right admin, and an operator who allows \
+                    local repositories.",
+                set: Toolset::Admin,
+                right: Right::Admin,
+                hints: Hints {
+                    idempotent: false,
+                    open_world: false,
+                    ..hints
+                },
+            },
+            init,
+        ),
+    ]
+}
+
+async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
+    let begun = call
+        .in_time(call.app.git_clone(&call.principal, &request))
+        .await?;
+    reply(&begun)
+}
+
+async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
+    let begun = call
+        .in_time(call.app.git_init(&call.principal, &request))
+        .await?;
+    reply(&begun)
+}
+
+fn reply(begun: &Begun) -> Result<Reply, Problem> {
+    let Begun {
+        repo,
+        branch,
+        commit,
+        ..
+    } = begun;
+    let how = match (begun.created, &begun.base) {
+        (true, Some(base)) => format!("made from {base}"),
+        (true, None) => "made".to_owned(),
+        (false, _) => "found as it is".to_owned(),
+    };
+    let place = begun.workspace.display();
+    let text = format!("{branch} of {repo}, {how}, is at {commit}\nits files are in {place}");
+    Reply::new(begun, text)
+}
