@@ -160,7 +160,7 @@ impl App {
     }
 
     /// Reads something of a workspace, mending what is in the way.
-    async fn read<T, F>(
+    pub(super) async fn read<T, F>(
         &self,
         repo: &RepoName,
         branch: &BranchName,

@@ -1,6 +1,7 @@
 //! The handle that all faces share: HTTP, MCP, and the page later. What a face offers is a call
 //! on [`App`]; no face reaches below it.
 
+mod agents;
 mod branches;
 mod findings;
 mod inspect;
@@ -9,6 +10,7 @@ mod reaper;
 mod repos;
 mod runs;
 mod salvage;
+pub mod verbs;
 
 use std::sync::Arc;
 
@@ -21,6 +23,7 @@ use crate::repos::Repos;
 use crate::runs::Runs;
 use crate::workspace::{Reaper, Workspaces};
 
+pub use agents::{Begun, CloneRequest, InitRequest};
 pub use findings::reconcile;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use machine::{EnvironmentReport, Machine, Tool};

@@ -40,6 +40,18 @@ fn whole_percent(line: &[u8]) -> Option<u8> {
     }
 }
 
+/// The end of git's own words, without progress lines.
+pub(super) fn last_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.rsplit('\r').next())
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.contains("% ("))
+        .collect();
+    lines[lines.len().saturating_sub(8)..].join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,11 @@ impl Seen<'_> {
             .collect()
     }
 
+    /// What it was moved to for certain: a move that was only begun may never have brought the commit here.
+    pub fn arrived_at(self, store: &Repository) -> Result<Option<Oid>, Error> {
+        read_ref(store, &self.current())
+    }
+
     pub fn begin_move(self, store: &Repository, to: Oid) -> Result<(), Error> {
         write_ref(store, &self.next(), to)
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{ObjectType, Repository, Tree};
 
 use super::Error;
 
@@ -57,6 +57,12 @@ pub fn submodules(repo: &Repository) -> Result<HashSet<PathBuf>, Error> {
         .filter(|entry| entry.mode == GITLINK)
         .map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path)))
         .collect())
+}
+
+/// Whether `tree` has a submodule at `path`.
+pub fn is_submodule(tree: &Tree<'_>, path: &Path) -> bool {
+    tree.get_path(path)
+        .is_ok_and(|entry| entry.kind() == Some(ObjectType::Commit))
 }
 
 /// What is directly in a stray directory. Nothing in it is tracked.

@@ -1,5 +1,6 @@
 //! The HTTP face: wire to calls on [`App`] and back. `routes` is its table of contents.
 
+mod agents;
 mod branches;
 mod extract;
 mod files;
@@ -17,6 +18,7 @@ mod runs;
 mod salvage;
 mod sinks;
 mod streams;
+mod verbs;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -31,7 +33,10 @@ use problem::{ProblemResponse, internal_panic};
 pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     let mut router = Router::new();
     for route in routes::all(mcp) {
-        router = router.route(route.path, gate::guarded(&app, route.access, route.handler));
+        router = router.route(
+            &route.path,
+            gate::guarded(&app, route.access, route.handler),
+        );
     }
     router
         .fallback(|| async { ProblemResponse(not_found()) })

@@ -1,23 +1,28 @@
 //! Every address, with the right that it needs. A route cannot be added without saying so.
 
+use std::borrow::Cow;
+
 use axum::routing::{MethodRouter, delete, get, post, put};
 
 use super::gate::Access::{self, Known, Needs, Open};
-use super::{branches, files, findings, groups, health, log, reap, repos, runs, salvage, streams};
+use super::{
+    agents, branches, files, findings, groups, health, log, reap, repos, runs, salvage, streams,
+    verbs,
+};
 use crate::app::App;
 use crate::auth::Right;
 use crate::runs::RunRequest;
 
 pub(super) struct Route {
-    pub(super) path: &'static str,
+    pub(super) path: Cow<'static, str>,
     pub(super) access: Access,
     pub(super) handler: MethodRouter<App>,
 }
 
 #[rustfmt::skip]
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
-    let route = |path, access, handler| Route { path, access, handler };
-    vec![
+    let route = |path: &'static str, access, handler| Route { path: path.into(), access, handler };
+    let mut all = vec![
         route("/",        Open,               get(health::welcome)),
         route("/healthz", Open,               get(health::healthz)),
         route("/readyz",  Needs(Right::Ops),  get(health::readyz)),
@@ -43,6 +48,9 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), post(files::read_file)),
         route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Right::RepoRead), post(files::grep)),
         route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  post(files::git_quick)),
+
+        route("/api/git/clone", Needs(Right::GitWrite), post(agents::clone)),
+        route("/api/git/init",  Needs(Right::Admin),    post(agents::init)),
 
         route("/api/salvage",                   Needs(Right::GitRead),  get(salvage::list)),
         route("/api/salvage/{salvage}",         Needs(Right::GitRead),  get(salvage::show)),
@@ -72,5 +80,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
 
         // Each tool, resource and prompt asks for its own right.
         route("/mcp", Known, mcp),
-    ]
+    ];
+    all.extend(verbs::routes());
+    all
 }

@@ -56,7 +56,7 @@ impl Reply {
         self
     }
 
-    fn fits(&self) -> bool {
+    pub(super) fn fits(&self) -> bool {
         let written = serde_json::to_vec(&(&self.structured, &self.text, &self.links));
         written.is_ok_and(|bytes| bytes.len() <= MOST - ENVELOPE)
     }

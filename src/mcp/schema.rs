@@ -14,20 +14,44 @@ use crate::runs::argv::Args;
 
 /// The schema of what a tool takes, which is an object.
 pub(super) fn of<T: JsonSchema>() -> JsonObject {
-    object::<T>(SchemaSettings::draft2020_12())
+    taken(SchemaGenerator::into_root_schema_for::<T>)
+}
+
+/// The same of a type that is not known here.
+pub(super) fn taken(shape: fn(SchemaGenerator) -> Schema) -> JsonObject {
+    object(SchemaSettings::draft2020_12(), shape)
 }
 
 /// The schema of what a tool gives: other than in what it takes, a field that may be left out says so.
 pub(super) fn of_answer<T: JsonSchema>() -> JsonObject {
-    object::<T>(SchemaSettings::draft2020_12().for_serialize())
+    given(SchemaGenerator::into_root_schema_for::<T>)
 }
 
-fn object<T: JsonSchema>(settings: SchemaSettings) -> JsonObject {
+/// The same of a type that is not known here.
+pub(super) fn given(shape: fn(SchemaGenerator) -> Schema) -> JsonObject {
+    object(SchemaSettings::draft2020_12().for_serialize(), shape)
+}
+
+/// One object with the fields of both.
+pub(super) fn joined(mut one: JsonObject, other: JsonObject) -> JsonObject {
+    for (keyword, more) in other {
+        match (one.get_mut(&keyword), more) {
+            (Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+            (_, more) => {
+                one.insert(keyword, more);
+            }
+        }
+    }
+    one
+}
+
+fn object(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Schema) -> JsonObject {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let schema = settings.into_generator().into_root_schema_for::<T>();
+    let schema = shape(settings.into_generator());
     let mut schema = Value::from(schema);
     strip_formats(&mut schema);
     let Value::Object(mut object) = schema else {

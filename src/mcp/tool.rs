@@ -16,7 +16,7 @@ use super::schema;
 use super::scope::Scope;
 use crate::auth::Right;
 use crate::config::Toolset;
-use crate::model::Problem;
+use crate::model::{Problem, arguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;
@@ -31,9 +31,9 @@ pub(super) struct Tool {
 
 /// Everything about a tool but what it takes, gives and does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct Entry<'a> {
     /// Short, for it stands beside the server's name in a client's list.
-    pub(super) name: &'static str,
+    pub(super) name: &'a str,
     pub(super) title: &'static str,
     /// What it does, when to use it, what to do next.
     pub(super) description: &'static str,
@@ -65,12 +65,30 @@ impl Hints {
 impl Tool {
     /// `In` is what it takes, `Out` what its structured content is.
     pub(super) fn new<In, Out, Doing>(
-        entry: &Entry,
+        entry: &Entry<'_>,
         action: impl Fn(Call, In) -> Doing + Clone + Send + Sync + 'static,
     ) -> Self
     where
         In: JsonSchema + DeserializeOwned + Send + 'static,
         Out: JsonSchema,
+        Doing: Future<Output = Result<Reply, Problem>> + Send + 'static,
+    {
+        let takes = portable::taken(schema::of::<In>());
+        let gives = portable::given(schema::of_answer::<Out>());
+        Self::untyped(entry, takes, gives, move |call, arguments| {
+            let action = action.clone();
+            async move { action(call, read(arguments)?).await }
+        })
+    }
+
+    /// Whose types are known by their schemas alone.
+    pub(super) fn untyped<Doing>(
+        entry: &Entry<'_>,
+        takes: JsonObject,
+        gives: JsonObject,
+        action: impl Fn(Call, Value) -> Doing + Send + Sync + 'static,
+    ) -> Self
+    where
         Doing: Future<Output = Result<Reply, Problem>> + Send + 'static,
     {
         let Hints {
@@ -84,9 +102,7 @@ impl Tool {
             .destructive(destructive)
             .idempotent(idempotent)
             .open_world(open_world);
-        let takes = portable::taken(schema::of::<In>());
-        let gives = portable::given(schema::of_answer::<Out>());
-        let listed = rmcp::model::Tool::new(entry.name, entry.description, takes)
+        let listed = rmcp::model::Tool::new(entry.name.to_owned(), entry.description, takes)
             .with_title(entry.title)
             .with_raw_output_schema(Arc::new(gives))
             .with_annotations(annotations);
@@ -95,10 +111,7 @@ impl Tool {
             set: entry.set,
             right: entry.right,
             hints: entry.hints,
-            action: Box::new(move |call, arguments| {
-                let action = action.clone();
-                Box::pin(async move { action(call, read(arguments)?).await })
-            }),
+            action: Box::new(move |call, arguments| Box::pin(action(call, arguments))),
         }
     }
 
@@ -126,20 +139,16 @@ impl Tool {
     }
 }
 
-/// The arguments, or which of them is wrong and why.
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let path = error.path().to_string();
-        let why = error.inner().to_string();
-        // A field that is missing or unknown is named by the message alone.
-        let named = why.split('`').nth(1).filter(|_| path == ".");
-        let field = named.unwrap_or(&path).to_owned();
-        let help = match &*field {
-            "repo" | "branch" if why.starts_with("missing") => {
+/// The arguments, or which of them is wrong, why, and what to do about it.
+pub(super) fn read<T: DeserializeOwned>(given: Value) -> Result<T, Problem> {
+    arguments(given).map_err(|problem| {
+        let is_missing = problem.detail.starts_with("missing");
+        let help = match problem.field.as_deref() {
+            Some("repo" | "branch") if is_missing => {
                 "call `list` for the repos and branches there are"
             }
             _ => "the tool's input schema describes every field",
         };
-        Problem::unprocessable(&field, why).help(help)
+        problem.help(help)
     })
 }

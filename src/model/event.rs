@@ -74,7 +74,7 @@ pub struct Holder {
 }
 
 /// The state of a workspace that an answer or a run is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct About {
     pub commit: CommitId,
     pub tree: CommitId,

@@ -1,6 +1,8 @@
 //! The words of the yard, as types that cannot be wrong: names parsed once at the edge, runs and
 //! their events, and the problems that a caller can be told about. No I/O happens here.
 
+mod agent;
+mod arguments;
 mod diagnostic;
 mod event;
 mod group;
@@ -10,11 +12,13 @@ mod problem;
 mod run;
 mod salvage;
 
+pub use agent::{AgentTask, is_agent_branch};
+pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warning};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
-pub use names::{BranchName, DirName, RepoName};
+pub use names::{BranchName, DirName, RepoName, TagName};
 pub use problem::{ErrorKind, Problem};
 pub use run::{
     EndState, Idempotency, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode,

@@ -5,6 +5,9 @@ use std::any::Any;
 
 use serde::{Deserialize, Serialize};
 
+/// Of a sentence for people, in bytes.
+const LONGEST: usize = 8000;
+
 /// The class of a failure: decides the HTTP status, the CLI exit code and whether a retry can help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -99,7 +102,8 @@ impl Problem {
         )
     }
 
-    /// The problem as callers are told it: what went wrong inside is for the log.
+    /// The problem as callers are told it: what went wrong inside is for the log, and a value of theirs
+    /// does not come back to them whole, however long it is.
     #[must_use]
     pub fn outward(mut self) -> Self {
         if self.kind == ErrorKind::Internal {
@@ -107,6 +111,10 @@ impl Problem {
                 "something went wrong inside the daemon ({}); its log says more",
                 self.code
             );
+        }
+        shorten(&mut self.detail);
+        if let Some(help) = &mut self.help {
+            shorten(help);
         }
         self
     }
@@ -121,5 +129,12 @@ impl Problem {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
     }
 }

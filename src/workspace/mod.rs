@@ -6,6 +6,7 @@
 //! files. So a read never waits for a build, and never sees a half-made tree. Locks are taken in one
 //! order: turn, floor, the repo's registry.
 
+mod agents;
 mod create;
 mod decide;
 mod describe;
@@ -30,20 +31,22 @@ mod sizes;
 mod sync;
 mod ticks;
 mod turn;
+mod verbs;
 mod work;
 
 use std::sync::Arc;
 
 use crate::model::{Phase, Warning};
 
+pub use agents::AgentBranch;
 pub use describe::Description;
-pub use error::Error;
+pub use error::{Error, protected_branch};
 pub use files::{
     Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
     ReadRequest, Stamp,
 };
 pub use pin::Pin;
-pub use reaper::{ReapAction, Reaped, Reaper, Reaping};
+pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, Scope, Zeal};
 pub use recover::Attempts;
 pub use registry::{Workspace, Workspaces};
@@ -54,6 +57,7 @@ pub use sizes::Sizes;
 pub use sync::{Prepared, Wish};
 pub use ticks::Ticks;
 pub use turn::{Place, Turn, TurnGuard, Waiting};
+pub use verbs::{Files, GoOn};
 
 /// What happens on the way, for whoever watches.
 #[derive(Debug, Clone)]

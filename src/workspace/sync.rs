@@ -260,7 +260,7 @@ impl Workspace {
 
     /// A person's own git may be at work here and is given a moment. A lock that nobody is behind goes;
     /// the caller holds the floor, so it is none of ours.
-    async fn wait_for_index(self: &Arc<Self>) -> Result<(), Error> {
+    pub(super) async fn wait_for_index(self: &Arc<Self>) -> Result<(), Error> {
         let patience = Instant::now() + INDEX_PATIENCE;
         while let Some(held) = self.blocking(|this| this.clear_own_locks()).await? {
             if Instant::now() >= patience {

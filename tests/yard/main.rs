@@ -19,6 +19,7 @@ mod cut_off;
 mod diagnostics;
 mod formats;
 mod full;
+mod git;
 mod groups;
 mod history;
 mod interrupted;

@@ -2,6 +2,7 @@
 
 mod action;
 mod admin;
+mod agents;
 mod build;
 mod excerpt;
 mod files;
@@ -12,6 +13,7 @@ mod log;
 mod ops;
 mod runs;
 mod salvage;
+mod verbs;
 mod workspace;
 
 use super::tool::Tool;
@@ -25,6 +27,8 @@ pub(super) fn all() -> Vec<Tool> {
         runs::tools(),
         log::tools(),
         git::tools(),
+        verbs::tools(),
+        agents::tools(),
         workspace::tools(),
         salvage::tools(),
         ops::tools(),

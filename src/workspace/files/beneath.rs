@@ -34,14 +34,28 @@ impl Workspace {
         self.standing(&self.worktree.open()?, None)
     }
 
-    pub(super) fn open_root(&self) -> Result<OwnedFd, Error> {
+    /// Refuses a path whose directory, as far as there is one, is reached through a link that leads out.
+    /// The file itself may be such a link: git keeps it as one.
+    pub(in crate::workspace) fn check_parent(
+        &self,
+        root: &OwnedFd,
+        path: &Path,
+    ) -> Result<(), Problem> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        match open_beneath(root, parent) {
+            Err(problem) if problem.kind != ErrorKind::NotFound => Err(problem),
+            _ => Ok(()),
+        }
+    }
+
+    pub(in crate::workspace) fn open_root(&self) -> Result<OwnedFd, Error> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::open(self.path(), flags, Mode::empty())
             .map_err(|errno| Error::io("open the workspace")(errno.into()))
     }
 
     /// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
-    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
+    pub(in crate::workspace) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
         let given = Path::new(path);
         if path.contains('\0') {
             return Err(Problem::bad("path", "a path cannot hold a NUL character"));
@@ -86,6 +100,15 @@ fn outside(path: &str) -> Problem {
 
 /// Names a file beneath `root` without opening it for anything.
 pub(super) fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    name_beneath(root, path, OFlags::empty())
+}
+
+/// The same, of a link the link itself.
+pub(super) fn open_unfollowed(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    name_beneath(root, path, OFlags::NOFOLLOW)
+}
+
+fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Problem> {
     let name = if path.as_os_str().is_empty() {
         Path::new(".")
     } else {
@@ -95,7 +118,7 @@ pub(super) fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Probl
     match openat2(
         root,
         name,
-        OFlags::PATH | OFlags::CLOEXEC,
+        OFlags::PATH | OFlags::CLOEXEC | flags,
         Mode::empty(),
         resolve,
     ) {

@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::beneath::{open_beneath, shown};
+use super::beneath::{open_beneath, open_unfollowed, shown};
 use crate::model::{About, ErrorKind, Problem};
 use crate::workspace::{Error, Workspace};
 
@@ -70,6 +70,12 @@ impl Workspace {
             Ok((this.standing_for_read()?, text))
         })
         .await
+    }
+
+    /// Opens a regular file as git sees it: a link is not followed, for git keeps it as one. Blocks.
+    pub(in crate::workspace) fn open_unfollowed(&self, path: &Path) -> Result<File, Error> {
+        let fd = open_unfollowed(&self.open_root()?, path)?;
+        Ok(open_regular(&fd, path)?.0)
     }
 }
 

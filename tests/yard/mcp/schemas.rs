@@ -126,6 +126,117 @@ async fn what_every_tool_gives_fits_its_schema() {
     yard.stop().await;
 }
 
+/// The git tools, each with an answer that has something in it.
+#[tokio::test]
+async fn what_every_git_tool_gives_fits_its_schema() {
+    let mut yard = Yard::new().await;
+    let agent = Agent::with(&yard, &[("branchyard-toolsets", "all")]);
+    let listed = agent.request("tools/list", json!({})).await.unwrap();
+    let tools = listed["tools"].as_array().unwrap();
+    let schemas: HashMap<_, _> = tools
+        .iter()
+        .map(|tool| (tool["name"].as_str().unwrap(), &tool["outputSchema"]))
+        .collect();
+    let called = std::cell::RefCell::new(std::collections::BTreeSet::new());
+    let check = async |name: &str, mut arguments: Value| {
+        called.borrow_mut().insert(name.to_owned());
+        if !["git_clone", "git_init"].contains(&name) {
+            arguments["repo"] = "demo".into();
+            arguments["branch"] = "agent-a-1".into();
+        }
+        let answer = agent.call(name, arguments).await;
+        assert_eq!(mismatch(schemas[name], &answer, name), None, "{answer}");
+        answer
+    };
+    let task = json!({ "repo": "demo", "agent_id": "a", "task_id": "1" });
+    check("git_clone", task).await;
+    check("git_init", json!({ "repo": "fresh" })).await;
+    let write = |name: &str, content: &str| {
+        std::fs::write(yard.workspace("agent-a-1").join(name), content).unwrap();
+    };
+    write("name.txt", "mine\n");
+    write("new", "1\n");
+    write(".env", "A=1\n");
+    for verbosity in ["minimal", "standard", "full"] {
+        let plain = json!({ "verbosity": verbosity });
+        for name in ["git_status", "git_diff", "git_log", "git_worktree"] {
+            check(name, plain.clone()).await;
+        }
+        for name in ["git_branch", "git_tag", "git_reflog"] {
+            check(name, plain.clone()).await;
+        }
+        check(
+            "git_show",
+            json!({ "revision": "HEAD", "verbosity": verbosity }),
+        )
+        .await;
+        check(
+            "git_blame",
+            json!({ "path": "name.txt", "verbosity": verbosity }),
+        )
+        .await;
+        check("git_clean", plain).await;
+    }
+    check("git_add", json!({ "paths": ["name.txt"] })).await;
+    check("git_stash", json!({ "action": "push", "message": "x" })).await;
+    check("git_stash", json!({ "action": "list" })).await;
+    check("git_stash", json!({ "action": "pop" })).await;
+    check("git_push", json!({ "message": "x", "dry_run": true })).await;
+    let push = json!({ "message": "feat: x", "verbosity": "full" });
+    let pushed = check("git_push", push).await;
+    assert_eq!(pushed["withheld"][0]["path"], ".env");
+    check(
+        "git_tag",
+        json!({ "action": "create", "name": "v1.0.0", "message": "One" }),
+    )
+    .await;
+    check("git_tag", json!({ "action": "verify", "name": "v1.0.0" })).await;
+    check("git_push", json!({ "tags": ["v1.0.0"] })).await;
+    write("new", "2\n");
+    check("git_commit", json!({ "message": "fix!: two", "all": true })).await;
+    check("git_changelog", json!({})).await;
+    check("git_revert", json!({ "commits": ["HEAD"] })).await;
+    check("git_cherry_pick", json!({ "commits": ["HEAD~1"] })).await;
+    write("new", "3\n");
+    check("git_checkout", json!({ "paths": ["new"], "confirm": true })).await;
+    check(
+        "git_reset",
+        json!({ "mode": "hard", "to": "HEAD~1", "confirm": true }),
+    )
+    .await;
+
+    yard.origin.write("name.txt", "theirs\n");
+    yard.origin.commit("theirs");
+    yard.origin.push("main");
+    check("git_fetch", json!({ "all": true })).await;
+    check("git_remote", json!({ "ask": true })).await;
+    check("git_merge_preview", json!({ "from": "origin/main" })).await;
+    let pulled = check("git_pull", json!({ "from": "main" })).await;
+    assert_eq!(pulled["state"], "conflicts");
+    check("git_status", json!({ "verbosity": "full" })).await;
+    check(
+        "git_resolve",
+        json!({ "paths": ["name.txt"], "take": "theirs" }),
+    )
+    .await;
+    check("git_rebase", json!({ "action": "continue" })).await;
+    check("git_merge", json!({ "from": "origin/main" })).await;
+    check("git_branch", json!({ "action": "create", "name": "other" })).await;
+    check(
+        "git_branch",
+        json!({ "action": "rename", "name": "other", "new_name": "that" }),
+    )
+    .await;
+    let delete = json!({ "action": "delete", "name": "that", "force": true });
+    check("git_branch", delete).await;
+    let names = schemas.keys().filter(|name| name.starts_with("git_"));
+    let left: Vec<_> = names
+        .filter(|name| !called.borrow().contains(**name))
+        .collect();
+    assert_eq!(left, Vec::<&&str>::new(), "each is called at least once");
+    yard.stop().await;
+}
+
 #[test]
 fn the_check_can_fail() {
     let schema = json!({

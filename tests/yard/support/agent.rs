@@ -229,6 +229,17 @@ impl Agent {
         Answering::new(response)
     }
 
+    /// With all git tools, at work on one branch of the demo.
+    pub fn of_git(yard: &Yard, branch: &str) -> Self {
+        let sets = "yard,build,git_read,git_write";
+        let headers = [
+            ("branchyard-toolsets", sets),
+            ("branchyard-repo", "demo"),
+            ("branchyard-branch", branch),
+        ];
+        Self::with(yard, &headers)
+    }
+
     /// The whole result of a tool, whatever it says.
     pub async fn tool(&self, name: &str, arguments: Value) -> Value {
         let params = json!({ "name": name, "arguments": arguments });

@@ -1,0 +1,96 @@
+//! How verbs are done: looks stand beside whatever runs in the workspace, changes wait for their turn.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use git2::Repository;
+
+use super::verb::{At, Told};
+use crate::app::App;
+use crate::app::branches::collecting;
+use crate::auth::Principal;
+use crate::model::{ErrorKind, Problem};
+use crate::workspace::{Error, Files, Reporter, TurnGuard, Workspace};
+
+/// How long a change waits for its turn: shorter than clients wait for an answer, so that they are told
+/// what they wait for.
+const TURN_PATIENCE: Duration = Duration::from_secs(40);
+
+impl App {
+    /// Looks at the repository of a workspace, in-process. Nothing is waited for but, where there is no
+    /// workspace yet, the making of one.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        at: &At,
+        look: impl Fn(&Workspace, &Repository) -> Result<T, Error> + Clone + Send + 'static,
+    ) -> Result<Told<T>, Problem> {
+        let (about, answer) = self
+            .read(&at.repo, &at.branch, move |workspace| {
+                let look = look.clone();
+                async move { workspace.look(look).await }
+            })
+            .await?;
+        Ok(Told {
+            about,
+            warnings: Vec::new(),
+            answer,
+        })
+    }
+
+    /// Changes a workspace, when it is its turn. `what` is told to those who wait behind it.
+    pub(super) async fn change<T, Doing>(
+        &self,
+        at: &At,
+        what: &str,
+        files: Files,
+        work: impl FnOnce(Arc<Workspace>, Reporter) -> Doing + Send + 'static,
+    ) -> Result<Told<T>, Problem>
+    where
+        T: Send + 'static,
+        Doing: Future<Output = Result<T, Error>> + Send + 'static,
+    {
+        self.margin.check()?;
+        let workspace = self.workspaces.get(&self.repos.get(&at.repo)?, &at.branch);
+        let turn = self.turn_of(&workspace, what, &at.principal).await?;
+        let (report, warnings) = collecting();
+        let done = workspace.change(turn, files, &report, work).await;
+        let (about, answer) = done.map_err(|error| self.margin.judge(error.problem()))?;
+        Ok(Told {
+            about,
+            warnings: warnings.so_far(),
+            answer,
+        })
+    }
+
+    /// The turn of a workspace, waited for as long as callers wait for an answer.
+    pub(in crate::app) async fn turn_of(
+        &self,
+        workspace: &Workspace,
+        what: &str,
+        principal: &Principal,
+    ) -> Result<TurnGuard, Problem> {
+        let turn = workspace.turn.take(what, &principal.name);
+        let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
+        turn.map_err(|_| busy(workspace))
+    }
+}
+
+/// Somebody else has the turn, and for long.
+fn busy(workspace: &Workspace) -> Problem {
+    let holder = workspace.turn.holder();
+    let holder = holder.map_or_else(
+        || "others are in line".to_owned(),
+        |holder| match &holder.run_id {
+            Some(run) => format!(
+                "{} (run {run}) by {} since {}",
+                holder.what, holder.who, holder.since
+            ),
+            None => format!("{} by {} since {}", holder.what, holder.who, holder.since),
+        },
+    );
+    let detail = format!("the workspace of {} is in use: {holder}", workspace.branch);
+    Problem::new(ErrorKind::Conflict, "workspace_busy", detail)
+        .field("branch")
+        .help("nothing was done; wait for the run to end (GET /api/runs/{id}?wait=50s, run_wait) or cancel it, then ask again")
+}

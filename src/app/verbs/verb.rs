@@ -1,0 +1,211 @@
+//! A git verb as the faces see it: what it is called, what it does to the yard, and how it is called
+//! without its types being known.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::{Principal, Right};
+use crate::model::{About, BranchName, ErrorKind, Problem, RepoName, Warning, arguments};
+
+type Doing = Pin<Box<dyn Future<Output = Result<Said, Problem>> + Send>>;
+type Action = dyn Fn(App, At, Value) -> Doing + Send + Sync;
+/// The schema of a type, for whoever has a generator.
+type Shape = fn(SchemaGenerator) -> Schema;
+
+/// Whom a verb is for, and where.
+#[derive(Debug, Clone)]
+pub struct At {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub principal: Principal,
+}
+
+/// Everything about a verb but what it takes, gives and does.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// One word for addresses, such as `cherry_pick`; agents know it as `git_cherry_pick`.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What it does, when to use it, what to do next: for agents, in one to three sentences.
+    pub description: &'static str,
+    pub effect: Effect,
+}
+
+/// What a verb does to the yard, which also decides the right that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effect {
+    pub writes: bool,
+    /// It may discard something, though what is work is saved first.
+    pub destroys: bool,
+    /// To do it twice is to do it once.
+    pub repeats: bool,
+    /// It may talk to the remote.
+    pub reaches_out: bool,
+}
+
+impl Effect {
+    pub const READS: Self = Self {
+        writes: false,
+        destroys: false,
+        repeats: true,
+        reaches_out: false,
+    };
+    pub const WRITES: Self = Self {
+        writes: true,
+        destroys: false,
+        repeats: false,
+        reaches_out: false,
+    };
+    pub const DESTROYS: Self = Self {
+        destroys: true,
+        ..Self::WRITES
+    };
+}
+
+pub struct Verb {
+    pub entry: Entry,
+    /// What it takes, besides repo and branch.
+    pub takes: Shape,
+    /// What it gives, besides what every answer says.
+    pub gives: Shape,
+    action: Box<Action>,
+}
+
+/// What a verb answers, and what that is about.
+#[derive(Debug, Clone)]
+pub struct Told<T> {
+    pub about: About,
+    pub warnings: Vec<Warning>,
+    pub answer: T,
+}
+
+/// The answer of a verb. Its fields must not be called as those of [`Common`] are.
+pub trait Answer: Serialize + JsonSchema + Send + 'static {
+    /// The same in a few lines, for people and models.
+    fn text(&self) -> String;
+
+    /// Makes it fit into about `room` bytes of JSON, by leaving out the ends of long lists and texts, and
+    /// says so in the answer: nothing is cut in silence. Asked again with less where that was not enough.
+    fn cut(&mut self, _room: usize) {}
+}
+
+/// What every answer says.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Common {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    #[serde(flatten)]
+    pub about: About,
+    /// What one should know, though it was done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// An answer whose type is not known any more.
+pub struct Said {
+    pub common: Common,
+    answer: Box<dyn Untyped>,
+}
+
+trait Untyped: Send {
+    fn json(&self) -> serde_json::Result<Value>;
+    fn text(&self) -> String;
+    fn cut(&mut self, room: usize);
+}
+
+impl<T: Answer> Untyped for T {
+    fn json(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(self)
+    }
+
+    fn text(&self) -> String {
+        Answer::text(self)
+    }
+
+    fn cut(&mut self, room: usize) {
+        Answer::cut(self, room);
+    }
+}
+
+impl Verb {
+    pub(super) fn new<In, Out, Doing>(
+        entry: Entry,
+        action: impl Fn(App, At, In) -> Doing + Clone + Send + Sync + 'static,
+    ) -> Self
+    where
+        In: JsonSchema + DeserializeOwned + Send + 'static,
+        Out: Answer,
+        Doing: Future<Output = Result<Told<Out>, Problem>> + Send + 'static,
+    {
+        Self {
+            entry,
+            takes: SchemaGenerator::into_root_schema_for::<In>,
+            gives: SchemaGenerator::into_root_schema_for::<Out>,
+            action: Box::new(move |app, at, given| {
+                let action = action.clone();
+                Box::pin(async move {
+                    let (repo, branch) = (at.repo.clone(), at.branch.clone());
+                    let told = action(app, at, arguments(given)?).await?;
+                    Ok(Said {
+                        common: Common {
+                            repo,
+                            branch,
+                            about: told.about,
+                            warnings: told.warnings,
+                        },
+                        answer: Box::new(told.answer),
+                    })
+                })
+            }),
+        }
+    }
+
+    pub fn right(&self) -> Right {
+        match self.entry.effect.writes {
+            true => Right::GitWrite,
+            false => Right::GitRead,
+        }
+    }
+
+    /// Does it. `given` is an object with what the verb takes.
+    pub async fn call(&self, app: &App, at: At, given: Value) -> Result<Said, Problem> {
+        at.principal.require(self.right())?;
+        (self.action)(app.clone(), at, given).await
+    }
+}
+
+impl Said {
+    /// The whole answer, as one object.
+    pub fn json(&self) -> Result<Value, Problem> {
+        let unwritable = |error: serde_json::Error| {
+            let detail = format!("an answer cannot be written: {error}");
+            Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
+        };
+        let mut whole = serde_json::to_value(&self.common).map_err(unwritable)?;
+        let answer = self.answer.json().map_err(unwritable)?;
+        if let (Value::Object(whole), Value::Object(answer)) = (&mut whole, answer) {
+            whole.extend(answer);
+        }
+        Ok(whole)
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = self.answer.text();
+        for warning in &self.common.warnings {
+            text.push_str("\nwarning: ");
+            text.push_str(&warning.message);
+        }
+        text
+    }
+
+    /// See [`Answer::cut`].
+    pub fn cut(&mut self, room: usize) {
+        self.answer.cut(room);
+    }
+}

@@ -1,0 +1,61 @@
+//! Git verbs with typed requests and answers, one file each: what a verb takes, what it gives, and what
+//! it does to one repository. Reads are done in-process by git2 and block; whatever writes is done by
+//! the command. Callers hold the locks.
+
+pub mod add;
+pub mod blame;
+pub mod branch;
+mod brief;
+mod budget;
+mod changed;
+pub mod changelog;
+mod changes;
+pub mod checkout;
+pub mod cherry_pick;
+pub mod clean;
+pub mod commit;
+pub mod conflicts;
+mod decorations;
+pub mod delta;
+pub mod diff;
+pub mod fetch;
+mod input;
+pub mod integration;
+mod kept;
+pub mod large;
+pub mod log;
+pub mod merge;
+pub mod merge_preview;
+mod moment;
+mod named;
+pub mod operation;
+pub mod patch;
+mod pattern;
+pub mod person;
+pub mod picks;
+pub mod pull;
+pub mod push;
+pub mod rebase;
+pub mod reflog;
+pub mod remote;
+pub mod reset;
+pub mod resolve;
+pub mod revert;
+pub mod revision;
+mod room;
+pub mod secretive;
+pub mod show;
+pub mod stash;
+pub mod status;
+pub mod strategy;
+pub mod tag;
+mod verbosity;
+mod wording;
+pub mod worktree;
+
+pub use brief::Brief;
+pub use changes::{Change, ChangeKind, conflicted, staged, unstaged, untracked};
+pub use kept::Kept;
+pub use named::Named;
+pub use verbosity::Verbosity;
+pub use wording::{confirm_needed, few, operation_under_way, unresolved};

@@ -1,0 +1,84 @@
+//! Git verbs as tools: `git_` and the verb's name.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::verbs::{At, Common, Said, Verb, verbs};
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::{CONTENT, Reply};
+use crate::mcp::tool::{Entry, Hints, Tool, read};
+use crate::mcp::{portable, schema};
+use crate::model::{BranchName, Problem, RepoName};
+
+/// Where a verb is to be done; the rest of the arguments is the verb's own.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Place {
+    repo: RepoName,
+    branch: BranchName,
+}
+
+pub(super) fn tools() -> Vec<Tool> {
+    verbs().iter().map(tool).collect()
+}
+
+fn tool(verb: &'static Verb) -> Tool {
+    let effect = verb.entry.effect;
+    let name = format!("git_{}", verb.entry.name);
+    let entry = Entry {
+        name: &name,
+        title: verb.entry.title,
+        description: verb.entry.description,
+        set: match effect.writes {
+            true => Toolset::GitWrite,
+            false => Toolset::GitRead,
+        },
+        right: verb.right(),
+        hints: Hints {
+            read_only: !effect.writes,
+            destructive: effect.destroys,
+            idempotent: effect.repeats,
+            open_world: effect.reaches_out,
+        },
+    };
+    let takes = schema::joined(schema::of::<Place>(), schema::taken(verb.takes));
+    let takes = portable::taken(takes);
+    let gives = schema::joined(schema::of_answer::<Common>(), schema::given(verb.gives));
+    let gives = portable::given(gives);
+    Tool::untyped(&entry, takes, gives, move |call, arguments| {
+        run(call, verb, arguments)
+    })
+}
+
+async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply, Problem> {
+    let Value::Object(mut given) = arguments else {
+        return Err(Problem::unprocessable("arguments", "they are no object"));
+    };
+    let mut place = serde_json::Map::new();
+    for field in ["repo", "branch"] {
+        place.extend(given.remove_entry(field));
+    }
+    let Place { repo, branch } = read(Value::Object(place))?;
+    let at = At {
+        repo,
+        branch,
+        principal: call.principal.clone(),
+    };
+    let said = call.in_time(verb.call(&call.app, at, Value::Object(given)));
+    fitting(said.await?)
+}
+
+/// The answer, cut by its own rules where it does not fit.
+fn fitting(mut said: Said) -> Result<Reply, Problem> {
+    // Most of it is there twice: as data and as text.
+    let mut room = CONTENT / 2;
+    loop {
+        let reply = Reply::new(&said.json()?, said.text())?;
+        if reply.fits() || room < 200 {
+            return Ok(reply);
+        }
+        said.cut(room);
+        room = room * 2 / 3;
+    }
+}

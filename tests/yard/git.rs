@@ -1,0 +1,27 @@
+//! Git verbs at the wire, over HTTP and as tools of agents.
+
+mod agents;
+mod beginnings;
+mod branches;
+mod chance;
+mod checkout;
+mod clean;
+mod commit;
+mod cut_off;
+mod going;
+mod history;
+mod integrate;
+mod local;
+mod long;
+mod look;
+mod merged;
+mod nothing_lost;
+mod pull;
+mod push;
+mod push_states;
+mod random;
+mod remotes;
+mod reset;
+mod signing;
+mod stash;
+mod tags;

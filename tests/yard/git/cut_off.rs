@@ -1,0 +1,101 @@
+//! The daemon is killed while git is at work for it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::local::at_work;
+use crate::support::work::write;
+use crate::support::{Options, PATIENCE, Yard, git};
+
+/// A git that takes its time over a merge, and says when it begins.
+fn slow_git(yard: &Yard) -> String {
+    let bin = yard.dir.path().join("bin");
+    let began = yard.dir.path().join("began");
+    let path = env!("PATH");
+    let script = format!(
+        "#!/bin/sh\nfor arg; do [ \"$arg\" = merge ] && {{ touch {began:?}; sleep 1; break; }}; done\nPATH={path:?} exec git \"$@\"\n"
+    );
+    write(&bin, "git", &script);
+    std::fs::set_permissions(bin.join("git"), PermissionsExt::from_mode(0o755)).unwrap();
+    format!("{}:{path}", bin.display())
+}
+
+#[tokio::test]
+async fn a_merge_outlives_the_daemon() {
+    let mut yard = Yard::asleep(Options::default());
+    let path = slow_git(&yard);
+    let mut daemon = yard.start_binary(&[("PATH", &path)]).await;
+    yard.make("main", &["who"]).await;
+    let workspace = yard.workspace("main");
+    let tip = git(&workspace, &["rev-parse", "HEAD"]);
+    // Both change one file, far apart: git tells that it merges it before it is done.
+    let text = |first: &str, last: &str| format!("{first}\n1\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+    write(&workspace, "text", &text("a", "z"));
+    git(&workspace, &["add", "text"]);
+    git(&workspace, &["commit", "-q", "-m", "text"]);
+    write(&workspace, "text", &text("a", "theirs"));
+    write(&workspace, "new", "theirs\n");
+    git(&workspace, &["add", "."]);
+    git(&workspace, &["commit", "-q", "-m", "theirs"]);
+    git(&workspace, &["tag", "theirs"]);
+    git(&workspace, &["reset", "-q", "--hard", "HEAD~1"]);
+    write(&workspace, "text", &text("ours", "z"));
+    git(&workspace, &["commit", "-q", "-a", "-m", "ours"]);
+    assert_ne!(git(&workspace, &["rev-parse", "HEAD"]), tip);
+
+    let url = "/api/repos/demo/branches/main/git/merge";
+    let body = json!({ "from": "theirs" });
+    let request = yard.request(reqwest::Method::POST, url).json(&body).send();
+    let asking = tokio::spawn(request);
+    let began = yard.dir.path().join("began");
+    let start = Instant::now();
+    while !began.exists() {
+        assert!(start.elapsed() < PATIENCE, "git was never asked to merge");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    daemon.kill().await;
+    asking.abort();
+    let is_merged = || git(&workspace, &["log", "-1", "--format=%p"]).contains(' ');
+    let start = Instant::now();
+    while !is_merged() && start.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut daemon = yard.start_binary(&[]).await;
+    let status = yard.verb("main", "status", json!({})).await;
+    assert_eq!(status["clean"], true, "{status}");
+    assert!(is_merged());
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_lock_that_a_killed_git_left_is_in_no_verbs_way() {
+    let mut yard = at_work().await;
+    let workspace = yard.workspace("main");
+    let admin = yard.store().join("worktrees/main");
+    for lock in [
+        admin.join("index.lock"),
+        admin.join("HEAD.lock"),
+        yard.store().join("refs/heads/main.lock"),
+    ] {
+        for (verb, body) in [
+            ("add", json!({ "all": true })),
+            ("commit", json!({ "message": "mine", "all": true })),
+            (
+                "reset",
+                json!({ "mode": "hard", "to": "HEAD~1", "confirm": true }),
+            ),
+        ] {
+            if verb == "add" {
+                write(&workspace, "name.txt", "mine\n");
+            }
+            std::fs::write(&lock, "").unwrap();
+            let answer = yard.try_verb("main", verb, body).await;
+            let status = answer.status();
+            let said = answer.text().await.unwrap();
+            assert_eq!(status, 200, "{verb} {}: {said}", lock.display());
+        }
+    }
+    yard.stop().await;
+}
