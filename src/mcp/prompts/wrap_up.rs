@@ -2,13 +2,16 @@
 
 use std::fmt::Write;
 
+use serde_json::{Value, json};
+
 use super::arguments::{Arguments, needed};
 use super::wording::{commit, subject, verdict};
 use crate::app::QuickRequest;
+use crate::app::verbs::{At, verb};
 use crate::auth::Right;
 use crate::mcp::call::Call;
 use crate::mcp::fit;
-use crate::model::{EndState, Problem, RunKind, RunRecord, RunState};
+use crate::model::{BranchName, EndState, Problem, RepoName, RunKind, RunRecord, RunState};
 use crate::runs::argv::Args;
 use crate::store::Filter;
 use crate::workspace::Description;
@@ -46,6 +49,8 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let (runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
+    let release = Release::of(call, &repo, &branch).await?;
+    let is_protected = call.app.config.git.protected.matches(&branch);
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
         |commit| format!("at commit {commit}"),
@@ -64,7 +69,9 @@ skip what is done.\n\n"
         review(&now, &status.stdout),
         build(&now, last),
         commit_left(&now),
-        push(&now),
+        release.changelog(),
+        release.tag(),
+        push(&now, is_protected),
     ]) {
         let _ = writeln!(text, "{number}. {item}");
     }
@@ -139,7 +146,53 @@ and commit them."
     }
 }
 
-fn push(now: &Description) -> String {
+/// What the commits since the last release come to.
+struct Release(Value);
+
+impl Release {
+    async fn of(call: &Call, repo: &RepoName, branch: &BranchName) -> Result<Self, Problem> {
+        let at = At {
+            repo: repo.clone(),
+            branch: branch.clone(),
+            principal: call.principal.clone(),
+        };
+        let asked = json!({ "verbosity": "minimal" });
+        let said = verb("changelog")?.call(&call.app, at, asked);
+        Ok(Self(call.in_time(said).await?.json()?))
+    }
+
+    fn changelog(&self) -> String {
+        let commits = &self.0["commits"];
+        let since = match self.0["from"]["name"].as_str() {
+            Some(last) => format!("since {last}"),
+            None => "in all, for there is no tag yet".to_owned(),
+        };
+        let breaking = match self.0["breaking_total"].as_u64() {
+            None | Some(0) => "none of them breaking",
+            Some(_) => "some of them breaking",
+        };
+        format!(
+            "Changelog: {commits} commit(s) {since}, {breaking}. If the project keeps a changelog, bring it up to \
+date and commit that too: `git_changelog` sorts them by type and scope."
+        )
+    }
+
+    fn tag(&self) -> String {
+        let next = &self.0["next_version"];
+        let which = match (next["suggested"].as_str(), next["bump"].as_str()) {
+            (Some(version), Some(bump)) => {
+                format!("the next version would be {version} ({bump})")
+            }
+            _ => "no earlier version says what the next would be".to_owned(),
+        };
+        format!(
+            "Tag: only if this is a release; {which}. `git_tag` with action create and a message makes it, \
+and `git_push` takes it along in tags."
+        )
+    }
+}
+
+fn push(now: &Description, is_protected: bool) -> String {
     let asked = now.fetched_at.map_or_else(
         || "the remote was never asked".to_owned(),
         |at| format!("the remote was last asked at {at:.0}"),
@@ -156,7 +209,11 @@ fn push(now: &Description) -> String {
         true => " The branch is not on the remote any more.",
         false => "",
     };
-    format!(
-        "Push: {standing} ({asked}).{gone} What is committed is safe for others once `git push` went through."
-    )
+    let how = match is_protected {
+        true => {
+            " The branch is protected: push a branch of your own (`git_clone`), and have it merged."
+        }
+        false => " What is committed is safe for others once `git_push` says that it has arrived.",
+    };
+    format!("Push: {standing} ({asked}).{gone}{how}")
 }

@@ -219,7 +219,8 @@ async fn what_is_left_to_do_is_told_by_the_state_of_the_workspace() {
             "nothing to commit",
         ],
     );
-    assert_says(&text, &["the remote has all commits"]);
+    assert_says(&text, &["the remote has all commits", "is protected"]);
+    assert_says(&text, &["1 commit(s) in all", "no earlier version"]);
 
     let run = made(&yard, "who").await;
     assert_says(
@@ -288,5 +289,30 @@ async fn prompts_are_listed_with_what_they_need() {
     }
     let fixed = Agent::with(&yard, &[("branchyard-repo", "demo")]);
     assert_eq!(required(&fixed).await, false);
+    yard.stop().await;
+}
+
+#[tokio::test]
+async fn a_release_is_prepared_from_what_was_committed() {
+    let mut yard = Yard::new().await;
+    yard.origin.branch("topic");
+    yard.make("topic", &[]).await;
+    let workspace = yard.workspace("topic");
+    git(&workspace, &["tag", "v1.2.3"]);
+    git(
+        &workspace,
+        &["commit", "-q", "--allow-empty", "-m", "feat(ui): show it"],
+    );
+    let agent = Agent::new(&yard);
+    let topic = json!({ "repo": "demo", "branch": "topic" });
+    let text = agent.prompt("wrap_up", topic).await.unwrap();
+    assert_says(
+        &text,
+        &[
+            "1 commit(s) since v1.2.3, none of them breaking",
+            "v1.3.0 (minor)",
+            "`git_push`",
+        ],
+    );
     yard.stop().await;
 }
