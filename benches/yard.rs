@@ -59,7 +59,7 @@ async fn main() {
 /// A yard whose upstream has `FILES` files on `main`.
 async fn yard_with_files() -> Yard {
     let yard = Yard::new().await;
-    write_files(&yard);
+    write_files(&yard, FILES);
     assert_eq!(
         yard.make("main", &["who"]).await.last().unwrap().data["state"],
         "succeeded"
@@ -67,11 +67,11 @@ async fn yard_with_files() -> Yard {
     yard
 }
 
-fn write_files(yard: &Yard) {
+fn write_files(yard: &Yard, files: usize) {
     yard.origin.at("main");
-    for n in 0..FILES {
+    for n in 0..files {
         let text = format!("int f{n}(void) {{ return {n}; }}\n").repeat(40);
-        yard.origin.write(&format!("src/d{}/f{n}.c", n % 30), text);
+        yard.origin.write(&format!("src/d{}/f{n}.c", n / 35), text);
     }
     yard.origin.commit("files");
     yard.origin.push("main");

@@ -1,4 +1,5 @@
-//! Read tools beside the two public git MCP servers: same client, same repository, same run. The yard is
+//! Read tools beside plain git and the two public git MCP servers: same repository, same run, and of the
+//! servers the same client. The yard is
 //! asked over stdio as they are, through `branchyard mcp`; its memory is that of daemon and proxy together.
 
 mod client;
@@ -10,10 +11,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::support::{PROGRAM, Yard, kib};
-use super::{ROUNDS, median, write_files};
+use super::{ROUNDS, median, quiet, timed, write_files};
 use client::Client;
 
-const CALLS: usize = 400;
+/// As many as a large project has.
+const FILES: usize = 50_000;
+const CALLS: usize = 100;
 const AT_ONCE: usize = 16;
 
 /// A server and its words for status, log and diff.
@@ -26,6 +29,7 @@ struct Server {
 }
 
 const WORK: [&str; 3] = ["status", "log -20", "diff"];
+const PLAIN: [&[&str]; 3] = [&["status", "--porcelain=v2"], &["log", "-20"], &["diff"]];
 
 pub async fn mcp() {
     let peers = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("peers");
@@ -34,7 +38,7 @@ pub async fn mcp() {
         return;
     }
     let mut yard = Yard::asleep(super::support::Options::default());
-    write_files(&yard);
+    write_files(&yard, FILES);
     let mut daemon = yard.start_binary(&[]).await;
     yard.make("main", &["who"]).await;
     let workspace = yard.workspace("main");
@@ -46,14 +50,18 @@ pub async fn mcp() {
         node(&peers, &workspace),
     ];
     println!(
-        "\n{:<44} {:>12} {:>12} {:>12}",
-        "MCP over stdio, 1,000 files", servers[0].name, servers[1].name, servers[2].name
+        "\n{:<44} {:>12} {:>12} {:>12} {:>12}",
+        format!("MCP over stdio, {FILES} files"),
+        servers[0].name,
+        servers[1].name,
+        servers[2].name,
+        "plain git"
     );
-    tokio::task::block_in_place(|| compare(&servers, &head));
+    tokio::task::block_in_place(|| compare(&servers, &workspace, &head));
     daemon.stop().await;
 }
 
-fn compare(servers: &[Server; 3], head: &str) {
+fn compare(servers: &[Server; 3], workspace: &Path, head: &str) {
     let mut starts = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS.min(5) {
         for (server, times) in servers.iter().zip(&mut starts) {
@@ -67,13 +75,15 @@ fn compare(servers: &[Server; 3], head: &str) {
     row(
         "start until tools are listed",
         starts.map(|mut times| median(&mut times)),
+        None,
     );
     let mut clients = servers
         .each_ref()
         .map(|server| Client::start((server.command)()));
     for (index, work) in WORK.iter().enumerate() {
-        let mut times = [const { Vec::new() }; 3];
-        for _ in 0..ROUNDS * 3 {
+        let (mut times, mut plain) = ([const { Vec::new() }; 3], Vec::new());
+        for _ in 0..ROUNDS {
+            plain.push(timed(|| quiet(workspace, "git", PLAIN[index])));
             for ((server, client), times) in servers.iter().zip(&mut clients).zip(&mut times) {
                 let began = Instant::now();
                 let said = client.call(&server.calls[index]);
@@ -81,7 +91,8 @@ fn compare(servers: &[Server; 3], head: &str) {
                 check(server.name, index, &said, head);
             }
         }
-        row(work, times.map(|mut times| median(&mut times)));
+        let plain = median(&mut plain);
+        row(work, times.map(|mut times| median(&mut times)), Some(plain));
         let mut rates = [0; 3];
         for ((server, client), rate) in servers.iter().zip(&mut clients).zip(&mut rates) {
             let began = Instant::now();
@@ -123,12 +134,14 @@ fn check(name: &str, index: usize, said: &str, head: &str) {
     );
 }
 
-fn row(name: &str, times: [Duration; 3]) {
-    let shown = times.map(|time| format!("{:.2} ms", time.as_secs_f64() * 1000.0));
+fn row(name: &str, times: [Duration; 3], plain: Option<Duration>) {
+    let shown = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1000.0);
+    let git = plain.map(shown).unwrap_or_default();
+    let shown = times.map(shown);
     let better = times[1].min(times[2]);
     let ratio = times[0].as_secs_f64() / better.as_secs_f64();
     println!(
-        "{name:<44} {:>12} {:>12} {:>12}   {ratio:.2}× of the better",
+        "{name:<44} {:>12} {:>12} {:>12} {git:>12}   {ratio:.2}× of the better server",
         shown[0], shown[1], shown[2]
     );
 }
@@ -147,7 +160,6 @@ fn per_second(time: Duration) -> u64 {
 fn ours(yard: &Yard, daemon: u32) -> Server {
     let url = yard.url.clone();
     let key = yard.workspaces.join(".branchyard/auth.header");
-    let git = |operation, args| ("git", json!({ "operation": operation, "args": args }));
     Server {
         name: "branchyard",
         command: Box::new(move || {
@@ -158,6 +170,8 @@ fn ours(yard: &Yard, daemon: u32) -> Server {
                 "demo",
                 "--branch",
                 "main",
+                "--toolsets",
+                "git_read",
                 "--url",
                 &url,
                 "--key-file",
@@ -166,9 +180,9 @@ fn ours(yard: &Yard, daemon: u32) -> Server {
             command
         }),
         calls: [
-            git("status", vec![]),
-            git("log", vec!["-n20"]),
-            git("diff", vec![]),
+            ("git_status", json!({})),
+            ("git_log", json!({ "count": 20 })),
+            ("git_diff", json!({})),
         ],
         daemon: Some(daemon),
     }
