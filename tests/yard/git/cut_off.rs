@@ -1,13 +1,12 @@
 //! The daemon is killed while git is at work for it.
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::local::at_work;
 use crate::support::work::write;
-use crate::support::{Options, PATIENCE, Yard, git};
+use crate::support::{Options, Yard, git, until};
 
 /// A git that takes its time over a merge, and says when it begins.
 fn slow_git(yard: &Yard) -> String {
@@ -50,18 +49,11 @@ async fn a_merge_outlives_the_daemon() {
     let request = yard.request(reqwest::Method::POST, url).json(&body).send();
     let asking = tokio::spawn(request);
     let began = yard.dir.path().join("began");
-    let start = Instant::now();
-    while !began.exists() {
-        assert!(start.elapsed() < PATIENCE, "git was never asked to merge");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("git is asked to merge", || began.exists()).await;
     daemon.kill().await;
     asking.abort();
     let is_merged = || git(&workspace, &["log", "-1", "--format=%p"]).contains(' ');
-    let start = Instant::now();
-    while !is_merged() && start.elapsed() < Duration::from_secs(10) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("git ends its merge on its own", is_merged).await;
     let mut daemon = yard.start_binary(&[]).await;
     let status = yard.verb("main", "status", json!({})).await;
     assert_eq!(status["clean"], true, "{status}");
