@@ -2,7 +2,7 @@
 //! new one.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedRwLockReadGuard;
 
@@ -12,6 +12,9 @@ use super::{Error, Report, Reporter, Workspace};
 use crate::git;
 use crate::model::{BranchName, CommitId};
 use crate::repos::Asked;
+
+/// How long those who only looked in are given to step off the floor.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Workspace {
     /// Makes the workspace unless it exists, and steps on its floor. Only a missing workspace costs a
@@ -55,15 +58,25 @@ impl Workspace {
         }
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
-            let floor = this.floor.clone().write_owned().await;
-            if !this.exists() {
-                this.register_found(&report).await?;
+            loop {
+                if let Ok(floor) = this.floor.clone().try_write_owned() {
+                    if !this.exists() {
+                        this.register_found(&report).await?;
+                    }
+                    if !this.exists() {
+                        this.create(&report).await?;
+                        this.note(|record| record.fetched_at = Some(asked.at))?;
+                    }
+                    return Ok(floor.downgrade());
+                }
+                // Others make it, or have made it and build there by now, which is not waited for.
+                let floor = this.stand().await;
+                if this.exists() {
+                    return Ok(floor);
+                }
+                drop(floor);
+                tokio::time::sleep(LOOK_AGAIN).await;
             }
-            if !this.exists() {
-                this.create(&report).await?;
-                this.note(|record| record.fetched_at = Some(asked.at))?;
-            }
-            Ok(floor.downgrade())
         })
         .await
     }

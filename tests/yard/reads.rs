@@ -61,6 +61,28 @@ async fn reads_answer_while_a_build_of_the_same_branch_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_comes_together_with_a_first_build_does_not_wait_for_it() {
+    let mut yard = Yard::new().await;
+    let branches: Vec<_> = (0..12).map(|n| format!("new-{n}")).collect();
+    for branch in &branches {
+        yard.origin.branch(branch);
+    }
+    for branch in &branches {
+        let build = yard.start_detached(branch, json!({ "args": ["gate"], "detach": true }));
+        let path = format!("/api/repos/demo/branches/{branch}/ls");
+        let (build, listing) = tokio::join!(build, yard.post(&path, json!({})));
+        assert_eq!(listing.status(), 200);
+        // It ends only when it is let, or after long.
+        let record = yard.get_json(&format!("/api/runs/{build}")).await;
+        assert!(record["ended_at"].is_null(), "{record}");
+        std::fs::write(yard.workspace(branch).join("open"), "").unwrap();
+        let ended = yard.ended(&build).await;
+        assert_eq!(ended["state"], "succeeded");
+    }
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_prepares_a_missing_workspace_and_later_ones_need_no_remote() {
     let mut yard = Yard::new().await;
     let first = yard
