@@ -2,6 +2,7 @@
 //! ARCHITECTURE.md is the map; the modules below stand in the order of its layers.
 
 pub mod config;
+pub mod database;
 pub mod model;
 
 pub mod diagnostics;
@@ -9,6 +10,7 @@ pub mod disk;
 pub mod journal;
 pub mod store;
 pub mod telemetry;
+pub mod trust;
 
 pub mod process;
 

@@ -11,8 +11,18 @@ use std::path::{Path, PathBuf};
 
 /// A module imports only from layers below its own, and never from a module of the same layer.
 const LAYERS: [(u32, &[&str]); 11] = [
-    (0, &["model", "config"]),
-    (1, &["telemetry", "journal", "store", "diagnostics", "disk"]),
+    (0, &["model", "config", "database"]),
+    (
+        1,
+        &[
+            "telemetry",
+            "journal",
+            "store",
+            "trust",
+            "diagnostics",
+            "disk",
+        ],
+    ),
     (2, &["process"]),
     (3, &["git"]),
     (4, &["repos", "auth"]),
@@ -32,7 +42,8 @@ const ROOMS: [(&str, &[&str]); 5] = [
     (
         "Command::new(",
         &[
-            "process/supervise.rs",
+            "process/spawn.rs",
+            "process/sandbox/init.rs",
             "process/attendant.rs",
             "process/capture.rs",
             "cli/doctor.rs",

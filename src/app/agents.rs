@@ -7,11 +7,10 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::App;
+use super::Desk;
 use super::branches::collecting;
-use crate::auth::{Principal, Right};
 use crate::config::{RepoUrl, UrlPolicy};
-use crate::model::{AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Warning};
+use crate::model::{AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Right, Warning};
 use crate::repos::{Registration, Repo};
 use crate::workspace::{AgentBranch, Reporter, Wish, Workspace};
 
@@ -64,23 +63,20 @@ pub struct Begun {
     pub warnings: Vec<Warning>,
 }
 
-impl App {
+impl Desk {
     /// The workspace for a task of an agent. The same request again finds the same workspace.
-    pub async fn git_clone(
-        &self,
-        principal: &Principal,
-        request: &CloneRequest,
-    ) -> Result<Begun, Problem> {
-        principal.require(Right::GitWrite)?;
+    pub async fn git_clone(&self, request: &CloneRequest) -> Result<Begun, Problem> {
+        self.require(Right::GitWrite)?;
         let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
         let branch = task.branch()?;
-        self.margin.check()?;
-        let (repo, registered) = self.repo_for(principal, request)?;
+        self.yard.margin.check()?;
+        let (repo, registered) = self.repo_for(request, &branch)?;
+        self.check(&repo.name, &branch)?;
         if let Some(known) = self.begun_before(&repo, &branch, &task).await? {
             return Ok(known);
         }
-        let workspace = self.workspaces.get(&repo, &branch);
-        let turn = self.turn_of(&workspace, "git clone", principal);
+        let workspace = self.workspace_in(&repo, &branch)?;
+        let turn = self.turn_of(&workspace, "git clone");
         let _turn = turn.await?;
         let (report, warnings) = collecting();
         let (known, created) = self
@@ -107,9 +103,9 @@ impl App {
         branch: &BranchName,
         task: &AgentTask,
     ) -> Result<Option<Begun>, Problem> {
-        let known = self.workspaces.agent_branch(&repo.name, branch);
+        let known = self.yard.workspaces.agent_branch(&repo.name, branch);
         let known = known.map_err(|error| error.problem())?;
-        let workspace = self.workspaces.get(repo, branch);
+        let workspace = self.workspace_in(repo, branch)?;
         let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
             return Ok(None);
         };
@@ -136,9 +132,9 @@ impl App {
         base: Option<&str>,
         report: &Reporter,
     ) -> Result<(AgentBranch, bool), Problem> {
-        let told = |error: crate::workspace::Error| self.margin.judge(error.problem());
+        let told = |error: crate::workspace::Error| self.yard.margin.judge(error.problem());
         let (repo, branch) = (&workspace.repo, &workspace.branch);
-        let known = self.workspaces.agent_branch(&repo.name, branch);
+        let known = self.yard.workspaces.agent_branch(&repo.name, branch);
         let known = known.map_err(told)?;
         if let Some(known) = &known
             && known.task != task
@@ -170,14 +166,14 @@ impl App {
         }
         let start = workspace.about().await.map_err(told)?.commit;
         let begun = AgentBranch::new(branch.clone(), task, base, start);
-        let kept = self.workspaces.keep_agent_branch(&repo.name, &begun);
+        let kept = self.yard.workspaces.keep_agent_branch(&repo.name, &begun);
         kept.map_err(told)?;
         Ok((begun, is_new))
     }
 
     async fn default_branch(&self, repo: &Repo) -> Result<String, Problem> {
         let default = repo.ask_default_branch().await;
-        let default = default.map_err(|error| self.margin.judge(error.problem()))?;
+        let default = default.map_err(|error| self.yard.margin.judge(error.problem()))?;
         default.ok_or_else(|| {
             let detail = format!("the remote of {} names no default branch", repo.name);
             Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
@@ -189,8 +185,8 @@ impl App {
     /// The repository that is meant, and whether it is new to the yard.
     fn repo_for(
         &self,
-        principal: &Principal,
         request: &CloneRequest,
+        branch: &BranchName,
     ) -> Result<(Arc<Repo>, bool), Problem> {
         let Some(url) = &request.url else {
             let Some(name) = &request.repo else {
@@ -198,10 +194,10 @@ impl App {
                 return Err(Problem::unprocessable("repo", detail)
                     .help("GET /api/repos or the tool `list` tells which there are"));
             };
-            return Ok((self.repos.get(name)?, false));
+            return Ok((self.repo(name)?, false));
         };
         let known = || {
-            self.repos.list().into_iter().find(|repo| {
+            self.repos().into_iter().find(|repo| {
                 plain(repo.config.url.as_str()) == plain(url)
                     && request.repo.as_ref().is_none_or(|name| repo.name == *name)
             })
@@ -209,12 +205,14 @@ impl App {
         if let Some(known) = known() {
             return Ok((known, false));
         }
-        principal.require(Right::Admin)?;
-        RepoUrl::parse(url, &UrlPolicy::caller(&self.config.git))?;
+        self.require(Right::Admin)?;
+        RepoUrl::parse(url, &UrlPolicy::caller(&self.yard.config.git))?;
         let name = match &request.repo {
             Some(name) => name.clone(),
             None => named_by(url)?,
         };
+        // Before a repo is taken on that nothing could be done with.
+        self.check(&name, branch)?;
         let registration = Registration {
             name,
             url: url.clone(),
@@ -234,25 +232,25 @@ impl App {
     }
 
     /// A new, empty repository that the yard itself keeps, and a workspace of its first branch.
-    pub async fn git_init(
-        &self,
-        principal: &Principal,
-        request: &InitRequest,
-    ) -> Result<Begun, Problem> {
-        principal.require(Right::Admin)?;
-        self.margin.check()?;
+    pub async fn git_init(&self, request: &InitRequest) -> Result<Begun, Problem> {
+        self.require(Right::Admin)?;
+        self.yard.margin.check()?;
         let branch = match &request.default_branch {
             Some(branch) => branch.clone(),
             None => BranchName::parse("main")?,
         };
-        let repo = self.repos.init(&request.repo, &branch).await;
-        let repo = repo.map_err(|error| self.margin.judge(error.problem()))?;
-        let workspace = self.workspaces.get(&repo, &branch);
-        let _turn = workspace.turn.take("git init", &principal.name).await;
+        self.check(&request.repo, &branch)?;
+        let repo = self.yard.repos.init(&request.repo, &branch).await;
+        let repo = repo.map_err(|error| self.yard.margin.judge(error.problem()))?;
+        let workspace = self.workspace_in(&repo, &branch)?;
+        let _turn = workspace
+            .turn
+            .take("git init", &self.principal().name)
+            .await;
         let (report, warnings) = collecting();
-        let wish = Wish::up_to_date(&principal.name, Instant::now());
+        let wish = Wish::up_to_date(&self.principal().name, Instant::now());
         let prepared = workspace.prepare(&wish, &report).await;
-        let (about, _) = prepared.map_err(|error| self.margin.judge(error.problem()))?;
+        let (about, _) = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
         Ok(Begun {
             repo: repo.name.clone(),
             branch,

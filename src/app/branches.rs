@@ -6,14 +6,13 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::App;
-use crate::auth::Principal;
+use super::Desk;
 use crate::git;
 use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use crate::repos::{Registration, Repo, Source};
 use crate::workspace::{Description, Going, Report, Reporter, Wish, several};
 
-impl App {
+impl Desk {
     /// All workspaces of a repo; with `remote` also the branches that only the remote has.
     pub async fn branches(
         &self,
@@ -34,8 +33,8 @@ impl App {
         last: Option<&BranchName>,
         most: usize,
     ) -> Result<(Vec<Description>, Option<BranchName>), Problem> {
-        let repo = self.repos.get(repo)?;
-        let on_disk = self.workspaces.on_disk(&repo);
+        let repo = self.repo(repo)?;
+        let on_disk = self.branches_on_disk(&repo);
         let mut heads: BTreeMap<_, _> = on_disk.into_iter().map(|branch| (branch, None)).collect();
         if remote {
             let all = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
@@ -43,7 +42,9 @@ impl App {
                 .map_err(|error| error.problem())?;
             for (name, commit) in all {
                 let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
-                if let Some(Ok(branch)) = branch {
+                if let Some(Ok(branch)) = branch
+                    && self.principal().sees(&repo.name, &branch)
+                {
                     heads.insert(branch, Some(commit));
                 }
             }
@@ -53,7 +54,7 @@ impl App {
             .filter(|(branch, _)| last.is_none_or(|last| branch > last));
         let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
         let described = several(wanted.clone(), |(branch, _)| {
-            let workspace = self.workspaces.get(&repo, &branch);
+            let workspace = self.yard.workspaces.get(&repo, &branch);
             async move {
                 match workspace.exists() {
                     true => workspace.describe(false).await.map(Some),
@@ -84,12 +85,13 @@ impl App {
 
     /// The names of all branches that are known without asking the remote, sorted. Blocks.
     pub fn known_branches(&self, repo: &RepoName) -> Result<Vec<BranchName>, Problem> {
-        let repo = self.repos.get(repo)?;
-        let mut known = self.workspaces.on_disk(&repo);
+        let repo = self.repo(repo)?;
+        let mut known = self.branches_on_disk(&repo);
         if repo.is_cloned() {
             let store = repo.open_store().map_err(|error| error.problem())?;
             known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
         }
+        known.retain(|branch| self.principal().sees(&repo.name, branch));
         known.sort();
         known.dedup();
         Ok(known)
@@ -100,7 +102,7 @@ impl App {
         repo: &RepoName,
         branch: &BranchName,
     ) -> Result<Description, Problem> {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let workspace = self.workspace(repo, branch)?;
         if !workspace.exists() {
             return Err(Problem::new(
                 ErrorKind::NotFound,
@@ -119,24 +121,23 @@ impl App {
     /// Makes the workspace ready and up to date; with `from` creates the branch there first.
     pub async fn prepare(
         &self,
-        principal: &Principal,
         repo: &RepoName,
         branch: &BranchName,
         from: Option<&str>,
     ) -> Result<(Description, Vec<Warning>), Problem> {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
-        self.margin.check()?;
+        let workspace = self.workspace(repo, branch)?;
+        self.yard.margin.check()?;
         let asked_at = Instant::now();
-        let _turn = workspace.turn.take("prepare", &principal.name).await;
+        let _turn = workspace.turn.take("prepare", &self.principal().name).await;
         let (report, warnings) = collecting();
         let prepared = match from {
             Some(start) => workspace.create_branch(start, &report).await,
             None => {
-                let wish = Wish::up_to_date(&principal.name, asked_at);
+                let wish = Wish::up_to_date(&self.principal().name, asked_at);
                 workspace.prepare(&wish, &report).await.map(drop)
             }
         };
-        prepared.map_err(|error| self.margin.judge(error.problem()))?;
+        prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
         let description = workspace
             .describe(true)
             .await
@@ -148,31 +149,33 @@ impl App {
     /// that is to be saved and it is to go by force.
     pub async fn remove(
         &self,
-        principal: &Principal,
         repo: &RepoName,
         branch: &BranchName,
         going: Going,
     ) -> Result<Option<Salvage>, Problem> {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
-        let _turn = workspace.turn.take("remove", &principal.name).await;
+        let workspace = self.workspace(repo, branch)?;
+        let _turn = workspace.turn.take("remove", &self.principal().name).await;
         // What makes room must not need any.
-        self.margin.make_do();
+        self.yard.margin.make_do();
         workspace
-            .remove(going, &principal.name)
+            .remove(going, &self.principal().name)
             .await
-            .map_err(|error| self.margin.judge(error.problem()))
+            .map_err(|error| self.yard.margin.judge(error.problem()))
     }
 
+    /// Takes a repo on, under a name that is among those to be seen.
     pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Problem> {
-        self.margin.check()?;
-        self.repos
+        self.check_repo(&registration.name)?;
+        self.yard.margin.check()?;
+        self.yard
+            .repos
             .register(registration)
-            .map_err(|error| self.margin.judge(error.problem()))
+            .map_err(|error| self.yard.margin.judge(error.problem()))
     }
 
     /// Forgets a repo. Refused while anything of it could be missed.
     pub async fn remove_repo(&self, name: &RepoName) -> Result<(), Problem> {
-        let repo = self.repos.get(name)?;
+        let repo = self.whole_repo(name)?;
         if repo.source == Source::Config {
             return Err(Problem::new(
                 ErrorKind::Conflict,
@@ -182,8 +185,9 @@ impl App {
             .help("remove it there and restart the daemon"));
         }
         let _registry = repo.registry.lock().await;
-        self.margin.make_do();
+        self.yard.margin.make_do();
         let left = self
+            .yard
             .workspaces
             .left_of(&repo)
             .map_err(|error| error.problem())?;
@@ -195,10 +199,12 @@ impl App {
             )
             .help("push what is to be kept and remove the workspaces: `branchyard branches` lists them"));
         }
-        self.repos
+        self.yard
+            .repos
             .unregister(name)
             .map_err(|error| error.problem())?;
-        self.workspaces
+        self.yard
+            .workspaces
             .discard(repo.home())
             .map_err(|error| error.problem())
     }

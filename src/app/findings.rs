@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::App;
+use super::Desk;
 use crate::model::{Problem, RepoName};
 use crate::repos::{Maintained, Repo};
 use crate::workspace::{Error, Finding, Mended, Scope, Workspaces, Zeal};
 
-impl App {
+impl Desk {
     /// All differences, and what stands in the quarantine. Changes nothing.
     pub async fn findings(&self) -> Result<Vec<Finding>, Problem> {
-        let (workspaces, repos) = (self.workspaces.clone(), self.repos.list());
+        self.principal().require_everywhere()?;
+        let (workspaces, repos) = (self.yard.workspaces.clone(), self.repos());
         let looking = move || {
             let mut found = Vec::new();
             for repo in &repos {
@@ -27,9 +28,10 @@ impl App {
 
     /// Mends all differences that can be mended.
     pub async fn mend_findings(&self) -> Result<Vec<Mended>, Problem> {
+        self.principal().require_everywhere()?;
         let mut all = Vec::new();
-        for repo in self.repos.list() {
-            all.extend(mend(&self.workspaces, &repo, Zeal::Thorough).await?);
+        for repo in self.repos() {
+            all.extend(mend(&self.yard.workspaces, &repo, Zeal::Thorough).await?);
             if repo.is_suspect() && repo.is_cloned() {
                 let cured = self.heal(&repo).await?;
                 for mended in all.iter_mut().filter(|mended| {
@@ -38,7 +40,7 @@ impl App {
                     mended.done.clone_from(&cured);
                 }
                 // Heads and indexes that name what is lost.
-                all.extend(mend(&self.workspaces, &repo, Zeal::Thorough).await?);
+                all.extend(mend(&self.yard.workspaces, &repo, Zeal::Thorough).await?);
             }
         }
         Ok(all)
@@ -48,7 +50,7 @@ impl App {
     /// of the caller.
     async fn heal(&self, repo: &Arc<Repo>) -> Result<Option<String>, Problem> {
         let repo = repo.clone();
-        let healing = self.tasks.spawn(async move {
+        let healing = self.yard.tasks.spawn(async move {
             let _registry = repo.registry.lock().await;
             repo.heal(None, &|_, _| {}).await
         });
@@ -61,7 +63,7 @@ impl App {
 
     /// Packs a repo's objects now.
     pub async fn maintain(&self, repo: &RepoName) -> Result<Maintained, Problem> {
-        let repo = self.repos.get(repo)?;
+        let repo = self.whole_repo(repo)?;
         if !repo.is_cloned() {
             let detail = format!("{} is not cloned yet", repo.name);
             return Err(Problem::new(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedRwLockReadGuard;
 
-use super::App;
+use super::Desk;
 use super::machine::{EnvironmentReport, Machine};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::runs::argv::{self, Args};
@@ -42,7 +42,7 @@ pub struct GitOutput {
     pub truncated: bool,
 }
 
-impl App {
+impl Desk {
     pub async fn ls(
         &self,
         repo: &RepoName,
@@ -62,7 +62,7 @@ impl App {
         branch: &BranchName,
         request: ReadRequest,
     ) -> Result<(About, FileText), Problem> {
-        let max = self.config.limits.max_read.as_usize();
+        let max = self.yard.config.limits.max_read.as_usize();
         self.read(repo, branch, move |workspace| {
             let request = request.clone();
             async move { workspace.read(request, max).await }
@@ -93,7 +93,8 @@ impl App {
         branch: &BranchName,
         path: &str,
     ) -> Result<Option<Stamp>, Problem> {
-        let workspace = self.workspaces.look_at(&self.repos.get(repo)?, branch);
+        self.check(repo, branch)?;
+        let workspace = self.yard.workspaces.look_at(&self.repo(repo)?, branch);
         let stamp = workspace.stamp(path.to_owned()).await;
         stamp.map_err(|error| error.problem())
     }
@@ -136,7 +137,7 @@ impl App {
     ) -> Result<(About, EnvironmentReport), Problem> {
         let (workspace, _floor) = self.step_in(repo, branch).await?;
         let about = workspace.about().await.map_err(|error| error.problem())?;
-        let mut environment = self.runs.declared_environment(&workspace.repo);
+        let mut environment = self.yard.runs.declared_environment(&workspace.repo);
         for (name, value) in [
             ("BRANCHYARD_REPO", repo.to_string()),
             ("BRANCHYARD_BRANCH", branch.to_string()),
@@ -150,6 +151,7 @@ impl App {
         for name in workspace.repo.config.env.keys() {
             environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
         }
+        environment.extend(self.yard.runs.secret_variables(repo, branch));
         let path = environment.get("PATH").cloned().unwrap_or_default();
         let report = EnvironmentReport {
             machine: Machine::read(workspace.path()),
@@ -169,7 +171,7 @@ impl App {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let workspace = self.workspace(repo, branch)?;
         let (told, silent) = (|error: Error| error.problem(), silent());
         let mut attempts = workspace.attempts(&silent).await.map_err(told)?;
         loop {
@@ -188,16 +190,16 @@ impl App {
         repo: &RepoName,
         branch: &BranchName,
     ) -> Result<(Arc<Workspace>, OwnedRwLockReadGuard<()>), Problem> {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let workspace = self.workspace(repo, branch)?;
         if !workspace.exists() {
-            self.margin.check()?;
+            self.yard.margin.check()?;
         }
         loop {
             match workspace.ensure(Instant::now(), &silent()).await {
                 Ok(floor) => return Ok((workspace, floor)),
                 // Git's own files may have to be put back before they can be trusted.
-                Err(_) if workspace.exists() && self.margin.make_room() => {}
-                Err(error) => return Err(self.margin.judge(error.problem())),
+                Err(_) if workspace.exists() && self.yard.margin.make_room() => {}
+                Err(error) => return Err(self.yard.margin.judge(error.problem())),
             }
         }
     }

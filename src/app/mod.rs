@@ -1,43 +1,57 @@
-//! The handle that all faces share: HTTP, MCP, and the page later. What a face offers is a call
-//! on [`App`]; no face reaches below it.
+//! What all faces share: HTTP, MCP, and the page later. A face finds out by [`App`] who asks, and is given
+//! a [`Desk`] for them; what it offers is a call on that, and it reaches nothing below.
 
 mod agents;
+pub mod audit;
 mod branches;
+mod desk;
 mod findings;
+mod health;
 mod inspect;
 mod machine;
 mod reaper;
 mod repos;
 mod runs;
 mod salvage;
+mod tokens;
 pub mod verbs;
 
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::auth::Auth;
+use crate::auth::{Auth, Limiter, Principal, Tokens};
 use crate::config::Config;
 use crate::disk::Margin;
+use crate::model::Problem;
 use crate::repos::Repos;
 use crate::runs::Runs;
+use crate::trust::audit::Audit;
 use crate::workspace::{Reaper, Workspaces};
+use audit::Auditor;
 
 pub use agents::{Begun, CloneRequest, InitRequest};
+pub use desk::Desk;
 pub use findings::reconcile;
+pub use health::Readiness;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use machine::{EnvironmentReport, Machine, Tool};
 pub use repos::RepoSummary;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
+pub use tokens::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
 
-/// Everything that the faces need; cheap to clone.
+/// The way in for those who come with a credential; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct App(Arc<Parts>);
 
+/// What the yard is made of. The faces have none of it: they are given a [`Desk`].
 #[derive(Debug)]
 pub struct Parts {
     pub config: Arc<Config>,
     pub auth: Auth,
+    pub tokens: Tokens,
+    pub audit: Audit,
+    pub limiter: Limiter,
     pub repos: Arc<Repos>,
     pub workspaces: Arc<Workspaces>,
     pub reaper: Arc<Reaper>,
@@ -47,15 +61,36 @@ pub struct Parts {
 }
 
 impl App {
-    pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(parts))
+    pub fn new(parts: Arc<Parts>) -> Self {
+        Self(parts)
     }
-}
 
-impl std::ops::Deref for App {
-    type Target = Parts;
+    /// Who shows this credential, or none.
+    pub async fn who(&self, credential: Option<&str>) -> Result<Principal, Problem> {
+        self.0.auth.who(credential).await
+    }
 
-    fn deref(&self) -> &Parts {
-        &self.0
+    /// What there is for this principal.
+    pub fn desk(&self, principal: Principal) -> Desk {
+        Desk::new(self.0.clone(), principal)
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// Who has too much under way.
+    pub fn limiter(&self) -> &Limiter {
+        &self.0.limiter
+    }
+
+    /// Where it is written down who did what.
+    pub fn auditor(&self) -> Auditor {
+        Auditor::new(self.0.clone())
+    }
+
+    /// Where faces may keep what is theirs.
+    pub fn margin(&self) -> &Margin {
+        &self.0.margin
     }
 }

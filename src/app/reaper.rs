@@ -2,21 +2,21 @@
 
 use jiff::Timestamp;
 
-use super::App;
-use crate::auth::Principal;
+use super::Desk;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName};
-use crate::workspace::{Description, Pin, Reaping};
+use crate::workspace::{Description, Pin, Reaped, Reaping};
 
 /// Enough for a sentence or two; it is shown in lists.
 const LONGEST_REASON: usize = 500;
 
-impl App {
+impl Desk {
     /// What the reaper would do or, without `dry_run`, does now, in all repos or in one.
     pub async fn reap(&self, dry_run: bool, only: Option<RepoName>) -> Result<Reaping, Problem> {
-        if let Some(repo) = &only {
-            self.repos.get(repo)?;
+        match &only {
+            Some(repo) => drop(self.whole_repo(repo)?),
+            None => self.principal().require_everywhere()?,
         }
-        self.reaper.reap(dry_run, only).await.ok_or_else(|| {
+        self.yard.reaper.reap(dry_run, only).await.ok_or_else(|| {
             Problem::new(
                 ErrorKind::Internal,
                 "reaper_failed",
@@ -25,10 +25,15 @@ impl App {
         })
     }
 
+    /// What the reaper did of late, and when it will look again.
+    pub fn reaped(&self) -> Result<(Vec<Reaped>, Option<Timestamp>), Problem> {
+        self.principal().require_everywhere()?;
+        Ok(self.yard.reaper.recent())
+    }
+
     /// Keeps a workspace from being reaped or removed.
     pub async fn pin(
         &self,
-        principal: &Principal,
         repo: &RepoName,
         branch: &BranchName,
         reason: Option<String>,
@@ -42,7 +47,7 @@ impl App {
             return Err(Problem::unprocessable("reason", rule));
         }
         let pin = Pin {
-            by: principal.name.clone(),
+            by: self.by(),
             reason,
             at: Timestamp::now(),
         };
@@ -61,7 +66,7 @@ impl App {
         branch: &BranchName,
         pin: Option<Pin>,
     ) -> Result<(), Problem> {
-        let workspace = self.workspaces.get(&self.repos.get(repo)?, branch);
+        let workspace = self.workspace(repo, branch)?;
         workspace
             .set_pin(pin)
             .await

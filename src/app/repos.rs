@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::App;
+use super::Desk;
 use crate::model::RepoName;
 use crate::repos::{Repo, Source};
 
@@ -22,7 +22,7 @@ pub struct RepoSummary {
     pub tasks: Vec<String>,
 }
 
-impl App {
+impl Desk {
     pub fn repo_summary(&self, repo: &Repo) -> RepoSummary {
         let tasks = repo.config.tasks.keys();
         RepoSummary {
@@ -31,7 +31,7 @@ impl App {
             default_branch: repo.default_branch(),
             source: repo.source,
             cloned: repo.is_cloned(),
-            workspaces: self.workspaces.on_disk(repo).len(),
+            workspaces: self.branches_on_disk(repo).len(),
             tasks: tasks.map(ToString::to_string).collect(),
         }
     }

@@ -1,31 +1,134 @@
-//! Questions about runs whose answers are on disk, asked where blocking is allowed.
+//! Runs and groups of branches that are to be seen: start, find, follow, cancel.
 
-use super::App;
+use std::sync::Arc;
+
+use super::Desk;
 use crate::diagnostics::Diagnostics;
-use crate::model::{ErrorKind, Problem, RunId, RunRecord};
-use crate::runs::Runs;
+use crate::model::{
+    BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunRecord,
+};
+use crate::runs::{
+    Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, run_not_found,
+};
 use crate::store::Filter;
 
-impl App {
+impl Desk {
+    /// See [`Runs::start`].
+    pub async fn start(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        asked: (Action, RunRequest),
+        key: Option<&str>,
+    ) -> Result<Started, Problem> {
+        self.check(repo, branch)?;
+        let runs = &self.yard.runs;
+        runs.start(repo, branch, asked, self.principal(), key).await
+    }
+
+    /// Starts one run for each branch that the request names and that is to be seen.
+    pub async fn start_group(
+        &self,
+        repo: &RepoName,
+        request: RunRequest,
+        key: Option<&str>,
+    ) -> Result<GroupId, Problem> {
+        self.repo(repo)?;
+        let runs = &self.yard.runs;
+        runs.start_group(repo, request, self.principal(), key).await
+    }
+
+    pub fn run(&self, id: RunId) -> Result<RunRecord, Problem> {
+        let record = self.yard.runs.record(id)?;
+        let spec = &record.spec;
+        match self.principal().sees(&spec.repo, &spec.branch) {
+            true => Ok(record),
+            false => Err(run_not_found(id)),
+        }
+    }
+
+    /// The run, if it has not ended.
+    pub fn live_run(&self, id: RunId) -> Result<Option<Arc<Live>>, Problem> {
+        self.run(id)?;
+        Ok(self.yard.runs.live(id))
+    }
+
+    pub fn view_run(&self, id: RunId) -> Result<View, Problem> {
+        self.run(id)?;
+        self.yard.runs.view(id)
+    }
+
+    /// What a run was asked for with, to be asked for again.
+    pub fn asked_for(
+        &self,
+        id: RunId,
+    ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+        self.run(id)?;
+        self.yard.runs.asked_for(id)
+    }
+
+    /// See [`Runs::cancel`].
+    pub fn cancel_run(&self, id: RunId, force: bool) -> Result<(RunRecord, usize), Problem> {
+        self.run(id)?;
+        self.yard.runs.cancel(id, &self.principal().name, force)
+    }
+
+    /// A group, where each of its branches is to be seen.
+    pub fn group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
+        let record = self.yard.runs.group(id)?;
+        let sees = |branch| self.principal().sees(&record.repo, branch);
+        match record.members.iter().all(|member| sees(&member.branch)) {
+            true => Ok(record),
+            false => Err(group_not_found(id)),
+        }
+    }
+
+    /// The group, if it has not ended.
+    pub fn live_group(&self, id: GroupId) -> Result<Option<Arc<LiveGroup>>, Problem> {
+        self.group(id)?;
+        Ok(self.yard.runs.live_group(id))
+    }
+
+    pub fn view_group(&self, id: GroupId) -> Result<View, Problem> {
+        self.group(id)?;
+        self.yard.runs.group_view(id)
+    }
+
+    pub fn cancel_group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
+        self.group(id)?;
+        self.yard.runs.cancel_group(id, &self.principal().name)
+    }
+
     /// Runs by `filter`, newest first, at most `limit`; and whether there are more.
     pub async fn runs_by(
         &self,
         filter: Filter,
         limit: usize,
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        self.ask_runs(move |runs| runs.list(&filter, limit)).await
+        // One that was forgotten since has its runs still.
+        if let Some(repo) = &filter.repo {
+            self.check_repo(repo)?;
+        }
+        let principal = self.principal().clone();
+        self.ask_runs(move |runs| {
+            let is_seen = |run: &RunRecord| principal.sees(&run.spec.repo, &run.spec.branch);
+            runs.list(&filter, limit, is_seen)
+        })
+        .await
     }
 
     /// Errors and warnings in the output of an ended run.
     pub async fn diagnostics(&self, run: RunId) -> Result<Diagnostics, Problem> {
+        self.run(run)?;
         self.ask_runs(move |runs| runs.diagnostics(run)).await
     }
 
+    /// The answers are on disk: asked where blocking is allowed.
     async fn ask_runs<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Runs) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let runs = self.runs.clone();
+        let runs = self.yard.runs.clone();
         tokio::task::spawn_blocking(move || ask(&runs))
             .await
             .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?

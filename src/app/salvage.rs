@@ -6,9 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::App;
+use super::Desk;
 use super::branches::collecting;
-use crate::auth::Principal;
 use crate::git::Manifest;
 use crate::model::{
     BranchName, ErrorKind, Problem, RepoName, Salvage, SalvageId, SalvagedFile, Warning,
@@ -53,18 +52,21 @@ pub struct RestoreRequest {
     pub force: bool,
 }
 
-impl App {
+impl Desk {
     /// All salvages, the newest first.
     pub async fn salvages(&self, filter: &SalvageFilter) -> Result<Vec<SalvageItem>, Problem> {
         let repos = match &filter.repo {
-            Some(name) => vec![self.repos.get(name)?],
-            None => self.repos.list(),
+            Some(name) => vec![self.repo(name)?],
+            None => self.repos(),
         };
         let mut found = Vec::new();
         for repo in repos {
-            let salvages = self.workspaces.salvages(&repo).await;
+            let salvages = self.yard.workspaces.salvages(&repo).await;
             found.extend(salvages.map_err(|error| error.problem())?);
         }
+        found.retain(|Manifest { salvage, .. }| {
+            self.principal().sees(&salvage.repo, &salvage.branch)
+        });
         found.retain(|manifest| {
             filter
                 .branch
@@ -80,7 +82,7 @@ impl App {
 
     pub async fn salvage(&self, id: SalvageId) -> Result<SalvageDetail, Problem> {
         let repo = self.repo_of_salvage(id).await?;
-        let found = self.workspaces.salvage(&repo, id).await;
+        let found = self.yard.workspaces.salvage(&repo, id).await;
         let found = found.map_err(|error| error.problem())?;
         let (manifest, files) = found.ok_or_else(|| no_salvage(id))?;
         Ok(SalvageDetail {
@@ -93,6 +95,7 @@ impl App {
     pub async fn salvaged_file(&self, id: SalvageId, path: &str) -> Result<Vec<u8>, Problem> {
         let repo = self.repo_of_salvage(id).await?;
         let found = self
+            .yard
             .workspaces
             .salvaged_file(&repo, id, PathBuf::from(path))
             .await
@@ -111,23 +114,22 @@ impl App {
     /// Brings a salvage back, into its own branch or as a new one.
     pub async fn restore(
         &self,
-        principal: &Principal,
         id: SalvageId,
         request: &RestoreRequest,
     ) -> Result<(Description, Vec<Warning>), Problem> {
-        self.margin.check()?;
+        self.yard.margin.check()?;
         let repo = self.repo_of_salvage(id).await?;
         let branch = match &request.branch {
             Some(branch) => branch.clone(),
             None => self.salvage(id).await?.item.salvage.branch,
         };
-        let workspace = self.workspaces.get(&repo, &branch);
-        let _turn = workspace.turn.take("restore", &principal.name).await;
+        let workspace = self.workspace_in(&repo, &branch)?;
+        let _turn = workspace.turn.take("restore", &self.principal().name).await;
         let (report, warnings) = collecting();
         workspace
-            .restore(id, request.force, &principal.name, &report)
+            .restore(id, request.force, &self.principal().name, &report)
             .await
-            .map_err(|error| self.margin.judge(error.problem()))?;
+            .map_err(|error| self.yard.margin.judge(error.problem()))?;
         let description = workspace.describe(true).await;
         Ok((
             description.map_err(|error| error.problem())?,
@@ -136,20 +138,22 @@ impl App {
     }
 
     /// Lets go of a salvage for good.
-    pub async fn drop_salvage(&self, principal: &Principal, id: SalvageId) -> Result<(), Problem> {
+    pub async fn drop_salvage(&self, id: SalvageId) -> Result<(), Problem> {
         let repo = self.repo_of_salvage(id).await?;
-        let had = self.workspaces.drop_salvage(&repo, id).await;
+        let had = self.yard.workspaces.drop_salvage(&repo, id).await;
         if !had.map_err(|error| error.problem())? {
             return Err(no_salvage(id));
         }
-        tracing::info!(salvage = %id, repo = %repo.name, by = principal.name, "a salvage was dropped");
+        tracing::info!(salvage = %id, repo = %repo.name, by = self.principal().name, "a salvage was dropped");
         Ok(())
     }
 
     async fn repo_of_salvage(&self, id: SalvageId) -> Result<Arc<Repo>, Problem> {
-        for repo in self.repos.list() {
-            let known = self.workspaces.has_salvage(&repo, id).await;
-            if known.map_err(|error| error.problem())? {
+        for repo in self.repos() {
+            let branch = self.yard.workspaces.branch_of_salvage(&repo, id).await;
+            if let Some(branch) = branch.map_err(|error| error.problem())?
+                && self.principal().sees(&repo.name, &branch)
+            {
                 return Ok(repo);
             }
         }
@@ -157,9 +161,9 @@ impl App {
     }
 
     fn item(&self, manifest: Manifest) -> SalvageItem {
-        let ttl = self.config.reaper.salvage_ttl;
+        let ttl = self.yard.config.reaper.salvage_ttl;
         SalvageItem {
-            expires_in: self.workspaces.salvage_expires_in(&manifest, ttl),
+            expires_in: self.yard.workspaces.salvage_expires_in(&manifest, ttl),
             salvage: manifest.salvage,
         }
     }

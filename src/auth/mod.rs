@@ -1,104 +1,80 @@
-//! Who asks, and may they? A credential becomes a [`Principal`] with rights; every face asks the same
-//! question here. Nothing in this module knows of HTTP.
+//! Who asks, and may they? A credential becomes a [`Principal`], which is asked by every face through
+//! [`crate::app`] whether it may do a thing at a place. Nothing in this module knows of HTTP.
 
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
+mod area;
+mod grant;
+mod jwt;
+mod limits;
+mod peer;
+mod principal;
+mod session;
+mod tokens;
 
-use crate::config::SessionKey;
+use std::fmt;
+
+use crate::config::{AuthConfig, SessionKey};
 use crate::model::{ErrorKind, Problem};
+use session::Session;
 
-/// What a principal may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Right {
-    RepoRead,
-    BuildRun,
-    GitRead,
-    GitWrite,
-    CodeRun,
-    Ops,
-    Admin,
+pub use area::Area;
+pub use grant::Grant;
+pub use jwt::Jwts;
+pub use limits::{Limiter, Permit, Use};
+pub use peer::Peer;
+pub use principal::Principal;
+pub use tokens::{Credential, Lifetime, May, State, Token, Tokens, Wish};
+
+/// The principals' names that are there without anybody having made a credential.
+const SESSION: &str = "session";
+const ANONYMOUS: &str = "anonymous";
+
+/// One kind of credential.
+#[async_trait::async_trait]
+pub trait Verifier: fmt::Debug + Send + Sync {
+    /// Who showed it. `None` where it is of another kind; a refusal where it is of this kind and not good.
+    async fn verify(&self, credential: &str) -> Result<Option<Principal>, Problem>;
 }
 
-impl Right {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::RepoRead => "repo:read",
-            Self::BuildRun => "build:run",
-            Self::GitRead => "git:read",
-            Self::GitWrite => "git:write",
-            Self::CodeRun => "code:run",
-            Self::Ops => "ops",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-/// Who asks.
-#[derive(Debug, Clone)]
-pub struct Principal {
-    pub name: String,
-    rights: Vec<Right>,
-}
-
-impl Principal {
-    /// The holder of the session key, who may do everything.
-    fn session() -> Self {
-        use Right as R;
-        Self {
-            name: "session".to_owned(),
-            rights: vec![
-                R::RepoRead,
-                R::BuildRun,
-                R::GitRead,
-                R::GitWrite,
-                R::CodeRun,
-                R::Ops,
-                R::Admin,
-            ],
-        }
-    }
-
-    /// Whoever asked for a build before, with the right that was looked at then.
-    pub fn of_build(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            rights: vec![Right::BuildRun],
-        }
-    }
-
-    pub fn require(&self, right: Right) -> Result<(), Problem> {
-        if self.rights.contains(&right) {
-            return Ok(());
-        }
-        Err(Problem::new(
-            ErrorKind::Forbidden,
-            "missing_right",
-            format!("{} does not have the right {}", self.name, right.as_str()),
-        ))
-    }
-}
-
-/// Turns credentials into principals.
+/// Turns credentials into principals, whichever kind they are of.
 #[derive(Debug)]
 pub struct Auth {
-    /// Only the key's hash is kept, so comparing cannot leak its length either.
-    session: [u8; 32],
+    verifiers: Vec<Box<dyn Verifier>>,
+    /// Who shows no credential, where that is allowed.
+    anonymous: Option<Principal>,
 }
 
 impl Auth {
-    pub fn new(key: &SessionKey) -> Self {
+    pub fn new(key: &SessionKey, config: &AuthConfig) -> Self {
+        let role = config.none.as_ref().and_then(|name| config.roles.get(name));
         Self {
-            session: hash(key.expose()),
+            verifiers: vec![Box::new(Session::new(key))],
+            anonymous: role.map(|role| Principal::new(ANONYMOUS, Grant::of_role(role))),
         }
     }
 
-    /// The principal behind a bearer token.
-    pub fn bearer(&self, token: &str) -> Result<Principal, Problem> {
-        if bool::from(hash(token).ct_eq(&self.session)) {
-            Ok(Principal::session())
-        } else {
-            Err(unauthorized("the key is not the one of this daemon"))
+    /// Takes one more kind of credential.
+    #[must_use]
+    pub fn with(mut self, verifier: impl Verifier + 'static) -> Self {
+        self.verifiers.push(Box::new(verifier));
+        self
+    }
+
+    /// Who shows this credential, or none.
+    pub async fn who(&self, credential: Option<&str>) -> Result<Principal, Problem> {
+        let Some(credential) = credential else {
+            return self
+                .anonymous
+                .clone()
+                .ok_or_else(|| unauthorized("the request has no credential"));
+        };
+        for verifier in &self.verifiers {
+            if let Some(principal) = verifier.verify(credential).await? {
+                return Ok(principal);
+            }
         }
+        Err(unauthorized(
+            "the credential is not one that this daemon knows",
+        ))
     }
 }
 
@@ -107,8 +83,4 @@ pub fn unauthorized(detail: &str) -> Problem {
     Problem::new(ErrorKind::Unauthorized, "unauthorized", detail).help(
         "send `Authorization: Bearer KEY`; the daemon keeps such a line in <workspaces>/.branchyard/auth.header for `curl -H @FILE`",
     )
-}
-
-fn hash(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
 }

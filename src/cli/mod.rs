@@ -7,6 +7,7 @@
 //! environment in [`endpoint`] only.
 
 mod args;
+mod audit;
 mod board;
 mod branches;
 mod cancel;
@@ -37,6 +38,7 @@ mod serve;
 mod signals;
 mod stream;
 mod subject;
+mod token;
 mod verdict;
 mod watch;
 
@@ -51,7 +53,7 @@ use exit::Failure;
 use render::Console;
 
 use crate::git::{CREDENTIAL_COMMAND, credential_helper_main};
-use crate::process::{SUPERVISOR_COMMAND, supervisor_main};
+use crate::process::{INIT_COMMAND, SUPERVISOR_COMMAND, init_main, supervisor_main};
 
 /// Parses the command line and does what it says.
 pub fn main() -> ExitCode {
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next() {
         Some(word) if word == SUPERVISOR_COMMAND => return supervisor_main(),
+        Some(word) if word == INIT_COMMAND => return init_main(),
         Some(word) if word == CREDENTIAL_COMMAND => {
             let operation = words.next();
             return credential_helper_main(operation.as_deref().and_then(OsStr::to_str));
@@ -129,10 +132,13 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         ClientCommand::Prepare(args) => branches::prepare(context, &args).await,
         ClientCommand::Rm(args) => branches::remove(context, &args).await,
         ClientCommand::Salvage(args) => salvage::salvage(context, &args.action).await,
+        ClientCommand::Token(args) => token::token(context, &args.action).await,
+        ClientCommand::Whoami => token::whoami(context).await,
         ClientCommand::Reap(args) => reap::reap(context, &args).await,
         ClientCommand::Pin(args) => reap::pin(context, &args).await,
         ClientCommand::Unpin(args) => reap::unpin(context, &args).await,
         ClientCommand::Runs(args) => runs::list(context, &args).await,
+        ClientCommand::Audit(args) => audit::audit(context, &args).await,
         ClientCommand::Cancel(args) => cancel::cancel(context, &args).await,
     }
 }

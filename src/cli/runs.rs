@@ -173,7 +173,7 @@ fn first_error(run: &Item) -> Option<String> {
 }
 
 /// As one would type it.
-fn command_line(argv: &[String]) -> String {
+pub(super) fn command_line(argv: &[String]) -> String {
     shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_else(|_| argv.join(" "))
 }
 

@@ -88,6 +88,14 @@ impl Access {
             .collect()
     }
 
+    /// The files that hold what opens remotes.
+    pub(super) fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
+        let tokens = self.all().filter_map(|credential| credential.file());
+        tokens
+            .chain(self.ssh.key_file.as_deref())
+            .map(Path::to_owned)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Arc<Credential>> {
         let hosts = self.hosts.iter().map(|(_, credential)| credential);
         hosts.chain(self.repos.values())

@@ -69,6 +69,12 @@ impl Document {
         }
     }
 
+    /// The file itself, where there is one.
+    pub fn file(&self) -> Option<PathBuf> {
+        let is_there = !self.path.as_os_str().is_empty();
+        is_there.then(|| std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()))
+    }
+
     /// The directory that relative paths in the file start from.
     pub fn dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
@@ -129,9 +135,10 @@ mod tests {
     fn refusals_show_the_place_and_what_was_expected() {
         assert_eq!(
             refusal("# yard\nlisen = \"127.0.0.1:1\"\n"),
-            "yard.toml:2:1: unknown field `lisen`, expected one of `listen`, `workspaces`, \
-             `key_file`, `allowed_hosts`, `allowed_origins`, `log`, `limits`, `timeouts`, `git`, \
-             `build`, `reaper`, `history`, `mcp`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
+            "yard.toml:2:1: unknown field `lisen`, expected one of `listen`, `socket`, \
+             `workspaces`, `key_file`, `allowed_hosts`, `allowed_origins`, `log`, `auth`, `tls`, \
+             `limits`, `timeouts`, `git`, `build`, `reaper`, `history`, `audit`, `mcp`, `secrets`, \
+             `sandbox`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
         );
         assert_eq!(
             refusal("[timeouts]\nrun = \"10 parsecs\"\n"),

@@ -43,6 +43,16 @@ pub(super) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D
     Ok(duration)
 }
 
+/// How far two clocks may be apart; beyond that, an expiry would mean nothing.
+pub(super) fn clock_difference<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    const MOST: Duration = Duration::from_secs(5 * 60);
+    let duration: Duration = value::text(from)?;
+    match duration > MOST {
+        true => Err(D::Error::custom("it is longer than 5m: set the clocks")),
+        false => Ok(duration),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

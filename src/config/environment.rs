@@ -17,9 +17,11 @@ pub(super) const REPOS: &str = "BRANCHYARD_REPOS";
 pub(super) const LOG: &str = "BRANCHYARD_LOG";
 /// For the client commands; the daemon ignores it.
 const URL: &str = "BRANCHYARD_URL";
+/// The same.
+const CA_FILE: &str = "BRANCHYARD_CA_FILE";
 
 /// All variables that may be set; any other `BRANCHYARD_*` is a mistake.
-pub(super) const KNOWN: [&str; 8] = [
+pub(super) const KNOWN: [&str; 9] = [
     CONFIG,
     LISTEN,
     WORKSPACES,
@@ -28,6 +30,7 @@ pub(super) const KNOWN: [&str; 8] = [
     REPOS,
     LOG,
     URL,
+    CA_FILE,
 ];
 
 /// What the daemon tells each build about itself, so that a daemon started within a build has it.
@@ -127,7 +130,8 @@ mod tests {
             env.check_names().unwrap_err().to_string(),
             "unknown environment variable BRANCHYARD_LISEN; known are BRANCHYARD_CONFIG, \
              BRANCHYARD_LISTEN, BRANCHYARD_WORKSPACES, BRANCHYARD_KEY_FILE, \
-             BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, BRANCHYARD_URL"
+             BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, BRANCHYARD_URL, \
+             BRANCHYARD_CA_FILE"
         );
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::document::Document;
 use super::values::Values;
-use super::{Config, Environment, Sources, keys};
+use super::{AuthConfig, Config, Environment, Sources, keys};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("workspaces.example.toml")
@@ -47,7 +47,10 @@ fn the_example_names_every_key_in_its_section() {
     for section in keys::sections() {
         let header = match section.name {
             "repos.NAME" => "repos.demo",
+            "secrets.NAME" => "secrets.npm",
             "repos.NAME.credential" => "repos.demo.credential",
+            "auth.roles.NAME" => "auth.roles.ci",
+            "repos.NAME.sandbox" => "repos.demo.sandbox",
             "git.credentials.HOST" => "git.credentials.\"git.example.org\"",
             name => name,
         };
@@ -94,7 +97,41 @@ fn the_defaults_are_what_the_example_says() {
     assert_eq!(shown.allowed_origins, default.allowed_origins);
     assert_eq!(shown.timeouts, default.timeouts);
     assert_eq!(shown.history, default.history);
+    assert_eq!(shown.audit, default.audit);
     assert_eq!(shown.mcp, default.mcp);
+    // Its role and its tenant are examples, and nobody is let in unknown.
+    default.auth.none = shown.auth.none.clone();
+    default.auth.roles.extend(shown.auth.roles.clone());
+    default.auth.tenants = shown.auth.tenants.clone();
+    // Nobody's tokens are taken; what they would need is shown, the rest is as it is without being said.
+    default.auth.jwt = shown.auth.jwt.clone();
+    default.auth.oauth = shown.auth.oauth.clone();
+    let (jwt, oauth) = (
+        shown.auth.jwt.as_ref().unwrap(),
+        shown.auth.oauth.as_ref().unwrap(),
+    );
+    let least = "[jwt]\nkey_file = \"\"\nissuer = \"\"\naudience = \"\"\n\
+                 [oauth]\nissuer = \"https://i\"\naudience = \"https://a\"\n";
+    let least: AuthConfig = toml::from_str(least).unwrap();
+    let (by_key, by_issuer) = (least.jwt.unwrap(), least.oauth.unwrap());
+    assert_eq!(jwt.leeway, by_key.leeway);
+    assert_eq!(
+        (&jwt.scope_claim, &jwt.role_claim),
+        (&by_key.scope_claim, &by_key.role_claim)
+    );
+    assert_eq!(oauth.algorithms, by_issuer.algorithms);
+    assert_eq!(
+        (oauth.leeway, oauth.refetch),
+        (by_issuer.leeway, by_issuer.refetch)
+    );
+    assert_eq!(
+        (&oauth.scope_claim, &oauth.role_claim),
+        (&by_issuer.scope_claim, &by_issuer.role_claim)
+    );
+    assert_eq!(shown.auth, default.auth);
+    // No profile means the best that the machine allows, which no value says.
+    default.sandbox.profile = shown.sandbox.profile;
+    assert_eq!(shown.sandbox, default.sandbox);
     // These differ by machine.
     default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
     default.limits.max_jobs = shown.limits.max_jobs;

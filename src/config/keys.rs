@@ -7,8 +7,11 @@ use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 
 use super::Timeouts;
 use super::values::Values;
-use super::{BuildConfig, GitConfig, HistoryConfig, Limits, McpConfig, ReaperConfig, RepoConfig};
-use super::{CredentialConfig, HttpConfig, SshConfig};
+use super::{
+    AuditConfig, AuthConfig, BuildConfig, CredentialConfig, GitConfig, HistoryConfig, HttpConfig,
+    JwtConfig, Limits, McpConfig, OauthConfig, ReaperConfig, RepoConfig, RepoSandbox, Role,
+    SandboxConfig, SecretConfig, SshConfig, TlsConfig,
+};
 
 /// A section of the file and its keys; the first is the top of the file.
 pub(super) struct Section {
@@ -17,10 +20,15 @@ pub(super) struct Section {
     pub keys: &'static [&'static str],
 }
 
-pub(super) fn sections() -> [Section; 13] {
+pub(super) fn sections() -> Vec<Section> {
     let section = |name, keys| Section { name, keys };
-    [
+    vec![
         section("", keys_of::<Values>()),
+        section("auth", keys_of::<AuthConfig>()),
+        section("auth.roles.NAME", keys_of::<Role>()),
+        section("auth.jwt", keys_of::<JwtConfig>()),
+        section("auth.oauth", keys_of::<OauthConfig>()),
+        section("tls", keys_of::<TlsConfig>()),
         section("limits", keys_of::<Limits>()),
         section("timeouts", keys_of::<Timeouts>()),
         section("git", keys_of::<GitConfig>()),
@@ -30,9 +38,13 @@ pub(super) fn sections() -> [Section; 13] {
         section("build", keys_of::<BuildConfig>()),
         section("reaper", keys_of::<ReaperConfig>()),
         section("history", keys_of::<HistoryConfig>()),
+        section("audit", keys_of::<AuditConfig>()),
         section("mcp", keys_of::<McpConfig>()),
+        section("secrets.NAME", keys_of::<SecretConfig>()),
+        section("sandbox", keys_of::<SandboxConfig>()),
         section("repos.NAME", keys_of::<RepoConfig<String>>()),
         section("repos.NAME.credential", keys_of::<CredentialConfig>()),
+        section("repos.NAME.sandbox", keys_of::<RepoSandbox>()),
     ]
 }
 
@@ -90,7 +102,7 @@ mod tests {
         for section in sections() {
             assert!(section.keys.len() > 1, "[{}]", section.name);
         }
-        let [top, ..] = sections();
+        let top = sections().swap_remove(0);
         assert!(top.keys.contains(&"listen") && top.keys.contains(&"repos"));
     }
 

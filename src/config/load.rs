@@ -5,11 +5,14 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Resource, getrlimit};
+
 use super::document::Document;
 use super::environment::{CONFIG, Environment, LISTEN, LOG};
 use super::path::resolve;
 use super::place::Place;
-use super::{Access, Config, ConfigError, repos};
+use super::sandbox::Exposure;
+use super::{Access, Config, ConfigError, Secrets, SigningKey, repos};
 
 /// Where builds find programs when neither the file nor the environment says so.
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -56,6 +59,7 @@ impl Config {
         checked
             .and_then(|()| values.reaper.check())
             .and_then(|()| values.git.check())
+            .and_then(|()| values.limits.check())
             .map_err(|fault| document.error(&fault))?;
 
         let path = env
@@ -70,16 +74,50 @@ impl Config {
             build_env_base.insert("HOME".into(), home.into());
         }
 
-        let repos = repos::collect(document, &env, home.as_deref())?;
+        let mut repos = repos::collect(document, &env, home.as_deref())?;
+        let listen = match flags.listen {
+            Some(listen) => listen,
+            None => env.value(LISTEN)?.unwrap_or(values.listen),
+        };
+        let checked = values.auth.check(listen.ip().is_loopback());
+        checked.map_err(|fault| document.error(&fault))?;
+        let auth = place.auth()?;
+        let tls = values.tls.find(document.dir(), home.as_deref());
+        let tls = tls.map_err(|fault| document.error(&fault))?;
+        let mut allowed_hosts = values.allowed_hosts.clone();
+        allowed_hosts.extend(tls.as_ref().and_then(|tls| tls.name.clone()));
+        let access = Access::find(document, &repos, &env, home.as_deref())?;
+        let secrets = Secrets::find(document, &repos, &env, home.as_deref())?;
+        let (workspaces, socket) = (place.workspaces(&env, &flags)?, place.socket()?);
+        let secret_files: Vec<PathBuf> = [
+            place.key_file(&env, &flags)?,
+            document.file(),
+            values.git.signing_key.as_ref().and_then(SigningKey::file),
+            auth.jwt.as_ref().map(|jwt| jwt.key_file.clone()),
+            tls.as_ref().map(|tls| tls.key_file.clone()),
+            socket.clone(),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(access.secret_files())
+        .chain(secrets.files().map(Path::to_owned))
+        .collect();
+        let exposure = Exposure {
+            document,
+            home: home.as_deref(),
+            workspaces: &workspaces,
+            secret_files: &secret_files,
+        };
+        let sandbox = exposure.checked(&values.sandbox, &mut repos)?;
         Ok(Self {
-            listen: match flags.listen {
-                Some(listen) => listen,
-                None => env.value(LISTEN)?.unwrap_or(values.listen),
-            },
-            workspaces: place.workspaces(&env, &flags)?,
+            listen,
+            socket,
+            tls,
+            workspaces,
             session_key: place.session_key(&env, &flags)?,
-            allowed_hosts: values.allowed_hosts.clone(),
+            allowed_hosts,
             allowed_origins: values.allowed_origins.clone(),
+            auth,
             log: match env.value(LOG)? {
                 Some(log) => log,
                 None => values.log.clone(),
@@ -87,16 +125,21 @@ impl Config {
             limits: values.limits.clone(),
             timeouts: values.timeouts.clone(),
             git: values.git.clone(),
-            access: Access::find(document, &repos, &env, home.as_deref())?,
+            access,
             build: values.build.clone(),
+            secrets,
             reaper: values.reaper.clone(),
             history: values.history.clone(),
+            audit: values.audit.clone(),
             mcp: values.mcp.clone(),
+            sandbox,
+            secret_files,
             repos,
             build_env_base,
             path,
             ssh_auth_sock: env.get("SSH_AUTH_SOCK").map(OsString::from),
             runtime_dir: env.get("XDG_RUNTIME_DIR").map(PathBuf::from),
+            open_files: getrlimit(Resource::Nofile).current,
             home,
         })
     }

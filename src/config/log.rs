@@ -33,6 +33,10 @@ impl TextValue for LogFilter {
                 return Err(format!("{word:?} is not a level"));
             }
         }
+        // It panics on others.
+        if !text.is_ascii() {
+            return Err("it holds a character that is not ASCII".to_owned());
+        }
         EnvFilter::try_new(text)
             .map(|_| Self(text.to_owned()))
             .map_err(|error| error.to_string())
@@ -55,7 +59,14 @@ mod tests {
         ] {
             assert!(LogFilter::from_text(filter).is_ok(), "{filter} was refused");
         }
-        for filter in ["", "inof", "info,", "branchyard=loud", "verbose,hyper=info"] {
+        for filter in [
+            "",
+            "inof",
+            "info,",
+            "branchyard=loud",
+            "verbose,hyper=info",
+            "\u{2028}[]",
+        ] {
             assert!(
                 LogFilter::from_text(filter).is_err(),
                 "{filter} was accepted"

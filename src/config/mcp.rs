@@ -1,8 +1,7 @@
 //! `[mcp]`: which tools agents may be given.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::value::{TextValue, text_value};
 
@@ -15,12 +14,11 @@ pub struct McpConfig {
     pub toolsets: Vec<Toolset>,
     /// Whether only tools that change nothing may be had. Default `false`.
     pub read_only: bool,
-    /// Which sets a client gets that names a role.
-    pub roles: BTreeMap<String, Vec<Toolset>>,
 }
 
 /// Tools that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Toolset {
     Yard,
     Build,
@@ -73,20 +71,9 @@ text_value!(Toolset);
 
 impl Default for McpConfig {
     fn default() -> Self {
-        use Toolset as T;
-        let role = |name: &str, sets: &[T]| (name.to_owned(), sets.to_vec());
         Self {
-            toolsets: T::ALL.to_vec(),
+            toolsets: Toolset::ALL.to_vec(),
             read_only: false,
-            roles: BTreeMap::from([
-                role(
-                    "dev",
-                    &[T::Yard, T::Build, T::GitRead, T::GitWrite, T::Code],
-                ),
-                role("ops", &[T::Yard, T::Build, T::GitRead, T::Ops]),
-                role("admin", &T::ALL),
-                role("ui", &[T::Yard, T::GitRead]),
-            ]),
         }
     }
 }

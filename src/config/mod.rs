@@ -8,7 +8,8 @@
 //! It must not write anything, and it starts no process.
 
 mod access;
-mod branches;
+mod audit;
+mod auth;
 mod build;
 mod count;
 mod crash;
@@ -22,6 +23,8 @@ mod glob;
 mod globs;
 mod history;
 mod host;
+mod jwt;
+mod kept;
 mod key;
 mod keys;
 mod limits;
@@ -29,6 +32,8 @@ mod load;
 mod log;
 mod mark;
 mod mcp;
+mod name_globs;
+mod oauth;
 mod origin;
 mod path;
 mod place;
@@ -37,11 +42,16 @@ mod reaper;
 mod redact;
 mod repo;
 mod repos;
+mod reserved;
+mod sandbox;
+mod secret;
 mod secret_file;
+mod secrets;
 mod signing;
 mod size;
 mod task;
 mod timeouts;
+mod tls;
 mod url;
 mod value;
 mod values;
@@ -59,7 +69,8 @@ use std::path::PathBuf;
 use crate::model::RepoName;
 
 pub use access::{Access, HttpAccess, SshAccess};
-pub use branches::BranchGlobs;
+pub use audit::AuditConfig;
+pub use auth::{AuthConfig, Role};
 pub use build::{BuildConfig, MakeArg, SearchPath};
 pub use crash::{crash_point, crash_variable};
 pub use credential::{Credential, CredentialConfig, Scheme, Token};
@@ -69,20 +80,28 @@ pub use git::{GitConfig, Identity, Protocol};
 pub use glob::BuildOutput;
 pub use history::HistoryConfig;
 pub use host::HostName;
-pub use key::SessionKey;
+pub use jwt::JwtConfig;
+pub use key::{SessionKey, random_hex};
 pub use limits::Limits;
 pub use load::{Flags, Sources};
 pub use log::LogFilter;
 pub use mark::Mark;
 pub use mcp::{McpConfig, Toolset};
+pub use name_globs::{BranchGlobs, NameGlobs, RepoGlobs};
+pub use oauth::{OauthConfig, SecureUrl};
 pub use origin::WebOrigin;
 pub use reach::{HttpConfig, SshConfig};
 pub use reaper::{MergedAgentBranches, ReaperConfig};
 pub use repo::RepoConfig;
+pub use reserved::{is_own_variable, is_reserved_variable};
+pub use sandbox::{RepoSandbox, SandboxConfig, exposes};
+pub use secret::{Secret, SecretConfig, SecretName, SecretValue};
+pub use secrets::{MAKE, Secrets};
 pub use signing::{AllowedSigners, SigningFormat, SigningKey};
 pub use size::ByteSize;
 pub use task::{Task, TaskName};
 pub use timeouts::Timeouts;
+pub use tls::{Pem, Stamp, Tls, TlsConfig};
 pub use url::{RepoUrl, UrlPolicy};
 pub use variable::{EnvName, EnvValue, is_secret_name};
 pub use web_host::WebHost;
@@ -92,6 +111,10 @@ pub use web_host::WebHost;
 pub struct Config {
     /// Where the daemon listens. Default `127.0.0.1:3344`.
     pub listen: SocketAddr,
+    /// A Unix socket on which the daemon listens as well. Default none.
+    pub socket: Option<PathBuf>,
+    /// What it shows to whoever connects to `listen`. Default none: plain HTTP.
+    pub tls: Option<Tls>,
     /// The directory that holds everything. Default `~/build-workspaces`.
     pub workspaces: PathBuf,
     /// The key that opens everything: from a file, from a variable, or made at this start.
@@ -100,6 +123,7 @@ pub struct Config {
     pub allowed_hosts: Vec<HostName>,
     /// Origins whose pages may call the daemon (CORS). Default none.
     pub allowed_origins: Vec<WebOrigin>,
+    pub auth: AuthConfig,
     /// What is logged. Default `info`.
     pub log: LogFilter,
     pub limits: Limits,
@@ -108,9 +132,15 @@ pub struct Config {
     /// How remotes are reached: what `[git]` and `[repos.NAME]` say of that, found and checked.
     pub access: Access,
     pub build: BuildConfig,
+    /// What `[secrets]` names, and which runs are given which.
+    pub secrets: Secrets,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
+    pub audit: AuditConfig,
     pub mcp: McpConfig,
+    pub sandbox: SandboxConfig,
+    /// Files with secrets of the daemon's own, and the one that names them: no build is shown them.
+    pub secret_files: Vec<PathBuf>,
     pub repos: BTreeMap<RepoName, RepoConfig>,
     /// All that a build inherits of the daemon's environment: `PATH` (or `build.path`) and `HOME`.
     pub build_env_base: BTreeMap<OsString, OsString>,
@@ -122,4 +152,7 @@ pub struct Config {
     pub ssh_auth_sock: Option<OsString>,
     /// `XDG_RUNTIME_DIR`: where clients of the same user look for the daemon first.
     pub runtime_dir: Option<PathBuf>,
+    /// How many files this process was allowed to have open when it was started: builds get no more
+    /// from a daemon that needs more for itself. `None` is no limit.
+    pub open_files: Option<u64>,
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::build::MakeArg;
-use super::{BuildOutput, CredentialConfig, EnvName, EnvValue, RepoUrl, Task, TaskName};
+use super::{
+    BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
+    TaskName,
+};
 use super::{count, value};
 use crate::model::BranchName;
 
@@ -30,6 +33,9 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// What every run in this repo has in its environment. Default nothing.
     #[serde(default)]
     pub env: BTreeMap<EnvName, EnvValue>,
+    /// Which runs are given which secrets, and as what: by task, or `make`. Default none.
+    #[serde(default)]
+    pub secrets: BTreeMap<TaskName, BTreeMap<EnvName, SecretName>>,
     /// What builds make, which is nobody's work. Default `target`, `node_modules` and object files.
     #[serde(default)]
     pub build_output: BuildOutput,
@@ -42,6 +48,9 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// Runs that execute in this repo at the same time. Default `limits.max_concurrent_runs_per_repo`.
     #[serde(default, deserialize_with = "count::optional")]
     pub max_concurrent_runs: Option<usize>,
+    /// What its builds are kept from, in place of and on top of `[sandbox]`.
+    #[serde(default)]
+    pub sandbox: RepoSandbox,
 }
 
 impl<Url> RepoConfig<Url> {
@@ -54,10 +63,12 @@ impl<Url> RepoConfig<Url> {
             prewarm: Vec::new(),
             tasks: BTreeMap::new(),
             env: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             build_output: BuildOutput::default(),
             allow_make_args: Vec::new(),
             allow_env: Vec::new(),
             max_concurrent_runs: None,
+            sandbox: RepoSandbox::default(),
         }
     }
 
@@ -70,10 +81,12 @@ impl<Url> RepoConfig<Url> {
             prewarm: self.prewarm,
             tasks: self.tasks,
             env: self.env,
+            secrets: self.secrets,
             build_output: self.build_output,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             max_concurrent_runs: self.max_concurrent_runs,
+            sandbox: self.sandbox,
         }
     }
 }

@@ -23,6 +23,11 @@ impl SigningKey {
         &self.0
     }
 
+    /// The file that it is, unless gpg has it.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.is_path().then(|| PathBuf::from(&self.0))
+    }
+
     pub(super) fn is_path(&self) -> bool {
         Path::new(&self.0).is_absolute()
     }

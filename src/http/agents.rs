@@ -1,24 +1,28 @@
 //! Agents on branches: `git/clone` and `git/init`, which come before there is a branch to name.
 
 use axum::Json;
-use axum::extract::State;
 
-use super::extract::{Asker, Body};
+use super::audit::Noted;
+use super::extract::Body;
 use super::problem::ProblemResponse;
-use crate::app::{App, Begun, CloneRequest, InitRequest};
+use crate::app::{Begun, CloneRequest, Desk, InitRequest};
 
 pub(super) async fn clone(
-    State(app): State<App>,
-    Asker(principal): Asker,
+    desk: Desk,
+    noted: Noted,
     Body(request): Body<CloneRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
-    Ok(Json(app.git_clone(&principal, &request).await?))
+    noted.at(request.repo.as_ref(), None);
+    let begun = desk.git_clone(&request).await?;
+    noted.at(Some(&begun.repo), Some(&begun.branch));
+    Ok(Json(begun))
 }
 
 pub(super) async fn init(
-    State(app): State<App>,
-    Asker(principal): Asker,
+    desk: Desk,
+    noted: Noted,
     Body(request): Body<InitRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
-    Ok(Json(app.git_init(&principal, &request).await?))
+    noted.at(Some(&request.repo), request.default_branch.as_ref());
+    Ok(Json(desk.git_init(&request).await?))
 }

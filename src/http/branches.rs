@@ -1,15 +1,15 @@
 //! Branches and their workspaces: list, describe, prepare, remove.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::{Asker, Body, BranchAt, Params, RepoAt};
+use super::audit::Noted;
+use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::problem::ProblemResponse;
-use crate::app::App;
+use crate::app::Desk;
 use crate::model::{BranchName, Problem, RepoName};
 use crate::workspace::{Description, Going};
 
@@ -22,19 +22,19 @@ pub(super) struct ListParams {
 }
 
 pub(super) async fn list(
-    State(app): State<App>,
+    desk: Desk,
     RepoAt(repo): RepoAt,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let items = app.branches(&repo, params.remote).await?;
+    let items = desk.branches(&repo, params.remote).await?;
     Ok(Json(json!({ "items": items, "next": null })))
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<Json<Description>, ProblemResponse> {
-    Ok(Json(app.describe(&repo, &branch).await?))
+    Ok(Json(desk.describe(&repo, &branch).await?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -50,9 +50,8 @@ pub(super) struct PrepareBody {
 }
 
 pub(super) async fn prepare(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
-    Asker(principal): Asker,
     Body(body): Body<PrepareBody>,
 ) -> Result<Json<Value>, ProblemResponse> {
     if body.repo.is_some_and(|given| given != repo)
@@ -62,9 +61,7 @@ pub(super) async fn prepare(
             Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
         );
     }
-    let (description, warnings) = app
-        .prepare(&principal, &repo, &branch, body.from.as_deref())
-        .await?;
+    let (description, warnings) = desk.prepare(&repo, &branch, body.from.as_deref()).await?;
     let mut answer = json!(description);
     answer["warnings"] = json!(warnings);
     Ok(Json(answer))
@@ -79,18 +76,21 @@ pub(super) struct RemoveParams {
 }
 
 pub(super) async fn remove(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
-    Asker(principal): Asker,
+    noted: Noted,
     Params(params): Params<RemoveParams>,
 ) -> Result<Response, ProblemResponse> {
     let going = match params.force {
         true => Going::Forced,
         false => Going::Unmissed,
     };
-    let saved = app.remove(&principal, &repo, &branch, going).await?;
+    let saved = desk.remove(&repo, &branch, going).await?;
     Ok(match saved {
-        Some(salvage) => Json(json!({ "salvage": salvage })).into_response(),
+        Some(salvage) => {
+            noted.touched("salvage", &salvage.id.to_string());
+            Json(json!({ "salvage": salvage })).into_response()
+        }
         None => StatusCode::NO_CONTENT.into_response(),
     })
 }

@@ -6,9 +6,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::ProblemResponse;
+use crate::app::{App, Desk};
 use crate::auth::{Principal, unauthorized};
 use crate::model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
 
@@ -22,12 +24,12 @@ pub(super) struct RunAt(pub(super) RunId);
 pub(super) struct GroupAt(pub(super) GroupId);
 /// `{salvage}` of the path.
 pub(super) struct SalvageAt(pub(super) SalvageId);
+/// `{token}` of the path: a name or an id.
+pub(super) struct TokenAt(pub(super) String);
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Body<T>(pub(super) T);
 /// The query string.
 pub(super) struct Params<T>(pub(super) T);
-/// Who asks, as the gate found out.
-pub(super) struct Asker(pub(super) Principal);
 
 impl<S: Send + Sync> FromRequestParts<S> for RepoAt {
     type Rejection = ProblemResponse;
@@ -74,6 +76,14 @@ impl<S: Send + Sync> FromRequestParts<S> for SalvageAt {
     }
 }
 
+impl<S: Send + Sync> FromRequestParts<S> for TokenAt {
+    type Rejection = ProblemResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self(path(parts, state).await?))
+    }
+}
+
 async fn path<T, S>(parts: &mut Parts, state: &S) -> Result<T, ProblemResponse>
 where
     T: DeserializeOwned + Send,
@@ -105,14 +115,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Asker {
-    type Rejection = ProblemResponse;
+/// The desk of whoever asks, as the gate found out.
+impl FromRequestParts<App> for Desk {
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        let principal = parts.extensions.get::<Principal>().cloned();
-        Ok(Self(principal.ok_or_else(|| {
-            unauthorized("the request was not authorised")
-        })?))
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
+        match parts.extensions.get::<Principal>() {
+            Some(principal) => Ok(app.desk(principal.clone())),
+            None => {
+                let problem = unauthorized("the request was not authorised");
+                Err(ProblemResponse(problem).into_response())
+            }
+        }
     }
 }
 

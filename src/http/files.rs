@@ -1,12 +1,11 @@
 //! Reads of a workspace: env, ls, read_file, grep, git/quick. Each answer says which commit it is about.
 
 use axum::Json;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 
 use super::extract::{Body, BranchAt};
 use super::problem::ProblemResponse;
-use crate::app::{About, App, EnvironmentReport, GitOutput, QuickRequest};
+use crate::app::{About, Desk, EnvironmentReport, GitOutput, QuickRequest};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::runs::argv::Args;
 use crate::workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
@@ -33,11 +32,8 @@ fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> J
     })
 }
 
-pub(super) async fn env(
-    State(app): State<App>,
-    BranchAt(repo, branch): BranchAt,
-) -> Answer<EnvironmentReport> {
-    let answer = app.environment(&repo, &branch).await?;
+pub(super) async fn env(desk: Desk, BranchAt(repo, branch): BranchAt) -> Answer<EnvironmentReport> {
+    let answer = desk.environment(&repo, &branch).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -57,11 +53,11 @@ pub(super) struct LsBody {
 }
 
 pub(super) async fn ls(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<LsBody>,
 ) -> Answer<Listing> {
-    let answer = app.ls(&repo, &branch, list_request(body)?).await?;
+    let answer = desk.ls(&repo, &branch, list_request(body)?).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -108,28 +104,28 @@ fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
 }
 
 pub(super) async fn read_file(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
-    let answer = app.read_file(&repo, &branch, request).await?;
+    let answer = desk.read_file(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
 pub(super) async fn grep(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<GrepRequest>,
 ) -> Answer<Matches> {
-    let answer = app.grep(&repo, &branch, request).await?;
+    let answer = desk.grep(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
 pub(super) async fn git_quick(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<QuickRequest>,
 ) -> Answer<GitOutput> {
-    let answer = app.git_quick(&repo, &branch, request).await?;
+    let answer = desk.git_quick(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }

@@ -1,27 +1,26 @@
 //! What is on disk against what should be: told, mended; and maintenance.
 
 use axum::Json;
-use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::extract::RepoAt;
 use super::problem::ProblemResponse;
-use crate::app::App;
+use crate::app::Desk;
 use crate::repos::Maintained;
 
-pub(super) async fn list(State(app): State<App>) -> Result<Json<Value>, ProblemResponse> {
-    let items = app.findings().await?;
+pub(super) async fn list(desk: Desk) -> Result<Json<Value>, ProblemResponse> {
+    let items = desk.findings().await?;
     Ok(Json(json!({ "items": items, "next": null })))
 }
 
-pub(super) async fn mend(State(app): State<App>) -> Result<Json<Value>, ProblemResponse> {
-    let items = app.mend_findings().await?;
+pub(super) async fn mend(desk: Desk) -> Result<Json<Value>, ProblemResponse> {
+    let items = desk.mend_findings().await?;
     Ok(Json(json!({ "items": items, "next": null })))
 }
 
 pub(super) async fn maintain(
-    State(app): State<App>,
+    desk: Desk,
     RepoAt(repo): RepoAt,
 ) -> Result<Json<Maintained>, ProblemResponse> {
-    Ok(Json(app.maintain(&repo).await?))
+    Ok(Json(desk.maintain(&repo).await?))
 }

@@ -1,18 +1,22 @@
 //! Who gets in: the sender's `Host` and `Origin` first, then the credential and the right that the
-//! route asks for.
+//! route asks for, then whether they have too much under way already.
 
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
+use tokio_stream::StreamExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use super::audit;
+use super::limits;
 use super::problem::ProblemResponse;
 use crate::app::App;
-use crate::auth::{Right, unauthorized};
+use crate::auth::{Peer, Principal, unauthorized};
 use crate::config::{Config, HostName};
-use crate::model::{ErrorKind, Problem};
+use crate::model::{ErrorKind, Problem, Right};
 
 /// What a route asks of its caller.
 #[derive(Debug, Clone, Copy)]
@@ -39,41 +43,80 @@ async fn authorize(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let principal = bearer(request.headers()).and_then(|token| app.auth.bearer(token));
-    let allowed = principal.and_then(|principal| {
-        right.map_or(Ok(()), |right| principal.require(right))?;
-        Ok(principal)
-    });
-    match allowed {
-        Ok(principal) => {
-            request.extensions_mut().insert(principal);
-            next.run(request).await
+    let credential = bearer(request.headers()).map(|shown| shown.map(str::to_owned));
+    let principal = match known(&app, credential).await {
+        Ok(principal) => principal,
+        Err(problem) => return limits::unknown(&app, request.extensions().get(), problem),
+    };
+    let mut response = match right.map_or(Ok(()), |right| principal.require(right)) {
+        Ok(()) => {
+            request.extensions_mut().insert(principal.clone());
+            let answer = limits::admitted(&app, &principal.name, request, next).await;
+            until_gone(answer, principal.clone())
         }
         Err(problem) => ProblemResponse(problem).into_response(),
-    }
+    };
+    // Whoever records a refusal is to know whose it was.
+    response.extensions_mut().insert(principal);
+    response
 }
 
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
-    let value = headers
-        .get(header::AUTHORIZATION)
-        .ok_or_else(|| unauthorized("the request has no Authorization header"))?;
+/// A stream ends when the credential does that it was asked for with.
+fn until_gone(response: Response, principal: Principal) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        Body::from_stream(async_stream::stream! {
+            let mut pieces = body.into_data_stream();
+            let mut gone = std::pin::pin!(principal.gone());
+            loop {
+                let piece = tokio::select! {
+                    biased;
+                    () = &mut gone => break,
+                    piece = pieces.next() => piece,
+                };
+                match piece {
+                    Some(piece) => yield piece,
+                    None => break,
+                }
+            }
+        })
+    })
+}
+
+async fn known(
+    app: &App,
+    credential: Result<Option<String>, Problem>,
+) -> Result<Principal, Problem> {
+    app.who(credential?.as_deref()).await
+}
+
+/// The credential, if the request has one.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
     value
         .to_str()
         .ok()
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim())
+        .map(|(_, token)| Some(token.trim()))
         .ok_or_else(|| unauthorized("the Authorization header is not of the form `Bearer KEY`"))
 }
 
 /// Refuses requests that a foreign page or a rebound name sent: a browser on this machine must not be
 /// made to speak to the daemon.
 pub(super) async fn check_sender(State(app): State<App>, request: Request, next: Next) -> Response {
-    match check_host(&app.config, &request)
-        .and_then(|host| check_origin(&app.config, request.headers(), &host))
+    match check_host(app.config(), &request)
+        .and_then(|host| check_origin(app.config(), request.headers(), &host))
     {
         Ok(()) => next.run(request).await,
-        Err(problem) => ProblemResponse(problem).into_response(),
+        Err(problem) => {
+            audit::turned_away(&app, &mut request.into_parts().0, &problem).await;
+            ProblemResponse(problem).into_response()
+        }
     }
 }
 
@@ -90,6 +133,10 @@ fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
         })
         .ok_or_else(|| Problem::bad("Host", "the request has no Host header"))?
         .to_owned();
+    // No page and no name leads to the Unix socket.
+    if request.extensions().get() == Some(&Peer::Socket) {
+        return Ok(given);
+    }
     let refused = || {
         Problem::new(
             ErrorKind::Forbidden,
@@ -168,7 +215,11 @@ pub(super) fn cors(config: &Config) -> CorsLayer {
             HeaderName::from_static("mcp-method"),
             HeaderName::from_static("mcp-name"),
         ])
-        .expose_headers([header::LOCATION, HeaderName::from_static("mcp-session-id")])
+        .expose_headers([
+            header::LOCATION,
+            header::WWW_AUTHENTICATE,
+            HeaderName::from_static("mcp-session-id"),
+        ])
 }
 
 #[cfg(test)]

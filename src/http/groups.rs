@@ -2,19 +2,18 @@
 
 use axum::Json;
 use axum::body::Body as HttpBody;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tokio_stream::{StreamExt, StreamMap};
 
-use super::extract::{Asker, Body, GroupAt, Params, RepoAt};
+use super::extract::{Body, GroupAt, Params, RepoAt};
 use super::negotiate::{Format, cursor, prefers_async};
 use super::problem::ProblemResponse;
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{key_and_place, locate, resume, streamed};
-use crate::app::App;
+use crate::app::Desk;
 use crate::journal::Cursor;
 use crate::model::{GroupId, GroupRecord, GroupState};
 use crate::runs::{RunRequest, Seat};
@@ -22,27 +21,23 @@ use crate::runs::{RunRequest, Seat};
 type Outcome = Result<Response, ProblemResponse>;
 
 pub(super) async fn start(
-    State(app): State<App>,
+    desk: Desk,
     RepoAt(repo): RepoAt,
-    Asker(principal): Asker,
     headers: HeaderMap,
     Body(mut request): Body<RunRequest>,
 ) -> Outcome {
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
     request.unwatched = detached;
-    let id = app
-        .runs
-        .start_group(&repo, request, &principal, key)
-        .await?;
+    let id = desk.start_group(&repo, request, key).await?;
     if detached {
-        let record = app.runs.group(id)?;
+        let record = desk.group(id)?;
         let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();
         locate(&mut response, &at(id));
         return Ok(response);
     }
-    let seat = app.runs.live_group(id).map(|live| live.audience.sit(true));
-    stream(&app, id, from, &headers, seat, output).await
+    let seat = desk.live_group(id)?.map(|live| live.audience.sit(true));
+    stream(&desk, id, from, &headers, seat, output).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,49 +50,48 @@ pub(super) struct FollowParams {
 }
 
 pub(super) async fn follow(
-    State(app): State<App>,
+    desk: Desk,
     GroupAt(id): GroupAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let audience = app.runs.group_view(id)?.audience;
+    let audience = desk.view_group(id)?.audience;
     let seat = audience.map(|audience| audience.sit(false));
-    stream(&app, id, from, &headers, seat, params.output).await
+    stream(&desk, id, from, &headers, seat, params.output).await
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    desk: Desk,
     GroupAt(id): GroupAt,
     Params(params): Params<Waiting>,
 ) -> Outcome {
-    if let (Some(patience), Some(live)) = (params.patience()?, app.runs.live_group(id)) {
+    if let (Some(patience), Some(live)) = (params.patience()?, desk.live_group(id)?) {
         // Running out of patience is an answer too: the group as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = app.runs.group(id)?;
+    let record = desk.group(id)?;
     let status = status_of(&params, record.state == GroupState::Succeeded);
     Ok((status, Json(record)).into_response())
 }
 
 pub(super) async fn cancel(
-    State(app): State<App>,
+    desk: Desk,
     GroupAt(id): GroupAt,
-    Asker(principal): Asker,
 ) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
-    let record = app.runs.cancel_group(id, &principal.name)?;
+    let record = desk.cancel_group(id)?;
     Ok((StatusCode::ACCEPTED, Json(record)))
 }
 
 async fn stream(
-    app: &App,
+    desk: &Desk,
     id: GroupId,
     from: Option<Cursor>,
     headers: &HeaderMap,
     seat: Option<Seat>,
     output: bool,
 ) -> Outcome {
-    let view = app.runs.group_view(id)?;
+    let view = desk.view_group(id)?;
     if !output || from.is_some_and(|from| view.is_done(from)) {
         return resume(&view, from, headers, seat, &at(id)).await;
     }
@@ -110,9 +104,9 @@ async fn stream(
         _ => Box::pin(view.follow(place, Events::new(format)).await?),
     };
     pieces.insert(None, own);
-    for member in app.runs.group(id)?.members {
+    for member in desk.group(id)?.members {
         // One that could not be made, or was let go of, has nothing to show.
-        let Ok(run) = app.runs.view(member.run_id) else {
+        let Ok(run) = desk.view_run(member.run_id) else {
             continue;
         };
         let place = from.map_or(Cursor::START, |_| run.end());

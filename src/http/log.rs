@@ -4,7 +4,6 @@ mod ask;
 mod found;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -12,7 +11,7 @@ use super::extract::{Params, RunAt};
 use super::problem::ProblemResponse;
 use super::sinks::Text;
 use super::streams::body;
-use crate::app::App;
+use crate::app::Desk;
 use crate::journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
 use crate::model::{ErrorKind, Problem};
 use crate::runs::View;
@@ -24,7 +23,7 @@ type Outcome = Result<Response, ProblemResponse>;
 const TEXT: &str = "text/plain; charset=utf-8";
 
 pub(super) async fn log(
-    State(app): State<App>,
+    desk: Desk,
     RunAt(id): RunAt,
     Params(params): Params<LogParams>,
     method: Method,
@@ -33,7 +32,7 @@ pub(super) async fn log(
     // A Range has a meaning for GET alone.
     let range = headers.get(header::RANGE).filter(|_| method == Method::GET);
     let Ask { wanted, strip_ansi } = Ask::read(&params, range)?;
-    let view = app.runs.view(id)?;
+    let view = desk.view_run(id)?;
     match wanted {
         Wanted::Whole => whole(&view, strip_ansi).await,
         Wanted::Range(range) => match if_range(&view, &headers).await? {

@@ -1,15 +1,19 @@
 //! The HTTP face: wire to calls on [`App`] and back. `routes` is its table of contents.
 
 mod agents;
+mod audit;
 mod branches;
+mod challenge;
 mod extract;
 mod files;
 mod findings;
 mod gate;
 mod groups;
 mod health;
+mod limits;
 mod log;
 mod negotiate;
+mod oauth;
 mod problem;
 mod reap;
 mod repos;
@@ -18,6 +22,7 @@ mod runs;
 mod salvage;
 mod sinks;
 mod streams;
+mod tokens;
 mod verbs;
 
 use axum::Router;
@@ -29,24 +34,34 @@ use crate::app::App;
 use crate::model::{ErrorKind, Problem};
 use problem::{ProblemResponse, internal_panic};
 
+pub use negotiate::Format;
+pub use routes::{Address, Asks, addresses};
+pub use sinks::{Events, Output as GroupOutput, Text};
+
 /// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.
 pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     let mut router = Router::new();
     for route in routes::all(mcp) {
-        router = router.route(
-            &route.path,
-            gate::guarded(&app, route.access, route.handler),
-        );
+        let (path, effect) = (&route.path, &route.effect);
+        let noting = audit::noting(&app, path, effect, route.handler);
+        let guarded = gate::guarded(&app, route.access, noting);
+        router = router.route(path, audit::recording(&app, path, effect, guarded));
     }
     router
         .fallback(|| async { ProblemResponse(not_found()) })
         .method_not_allowed_fallback(|| async { ProblemResponse(method_not_allowed()) })
-        .layer(DefaultBodyLimit::max(app.config.limits.max_body.as_usize()))
+        .layer(DefaultBodyLimit::max(
+            app.config().limits.max_body.as_usize(),
+        ))
+        .layer(axum::middleware::from_fn_with_state(
+            app.clone(),
+            challenge::challenged,
+        ))
         .layer(axum::middleware::from_fn_with_state(
             app.clone(),
             gate::check_sender,
         ))
-        .layer(gate::cors(&app.config))
+        .layer(gate::cors(app.config()))
         .layer(CatchPanicLayer::custom(internal_panic))
         .with_state(app)
 }

@@ -5,8 +5,9 @@ use axum::http::{HeaderMap, header};
 use crate::journal::Cursor;
 use crate::model::Problem;
 
+/// How a stream is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub enum Format {
     Sse,
     Ndjson,
     Text,

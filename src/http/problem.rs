@@ -7,6 +7,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::audit::ProblemCode;
+use super::challenge::Challenge;
 use crate::model::{ErrorKind, Problem};
 
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub(super) fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::Conflict => StatusCode::CONFLICT,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::UnsupportedMedia => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ErrorKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
         ErrorKind::RangeNotSatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
         ErrorKind::Upstream => StatusCode::BAD_GATEWAY,
         ErrorKind::UpstreamTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -57,11 +60,14 @@ impl IntoResponse for ProblemResponse {
             "code": problem.code,
             "detail": problem.detail,
         });
-        if let Some(field) = problem.field {
-            body["field"] = field.into();
+        if let Some(field) = &problem.field {
+            body["field"] = field.as_str().into();
         }
-        if let Some(help) = problem.help {
-            body["help"] = help.into();
+        if let Some(help) = &problem.help {
+            body["help"] = help.as_str().into();
+        }
+        if let Some(seconds) = problem.retry_after {
+            body["retry_after"] = seconds.into();
         }
         let mut response = (status, body.to_string()).into_response();
         let headers = response.headers_mut();
@@ -69,12 +75,13 @@ impl IntoResponse for ProblemResponse {
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static("Bearer realm=\"branchyard\""),
-            );
+        if let Some(seconds) = problem.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
+        if let Some(challenge) = Challenge::of(&problem) {
+            response.extensions_mut().insert(challenge);
+        }
+        response.extensions_mut().insert(ProblemCode(problem.code));
         response
     }
 }
@@ -105,6 +112,7 @@ mod tests {
             (ErrorKind::UnsupportedMedia, 415),
             (ErrorKind::RangeNotSatisfiable, 416),
             (ErrorKind::Unprocessable, 422),
+            (ErrorKind::TooMany, 429),
             (ErrorKind::Internal, 500),
             (ErrorKind::Upstream, 502),
             (ErrorKind::Unavailable, 503),

@@ -1,14 +1,14 @@
 //! Making room, and pinning what is to be kept.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::{Asker, Body, BranchAt, Params};
+use super::audit::Noted;
+use super::extract::{Body, BranchAt, Params};
 use super::problem::ProblemResponse;
-use crate::app::App;
+use crate::app::Desk;
 use crate::model::RepoName;
 use crate::workspace::{Description, Reaping};
 
@@ -24,15 +24,22 @@ pub(super) struct ReapParams {
 }
 
 pub(super) async fn reap(
-    State(app): State<App>,
+    desk: Desk,
+    noted: Noted,
     Params(params): Params<ReapParams>,
 ) -> Result<Json<Reaping>, ProblemResponse> {
-    Ok(Json(app.reap(params.dry_run, params.repo).await?))
+    noted.at(params.repo.as_ref(), None);
+    if params.dry_run {
+        noted.looks();
+    }
+    Ok(Json(desk.reap(params.dry_run, params.repo).await?))
 }
 
-pub(super) async fn reaped(State(app): State<App>) -> Json<Value> {
-    let (items, next_pass) = app.reaper.recent();
-    Json(json!({ "items": items, "next": null, "next_pass": next_pass }))
+pub(super) async fn reaped(desk: Desk) -> Result<Json<Value>, ProblemResponse> {
+    let (items, next_pass) = desk.reaped()?;
+    Ok(Json(
+        json!({ "items": items, "next": null, "next_pass": next_pass }),
+    ))
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,20 +51,17 @@ pub(super) struct PinBody {
 }
 
 pub(super) async fn pin(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
-    Asker(principal): Asker,
     Body(body): Body<PinBody>,
 ) -> Result<Json<Description>, ProblemResponse> {
-    Ok(Json(
-        app.pin(&principal, &repo, &branch, body.reason).await?,
-    ))
+    Ok(Json(desk.pin(&repo, &branch, body.reason).await?))
 }
 
 pub(super) async fn unpin(
-    State(app): State<App>,
+    desk: Desk,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.unpin(&repo, &branch).await?;
+    desk.unpin(&repo, &branch).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,45 +1,46 @@
 //! Repositories: list, register, show, forget.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::audit::Noted;
 use super::extract::{Body, RepoAt};
 use super::problem::ProblemResponse;
-use crate::app::{App, RepoSummary};
+use crate::app::{Desk, RepoSummary};
 use crate::repos::Registration;
 
-pub(super) async fn list(State(app): State<App>) -> Json<Value> {
-    let items: Vec<_> = app
-        .repos
-        .list()
+pub(super) async fn list(desk: Desk) -> Json<Value> {
+    let items: Vec<_> = desk
+        .repos()
         .iter()
-        .map(|repo| app.repo_summary(repo))
+        .map(|repo| desk.repo_summary(repo))
         .collect();
     Json(json!({ "items": items, "next": null }))
 }
 
 pub(super) async fn register(
-    State(app): State<App>,
+    desk: Desk,
+    noted: Noted,
     Body(registration): Body<Registration>,
 ) -> Result<(StatusCode, Json<RepoSummary>), ProblemResponse> {
-    let repo = app.register(&registration)?;
-    Ok((StatusCode::CREATED, Json(app.repo_summary(&repo))))
+    noted.at(Some(&registration.name), None);
+    let repo = desk.register(&registration)?;
+    Ok((StatusCode::CREATED, Json(desk.repo_summary(&repo))))
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    desk: Desk,
     RepoAt(name): RepoAt,
 ) -> Result<Json<RepoSummary>, ProblemResponse> {
-    let repo = app.repos.get(&name)?;
-    Ok(Json(app.repo_summary(&repo)))
+    let repo = desk.repo(&name)?;
+    Ok(Json(desk.repo_summary(&repo)))
 }
 
 pub(super) async fn remove(
-    State(app): State<App>,
+    desk: Desk,
     RepoAt(name): RepoAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.remove_repo(&name).await?;
+    desk.remove_repo(&name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

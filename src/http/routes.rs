@@ -1,86 +1,160 @@
-//! Every address, with the right that it needs. A route cannot be added without saying so.
+//! Every address, with the right that it needs and what it does to the yard. A route cannot be added
+//! without saying so.
 
 use std::borrow::Cow;
 
 use axum::routing::{MethodRouter, delete, get, post, put};
 
+use super::audit::Effect::{self, Reads};
+use super::audit::does;
 use super::gate::Access::{self, Known, Needs, Open};
 use super::{
-    agents, branches, files, findings, groups, health, log, reap, repos, runs, salvage, streams,
-    verbs,
+    agents, audit, branches, files, findings, groups, health, log, oauth, reap, repos, runs,
+    salvage, streams, tokens, verbs,
 };
 use crate::app::App;
-use crate::auth::Right;
+use crate::model::Right;
 use crate::runs::RunRequest;
 
 pub(super) struct Route {
     pub(super) path: Cow<'static, str>,
     pub(super) access: Access,
+    pub(super) effect: Effect,
     pub(super) handler: MethodRouter<App>,
 }
 
 #[rustfmt::skip]
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
-    let route = |path: &'static str, access, handler| Route { path: path.into(), access, handler };
+    let route = |path: &'static str, access, effect, handler| Route { path: path.into(), access, effect, handler };
     let mut all = vec![
-        route("/",        Open,               get(health::welcome)),
-        route("/healthz", Open,               get(health::healthz)),
-        route("/readyz",  Needs(Right::Ops),  get(health::readyz)),
-        route("/metrics", Needs(Right::Ops),  get(health::metrics)),
+        route("/",        Open,               Reads,                  get(health::welcome)),
+        route("/healthz", Open,               Reads,                  get(health::healthz)),
+        // Clients that have no token yet learn here who gives them one.
+        route("/.well-known/oauth-protected-resource",         Open, Reads,           get(oauth::metadata)),
+        route("/.well-known/oauth-protected-resource/{*path}", Open, Reads,           get(oauth::metadata)),
+        route("/readyz",  Needs(Right::Ops),  Reads,                  get(health::readyz)),
+        route("/metrics", Needs(Right::Ops),  Reads,                  get(health::metrics)),
 
-        route("/api/repos",        Needs(Right::RepoRead), get(repos::list)),
-        route("/api/repos",        Needs(Right::Admin),    post(repos::register)),
-        route("/api/repos/{repo}", Needs(Right::RepoRead), get(repos::show)),
-        route("/api/repos/{repo}", Needs(Right::Admin),    delete(repos::remove)),
+        route("/api/repos",        Needs(Right::RepoRead), Reads,                  get(repos::list)),
+        route("/api/repos",        Needs(Right::Admin),    does("repo.register"),  post(repos::register)),
+        route("/api/repos/{repo}", Needs(Right::RepoRead), Reads,                  get(repos::show)),
+        route("/api/repos/{repo}", Needs(Right::Admin),    does("repo.remove"),    delete(repos::remove)),
 
-        route("/api/repos/{repo}/maintain", Needs(Right::Ops), post(findings::maintain)),
-        route("/api/findings",      Needs(Right::Ops),   get(findings::list)),
-        route("/api/findings/mend", Needs(Right::Admin), post(findings::mend)),
+        route("/api/repos/{repo}/maintain", Needs(Right::Ops), does("repo.maintain"),  post(findings::maintain)),
+        route("/api/findings",      Needs(Right::Ops),   Reads,                  get(findings::list)),
+        route("/api/findings/mend", Needs(Right::Admin), does("findings.mend"),  post(findings::mend)),
 
-        route("/api/repos/{repo}/branches",                    Needs(Right::RepoRead), get(branches::list)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::RepoRead), get(branches::show)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), put(branches::prepare)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), delete(branches::remove)),
-        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), put(reap::pin)),
-        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), delete(reap::unpin)),
-        route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), get(files::env)),
-        route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), post(files::ls)),
-        route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), post(files::read_file)),
-        route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Right::RepoRead), post(files::grep)),
-        route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  post(files::git_quick)),
+        route("/api/repos/{repo}/branches",                    Needs(Right::RepoRead), Reads,                  get(branches::list)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::RepoRead), Reads,                  get(branches::show)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), does("branch.prepare"), put(branches::prepare)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), does("branch.remove"),  delete(branches::remove)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), does("branch.pin"),     put(reap::pin)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), does("branch.unpin"),   delete(reap::unpin)),
+        route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), Reads,                  get(files::env)),
+        route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), Reads,                  post(files::ls)),
+        route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), Reads,                  post(files::read_file)),
+        route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Right::RepoRead), Reads,                  post(files::grep)),
+        route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  Reads,                  post(files::git_quick)),
 
-        route("/api/git/clone", Needs(Right::GitWrite), post(agents::clone)),
-        route("/api/git/init",  Needs(Right::Admin),    post(agents::init)),
+        route("/api/git/clone", Needs(Right::GitWrite), does("git.clone"),      post(agents::clone)),
+        route("/api/git/init",  Needs(Right::Admin),    does("git.init"),       post(agents::init)),
 
-        route("/api/salvage",                   Needs(Right::GitRead),  get(salvage::list)),
-        route("/api/salvage/{salvage}",         Needs(Right::GitRead),  get(salvage::show)),
-        route("/api/salvage/{salvage}",         Needs(Right::Ops),      delete(salvage::forget)),
-        route("/api/salvage/{salvage}/file",    Needs(Right::GitRead),  get(salvage::file)),
-        route("/api/salvage/{salvage}/restore", Needs(Right::GitWrite), post(salvage::restore)),
+        route("/api/salvage",                   Needs(Right::GitRead),  Reads,                  get(salvage::list)),
+        route("/api/salvage/{salvage}",         Needs(Right::GitRead),  Reads,                  get(salvage::show)),
+        route("/api/salvage/{salvage}",         Needs(Right::Ops),      does("salvage.drop"),   delete(salvage::forget)),
+        route("/api/salvage/{salvage}/file",    Needs(Right::GitRead),  Reads,                  get(salvage::file)),
+        route("/api/salvage/{salvage}/restore", Needs(Right::GitWrite), does("salvage.restore"), post(salvage::restore)),
 
-        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Right::BuildRun), streams::starting(RunRequest::make)),
+        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Right::BuildRun), does("make"),           streams::starting(RunRequest::make)),
         // Verbs that write ask for git:write where the verb is known.
-        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  streams::starting(RunRequest::git)),
-        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), streams::starting(RunRequest::task)),
-        route("/stream/repos/{repo}/make",                     Needs(Right::BuildRun), post(groups::start)),
-        route("/stream/groups/{group}",                        Needs(Right::RepoRead), get(groups::follow)),
-        route("/stream/runs/{run}/rerun",                      Needs(Right::BuildRun), post(streams::rerun)),
-        route("/stream/runs/{run}",                            Needs(Right::RepoRead), get(streams::follow)),
+        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  does("git"),            streams::starting(RunRequest::git)),
+        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), does("task"),           streams::starting(RunRequest::task)),
+        route("/stream/repos/{repo}/make",                     Needs(Right::BuildRun), does("group.start"),    post(groups::start)),
+        route("/stream/groups/{group}",                        Needs(Right::RepoRead), Reads,                  get(groups::follow)),
+        route("/stream/runs/{run}/rerun",                      Needs(Right::BuildRun), does("run.rerun"),      post(streams::rerun)),
+        route("/stream/runs/{run}",                            Needs(Right::RepoRead), Reads,                  get(streams::follow)),
 
-        route("/api/runs",              Needs(Right::RepoRead), get(runs::list)),
-        route("/api/runs/{run}",        Needs(Right::RepoRead), get(runs::show)),
-        route("/api/runs/{run}/log",    Needs(Right::RepoRead), get(log::log)),
-        route("/api/runs/{run}/diagnostics", Needs(Right::RepoRead), get(runs::diagnostics)),
-        route("/api/groups/{group}",         Needs(Right::RepoRead), get(groups::show)),
-        route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), post(groups::cancel)),
-        route("/api/runs/{run}/cancel", Needs(Right::BuildRun), post(runs::cancel)),
+        route("/api/runs",              Needs(Right::RepoRead), Reads,                  get(runs::list)),
+        route("/api/runs/{run}",        Needs(Right::RepoRead), Reads,                  get(runs::show)),
+        route("/api/runs/{run}/log",    Needs(Right::RepoRead), Reads,                  get(log::log)),
+        route("/api/runs/{run}/diagnostics", Needs(Right::RepoRead), Reads,                  get(runs::diagnostics)),
+        route("/api/groups/{group}",         Needs(Right::RepoRead), Reads,                  get(groups::show)),
+        route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), does("group.cancel"),   post(groups::cancel)),
+        route("/api/runs/{run}/cancel", Needs(Right::BuildRun), does("run.cancel"),     post(runs::cancel)),
 
-        route("/api/reap", Needs(Right::Ops), get(reap::reaped)),
-        route("/api/reap", Needs(Right::Ops), post(reap::reap)),
+        // Whoever may do something may make a token for less; the app says who sees and revokes which.
+        route("/api/whoami",         Known, Reads,                  get(tokens::whoami)),
+        route("/api/tokens",         Known, Reads,                  get(tokens::list)),
+        route("/api/tokens",         Known, does("token.create"),   post(tokens::make)),
+        route("/api/tokens/{token}", Known, Reads,                  get(tokens::show)),
+        route("/api/tokens/{token}", Known, does("token.revoke"),   delete(tokens::revoke)),
 
-        // Each tool, resource and prompt asks for its own right.
-        route("/mcp", Known, mcp),
+        route("/api/reap", Needs(Right::Ops), Reads,                  get(reap::reaped)),
+        route("/api/reap", Needs(Right::Ops), does("reap"),           post(reap::reap)),
+
+        route("/api/audit", Needs(Right::Admin), Reads,                  get(audit::list)),
+
+        // Each tool, resource and prompt asks for its own right, and is recorded by itself.
+        route("/mcp", Known, Reads,                  mcp),
     ];
     all.extend(verbs::routes());
     all
+}
+
+/// An address with one of its methods: what it asks of its callers and does to the yard.
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub path: String,
+    pub asks: Asks,
+    /// The name that the audit has for it, unless it changes nothing.
+    pub action: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    Nothing,
+    /// Whatever its rights.
+    ForACredential,
+    ForRight(Right),
+}
+
+/// Every address, for those who see to it that none is forgotten.
+pub fn addresses() -> Vec<Address> {
+    let all = all(MethodRouter::new()).into_iter();
+    all.map(|route| Address {
+        path: route.path.into_owned(),
+        asks: match route.access {
+            Open => Asks::Nothing,
+            Known => Asks::ForACredential,
+            Needs(right) => Asks::ForRight(right),
+        },
+        action: match route.effect {
+            Reads => None,
+            Effect::Does(action) => Some(action.into_owned()),
+        },
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::audit::ACTIONS;
+    use crate::app::verbs::verb;
+
+    #[test]
+    fn what_a_route_does_has_a_name_that_the_audit_knows() {
+        for Address { path, action, .. } in addresses() {
+            let Some(action) = action else {
+                continue;
+            };
+            let is_verb = action
+                .strip_prefix("git.")
+                .is_some_and(|name| verb(name).is_ok());
+            assert!(
+                is_verb || ACTIONS.contains(&action.as_str()),
+                "{path}: {action}"
+            );
+        }
+    }
 }

@@ -3,19 +3,18 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::extract::{Asker, Params, RunAt};
+use super::extract::{Params, RunAt};
 use super::problem::ProblemResponse;
-use crate::app::App;
+use crate::app::Desk;
 use crate::diagnostics::Diagnostics;
 use crate::model::{
-    BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState,
+    BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, moment,
 };
 use crate::store::Filter;
 
@@ -39,7 +38,7 @@ pub(super) struct ListParams {
 }
 
 pub(super) async fn list(
-    State(app): State<App>,
+    desk: Desk,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Value>, ProblemResponse> {
     let filter = Filter {
@@ -55,7 +54,7 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let (items, more) = app.runs_by(filter, limit).await?;
+    let (items, more) = desk.runs_by(filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(json!({ "items": items, "next": next })))
 }
@@ -93,15 +92,15 @@ pub(super) fn status_of(waiting: &Waiting, succeeded: bool) -> StatusCode {
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    desk: Desk,
     RunAt(id): RunAt,
     Params(params): Params<Waiting>,
 ) -> Result<Response, ProblemResponse> {
-    if let (Some(patience), Some(live)) = (params.patience()?, app.runs.live(id)) {
+    if let (Some(patience), Some(live)) = (params.patience()?, desk.live_run(id)?) {
         // Running out of patience is an answer too: the run as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = app.runs.record(id)?;
+    let record = desk.run(id)?;
     let status = status_of(
         &params,
         record.state == RunState::Ended(EndState::Succeeded),
@@ -110,10 +109,10 @@ pub(super) async fn show(
 }
 
 pub(super) async fn diagnostics(
-    State(app): State<App>,
+    desk: Desk,
     RunAt(id): RunAt,
 ) -> Result<Json<Diagnostics>, ProblemResponse> {
-    Ok(Json(app.diagnostics(id).await?))
+    Ok(Json(desk.diagnostics(id).await?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,12 +132,11 @@ pub(super) struct Cancelled {
 }
 
 pub(super) async fn cancel(
-    State(app): State<App>,
+    desk: Desk,
     RunAt(id): RunAt,
     Params(params): Params<CancelParams>,
-    Asker(principal): Asker,
 ) -> Result<(StatusCode, Json<Cancelled>), ProblemResponse> {
-    let (record, wanted_by) = app.runs.cancel(id, &principal.name, params.force)?;
+    let (record, wanted_by) = desk.cancel_run(id, params.force)?;
     Ok((StatusCode::ACCEPTED, Json(Cancelled { record, wanted_by })))
 }
 
@@ -159,20 +157,6 @@ fn before(text: &str) -> Result<RunId, Problem> {
     RunId::parse(text).map_err(|problem| problem.field("before"))
 }
 
-/// A point in time, as such or as the time that has passed since.
 fn since(text: &str) -> Result<Timestamp, Problem> {
-    if let Ok(at) = text.parse() {
-        return Ok(at);
-    }
-    let ago = humantime::parse_duration(text)
-        .ok()
-        .and_then(|ago| SignedDuration::try_from(ago).ok())
-        .and_then(|ago| Timestamp::now().checked_sub(ago).ok());
-    ago.ok_or_else(|| {
-        Problem::unprocessable(
-            "since",
-            format!("{text:?} is neither a time nor a duration"),
-        )
-        .help("write it like 2026-11-15T08:00:00Z or 2h")
-    })
+    moment("since", text)
 }

@@ -1,29 +1,28 @@
 //! Salvage: list, show, restore, let go.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::{Asker, Body, Params, SalvageAt};
+use super::extract::{Body, Params, SalvageAt};
 use super::problem::ProblemResponse;
-use crate::app::{App, RestoreRequest, SalvageDetail, SalvageFilter};
+use crate::app::{Desk, RestoreRequest, SalvageDetail, SalvageFilter};
 
 pub(super) async fn list(
-    State(app): State<App>,
+    desk: Desk,
     Params(filter): Params<SalvageFilter>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let items = app.salvages(&filter).await?;
+    let items = desk.salvages(&filter).await?;
     Ok(Json(json!({ "items": items, "next": null })))
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    desk: Desk,
     SalvageAt(id): SalvageAt,
 ) -> Result<Json<SalvageDetail>, ProblemResponse> {
-    Ok(Json(app.salvage(id).await?))
+    Ok(Json(desk.salvage(id).await?))
 }
 
 #[derive(Debug, Deserialize)]
@@ -34,11 +33,11 @@ pub(super) struct FileParams {
 }
 
 pub(super) async fn file(
-    State(app): State<App>,
+    desk: Desk,
     SalvageAt(id): SalvageAt,
     Params(params): Params<FileParams>,
 ) -> Result<Response, ProblemResponse> {
-    let bytes = app.salvaged_file(id, &params.path).await?;
+    let bytes = desk.salvaged_file(id, &params.path).await?;
     // Whatever it holds, a browser is not to take it for a page.
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream"),
@@ -48,22 +47,20 @@ pub(super) async fn file(
 }
 
 pub(super) async fn restore(
-    State(app): State<App>,
+    desk: Desk,
     SalvageAt(id): SalvageAt,
-    Asker(principal): Asker,
     Body(request): Body<RestoreRequest>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let (description, warnings) = app.restore(&principal, id, &request).await?;
+    let (description, warnings) = desk.restore(id, &request).await?;
     let mut answer = json!(description);
     answer["warnings"] = json!(warnings);
     Ok(Json(answer))
 }
 
 pub(super) async fn forget(
-    State(app): State<App>,
+    desk: Desk,
     SalvageAt(id): SalvageAt,
-    Asker(principal): Asker,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.drop_salvage(&principal, id).await?;
+    desk.drop_salvage(id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

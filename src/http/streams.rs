@@ -3,18 +3,17 @@
 use std::pin::Pin;
 
 use axum::body::{Body as HttpBody, Bytes};
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, post};
 use serde::Deserialize;
 use tokio_stream::{Stream, StreamExt};
 
-use super::extract::{Asker, Body, BranchAt, Params, RunAt};
+use super::extract::{Body, BranchAt, Params, RunAt};
 use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
 use super::sinks::{Events, Text};
-use crate::app::App;
+use crate::app::{App, Desk};
 use crate::journal::{Cursor, Sink};
 use crate::model::{Problem, RunId};
 use crate::runs::{Action, RunRequest, Seat, View};
@@ -28,12 +27,8 @@ pub(super) fn starting(
     read: fn(RunRequest) -> Result<(Action, RunRequest), Problem>,
 ) -> MethodRouter<App> {
     post(
-        move |State(app): State<App>,
-              place: BranchAt,
-              asker: Asker,
-              headers: HeaderMap,
-              Body(request): Body<RunRequest>| async move {
-            start(&app, place, &asker, &headers, read(request)?).await
+        move |desk: Desk, place: BranchAt, headers: HeaderMap, Body(request): Body<RunRequest>| async move {
+            start(&desk, place, &headers, read(request)?).await
         },
     )
 }
@@ -45,50 +40,41 @@ pub(super) struct FollowParams {
 }
 
 pub(super) async fn follow(
-    State(app): State<App>,
+    desk: Desk,
     RunAt(id): RunAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let view = app.runs.view(id)?;
+    let view = desk.view_run(id)?;
     let seat = view.audience.as_ref().map(|audience| audience.sit(false));
     resume(&view, from, &headers, seat, &at(id)).await
 }
 
 /// Starts a run with the same request as an earlier one.
-pub(super) async fn rerun(
-    State(app): State<App>,
-    RunAt(id): RunAt,
-    asker: Asker,
-    headers: HeaderMap,
-) -> Outcome {
-    let (repo, branch, asked) = app.runs.asked_for(id)?;
-    start(&app, BranchAt(repo, branch), &asker, &headers, asked).await
+pub(super) async fn rerun(desk: Desk, RunAt(id): RunAt, headers: HeaderMap) -> Outcome {
+    let (repo, branch, asked) = desk.asked_for(id)?;
+    start(&desk, BranchAt(repo, branch), &headers, asked).await
 }
 
 async fn start(
-    app: &App,
+    desk: &Desk,
     BranchAt(repo, branch): BranchAt,
-    Asker(principal): &Asker,
     headers: &HeaderMap,
     (action, mut request): (Action, RunRequest),
 ) -> Outcome {
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
     request.unwatched = detached;
-    let started = app
-        .runs
-        .start(&repo, &branch, (action, request), principal, key)
-        .await?;
+    let started = desk.start(&repo, &branch, (action, request), key).await?;
     if detached {
-        let record = app.runs.record(started.id)?;
+        let record = desk.run(started.id)?;
         let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();
         locate(&mut response, &at(started.id));
         return Ok(response);
     }
     let seat = started.live.as_ref().map(|live| live.audience.sit(true));
-    let view = app.runs.view(started.id)?;
+    let view = desk.view_run(started.id)?;
     resume(&view, from, headers, seat, &at(started.id)).await
 }
 

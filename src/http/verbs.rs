@@ -1,15 +1,16 @@
 //! Git verbs: one address for each, under the branch that it is about.
 
 use axum::Json;
-use axum::extract::State;
 use axum::routing::post;
 use serde_json::{Map, Value};
 
-use super::extract::{Asker, Body, BranchAt};
+use super::audit::Effect;
+use super::extract::{Body, BranchAt};
 use super::gate::Access::Needs;
 use super::problem::ProblemResponse;
 use super::routes::Route;
-use crate::app::App;
+use crate::app::Desk;
+use crate::app::audit::of_verb;
 use crate::app::verbs::{At, Verb, verbs};
 
 pub(super) fn routes() -> impl Iterator<Item = Route> {
@@ -20,28 +21,27 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         )
         .into(),
         access: Needs(verb.right()),
+        effect: match verb.entry.effect.writes {
+            true => Effect::Does(of_verb(verb.entry.name).into()),
+            false => Effect::Reads,
+        },
         handler: post(
-            move |State(app): State<App>,
-                  Asker(principal): Asker,
+            move |desk: Desk,
                   BranchAt(repo, branch): BranchAt,
                   Body(given): Body<Map<String, Value>>| {
-                let at = At {
-                    repo,
-                    branch,
-                    principal,
-                };
-                call(app, verb, at, given)
+                let at = At { repo, branch };
+                call(desk, verb, at, given)
             },
         ),
     })
 }
 
 async fn call(
-    app: App,
+    desk: Desk,
     verb: &'static Verb,
     at: At,
     given: Map<String, Value>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let said = verb.call(&app, at, Value::Object(given)).await?;
+    let said = verb.call(&desk, at, Value::Object(given)).await?;
     Ok(Json(said.json()?))
 }

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::progress::{AT_LEAST_EVERY, Progress};
 use super::scope::Scope;
-use crate::app::App;
+use crate::app::audit::Sender;
+use crate::app::{App, Desk};
 use crate::auth::Principal;
 use crate::model::{ErrorKind, Problem};
 
@@ -21,18 +22,19 @@ pub(super) const LONGEST: Duration = Duration::from_secs(50);
 /// What a tool, a resource or a prompt is given besides its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) app: App,
-    pub(super) principal: Principal,
+    pub(super) desk: Desk,
     pub(super) scope: Arc<Scope>,
     /// The client wants no answer any more. A run goes on regardless, unless it was asked not to.
     pub(super) cancelled: CancellationToken,
     pub(super) progress: Progress,
+    pub(super) sender: Sender,
 }
 
 impl Call {
     pub(super) fn new(app: &App, context: &RequestContext<RoleServer>) -> Result<Self, Problem> {
         let parts = context.extensions.get::<Parts>();
         let parts = parts.map(|parts| &parts.extensions);
+        let sender = parts.and_then(|parts| parts.get::<Sender>().cloned());
         let known = parts.and_then(|parts| {
             Some((
                 parts.get::<Principal>()?.clone(),
@@ -44,11 +46,11 @@ impl Call {
             Problem::new(ErrorKind::Internal, "nobody_asks", detail)
         })?;
         Ok(Self {
-            app: app.clone(),
-            principal,
+            desk: app.desk(principal),
             scope,
             cancelled: context.ct.clone(),
             progress: Progress::new(context),
+            sender: sender.unwrap_or_default(),
         })
     }
 

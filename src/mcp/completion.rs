@@ -4,15 +4,14 @@ use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
 use super::call::Call;
 use super::{fit, prompts, reply, resources};
-use crate::auth::Right;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName};
+use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right};
 use crate::store::Filter;
 
 pub(super) async fn complete(
     call: &Call,
     request: &CompleteRequestParams,
 ) -> Result<CompletionInfo, Problem> {
-    call.principal.require(Right::RepoRead)?;
+    call.desk.require(Right::RepoRead)?;
     check(call, &request.r#ref)?;
     let known = match &*request.argument.name {
         "repo" => repos(call),
@@ -65,7 +64,7 @@ fn check(call: &Call, subject: &Reference) -> Result<(), Problem> {
 }
 
 fn repos(call: &Call) -> Vec<String> {
-    let repos = call.app.repos.list();
+    let repos = call.desk.repos();
     repos.iter().map(|repo| repo.name.to_string()).collect()
 }
 
@@ -74,8 +73,8 @@ async fn branches(call: &Call, request: &CompleteRequestParams) -> Result<Vec<St
     let Some(repo) = chosen_repo(call, request) else {
         return Ok(Vec::new());
     };
-    let app = call.app.clone();
-    let looking = tokio::task::spawn_blocking(move || app.known_branches(&repo));
+    let desk = call.desk.clone();
+    let looking = tokio::task::spawn_blocking(move || desk.known_branches(&repo));
     let known = looking.await.map_err(|error| {
         Problem::new(
             ErrorKind::Internal,
@@ -99,7 +98,7 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
         ..Filter::default()
     };
     let (runs, _) = call
-        .app
+        .desk
         .runs_by(filter, CompletionInfo::MAX_VALUES + 1)
         .await?;
     Ok(runs.iter().map(|run| run.run_id.to_string()).collect())

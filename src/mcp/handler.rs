@@ -17,7 +17,7 @@ use super::call::Call;
 use super::panics::caught;
 use super::resources::{self, Subscriptions};
 use super::tool::Tool;
-use super::{completion, prompts, reply, tools};
+use super::{audit, completion, prompts, reply, tools};
 use crate::app::App;
 
 const INSTRUCTIONS: &str = "\
@@ -105,6 +105,9 @@ impl ServerHandler for Yard {
         let tool = self.tools.iter().find(|tool| tool.name() == request.name);
         let Some(tool) = tool.filter(|tool| tool.is_offered(&call.scope)) else {
             let unknown = format!("Unknown tool: {}", request.name);
+            if let Some(tool) = tool {
+                audit::hidden(&call, tool.name());
+            }
             return Err(ErrorData::invalid_params(
                 reply::cut(&unknown, LONGEST_NAME),
                 None,
@@ -124,6 +127,7 @@ impl ServerHandler for Yard {
     ) -> Result<ListResourcesResult, ErrorData> {
         let call = self.call(&context)?;
         let all = caught(resources::all(&call)).await;
+        audit::looked(&call, "resources/list", &all);
         Ok(ListResourcesResult::with_all_items(
             all.map_err(reply::error)?,
         ))
@@ -147,6 +151,7 @@ impl ServerHandler for Yard {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let call = self.call(&context)?;
         let read = caught(resources::read(&call, &request.uri)).await;
+        audit::looked(&call, "resources/read", &read);
         let contents = read.map_err(|problem| resources::refused(problem, &request.uri))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -173,6 +178,7 @@ impl ServerHandler for Yard {
             .subscriptions
             .add(&call, context.peer, &request.uri)
             .await;
+        audit::looked(&call, "resources/subscribe", &added);
         added.map_err(|problem| resources::refused(problem, &request.uri))
     }
 
@@ -203,6 +209,7 @@ impl ServerHandler for Yard {
         let call = self.call(&context)?;
         let arguments = request.arguments.unwrap_or_default();
         let prompt = caught(prompts::get(&call, &request.name, arguments)).await;
+        audit::looked(&call, "prompts/get", &prompt);
         Ok(prompt.map_err(reply::error)?.into())
     }
 
@@ -213,6 +220,7 @@ impl ServerHandler for Yard {
     ) -> Result<CompleteResult, ErrorData> {
         let call = self.call(&context)?;
         let found = caught(completion::complete(&call, &request)).await;
+        audit::looked(&call, "completion/complete", &found);
         Ok(CompleteResult::new(found.map_err(reply::error)?))
     }
 }

@@ -6,6 +6,7 @@
 //! the older protocol holds only what its `initialize` said ([`sessions`]), and of which changes it wants to
 //! hear ([`resources`]).
 
+mod audit;
 mod call;
 mod complaints;
 mod completion;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post_service};
@@ -46,6 +48,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::auth::Principal;
+use crate::config::Toolset;
+use crate::model::{Problem, Right};
 pub use handler::Yard;
 use scope::Scope;
 use sessions::Sessions;
@@ -57,6 +61,20 @@ const IDLE_SESSION: Duration = Duration::from_secs(30 * 60);
 pub fn service(app: &App, close: CancellationToken) -> MethodRouter<App> {
     let yard = Yard::new(app.clone(), close.clone());
     serve(app, close, move || yard.for_session())
+}
+
+/// A tool, and what it asks of its callers.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    pub name: String,
+    pub set: Toolset,
+    /// What every call needs; a tool that does more for some arguments asks again.
+    pub right: Right,
+}
+
+/// Every tool there is.
+pub fn declared() -> Vec<Declared> {
+    tools::all().iter().map(tool::Tool::declared).collect()
 }
 
 /// The same with another handler behind the same transport. It is made anew for every session of the
@@ -78,7 +96,7 @@ pub fn serve<H: ServerHandler>(
         .disable_allowed_origins()
         // One message is one answer, where there is nothing to tell on the way.
         .with_json_response(true)
-        .with_max_request_body_bytes(app.config.limits.max_body.as_usize())
+        .with_max_request_body_bytes(app.config().limits.max_body.as_usize())
         .with_cancellation_token(close);
     config.session_store = Some(sessions.clone());
     let service = StreamableHttpService::new(move || Ok(handler()), manager, config);
@@ -97,7 +115,12 @@ async fn enter(
     let Some(principal) = request.extensions().get::<Principal>().cloned() else {
         return reply::refused(&crate::auth::unauthorized("nobody asks"));
     };
-    let scope = Scope::read(request.headers(), &app.config.mcp);
+    let scope = Scope::read(
+        request.headers(),
+        (&app.config().mcp, &app.config().auth),
+        &principal,
+    );
+    let says_json = says_json(request.headers());
     let is_theirs = sessions.check(request.headers(), &principal).await;
     let mut response = match scope.and_then(|scope| is_theirs.map(|()| scope)) {
         Ok(scope) => {
@@ -106,9 +129,18 @@ async fn enter(
         }
         Err(problem) => reply::refused(&problem),
     };
-    let max_body = app.config.limits.max_body.as_usize();
+    // What was called JSON and cannot be read is no matter of its type, as rmcp says it is.
+    if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        response = reply::refused(&Problem::bad("body", "it is not a JSON-RPC message"));
+    }
+    let max_body = app.config().limits.max_body.as_usize();
     response
         .headers_mut()
         .insert(headers::MAX_BODY, max_body.into());
     response
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }

@@ -9,7 +9,12 @@ pub(super) fn taken(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     leave_out_in_place_of_null(&mut schema);
     split_types(&mut schema);
-    object(schema)
+    let mut taken = object(schema);
+    // Some clients look for the fields also of a tool that takes none.
+    taken
+        .entry("properties")
+        .or_insert_with(|| Value::Object(JsonObject::new()));
+    taken
 }
 
 /// What a tool gives: null is null, as a choice of its own.

@@ -56,6 +56,10 @@ impl Reply {
         self
     }
 
+    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+        self.structured.get(name)
+    }
+
     pub(super) fn fits(&self) -> bool {
         let written = serde_json::to_vec(&(&self.structured, &self.text, &self.links));
         written.is_ok_and(|bytes| bytes.len() <= MOST - ENVELOPE)
@@ -173,6 +177,7 @@ pub(super) fn error(problem: Problem) -> ErrorData {
         | K::Conflict
         | K::TooLarge
         | K::UnsupportedMedia
+        | K::TooMany
         | K::RangeNotSatisfiable => ErrorData::invalid_params(text, None),
     }
 }

@@ -1,10 +1,11 @@
 //! What a client's own configuration says, by header with every request: where it works and which tools
-//! it wants. The operator's `[mcp]` is the upper bound.
+//! it wants. The operator's `[mcp]` and its credential are the upper bounds.
 
 use axum::http::HeaderMap;
 
 use super::headers::{BRANCH, READ_ONLY, REPO, ROLE, TOOLSETS};
-use crate::config::{McpConfig, Toolset};
+use crate::auth::Principal;
+use crate::config::{AuthConfig, McpConfig, Toolset};
 use crate::model::{BranchName, Problem, RepoName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +18,12 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn read(headers: &HeaderMap, config: &McpConfig) -> Result<Self, Problem> {
-        let wanted = wanted(headers, config)?;
+    pub(super) fn read(
+        headers: &HeaderMap,
+        (config, auth): (&McpConfig, &AuthConfig),
+        principal: &Principal,
+    ) -> Result<Self, Problem> {
+        let wanted = wanted(headers, auth)?.unwrap_or_else(|| unasked(principal));
         Ok(Self {
             repo: text(headers, REPO)?
                 .map(RepoName::parse)
@@ -33,7 +38,7 @@ impl Scope {
                 .map_err(|problem| problem.field(BRANCH))?,
             toolsets: wanted
                 .into_iter()
-                .filter(|set| config.toolsets.contains(set))
+                .filter(|set| config.toolsets.contains(set) && principal.may_have(*set))
                 .collect(),
             read_only: config.read_only || flag(headers, READ_ONLY)?,
         })
@@ -45,7 +50,15 @@ impl Scope {
     }
 }
 
-fn wanted(headers: &HeaderMap, config: &McpConfig) -> Result<Vec<Toolset>, Problem> {
+/// What a client gets that asks for nothing: few tools, unless its credential says which.
+fn unasked(principal: &Principal) -> Vec<Toolset> {
+    match Toolset::ALL.into_iter().all(|set| principal.may_have(set)) {
+        true => Toolset::DEFAULT.to_vec(),
+        false => Toolset::ALL.to_vec(),
+    }
+}
+
+fn wanted(headers: &HeaderMap, config: &AuthConfig) -> Result<Option<Vec<Toolset>>, Problem> {
     let named = text(headers, TOOLSETS)?.map(toolsets).transpose()?;
     let role = text(headers, ROLE)?.map(|role| {
         config.roles.get(role).ok_or_else(|| {
@@ -55,13 +68,13 @@ fn wanted(headers: &HeaderMap, config: &McpConfig) -> Result<Vec<Toolset>, Probl
         })
     });
     Ok(match (named, role.transpose()?) {
-        (Some(named), Some(role)) => {
+        (Some(mut named), Some(role)) => {
             // A role bounds what is named beside it.
-            named.into_iter().filter(|set| role.contains(set)).collect()
+            named.retain(|set| role.toolsets.contains(set));
+            Some(named)
         }
-        (Some(named), None) => named,
-        (None, Some(role)) => role.clone(),
-        (None, None) => Toolset::DEFAULT.to_vec(),
+        (named, None) => named,
+        (None, Some(role)) => Some(role.toolsets.clone()),
     })
 }
 
@@ -117,14 +130,34 @@ fn flag(headers: &HeaderMap, name: &str) -> Result<bool, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Grant;
     use crate::mcp::headers::branch_value;
 
     fn scope(headers: &[(&'static str, &str)], config: &McpConfig) -> Result<Scope, Problem> {
+        scope_of(headers, config, Grant::everything())
+    }
+
+    fn scope_of(
+        headers: &[(&'static str, &str)],
+        config: &McpConfig,
+        grant: Grant,
+    ) -> Result<Scope, Problem> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().expect("a header"));
         }
-        Scope::read(&map, config)
+        let auth = AuthConfig::default();
+        Scope::read(&map, (config, &auth), &Principal::new("asker", grant))
+    }
+
+    #[test]
+    fn a_credential_bounds_the_tools_and_says_which_where_nothing_is_asked() {
+        let auth = AuthConfig::default();
+        let ui = || Grant::of_role(&auth.roles["ui"]);
+        for headers in [&[][..], &[(TOOLSETS, "all")], &[(ROLE, "admin")]] {
+            let bounded = scope_of(headers, &McpConfig::default(), ui()).expect("reads");
+            assert_eq!(bounded.toolsets, [Toolset::Yard, Toolset::GitRead]);
+        }
     }
 
     #[test]

@@ -9,14 +9,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::Declared;
+use super::audit::Watched;
 use super::call::Call;
 use super::portable;
 use super::reply::Reply;
 use super::schema;
 use super::scope::Scope;
-use crate::auth::Right;
 use crate::config::Toolset;
-use crate::model::{Problem, arguments};
+use crate::model::{Problem, Right, arguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;
@@ -119,6 +120,18 @@ impl Tool {
         &self.listed.name
     }
 
+    pub(super) fn declared(&self) -> Declared {
+        Declared {
+            name: self.name().to_owned(),
+            set: self.set,
+            right: self.right,
+        }
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.hints.read_only
+    }
+
     pub(super) fn is_offered(&self, scope: &Scope) -> bool {
         scope.offers(self.set, self.hints.read_only)
     }
@@ -131,9 +144,16 @@ impl Tool {
     }
 
     pub(super) async fn call(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
-        call.principal.require(self.right)?;
         let mut arguments = arguments;
         schema::fill_in(&mut arguments, &self.listed.input_schema, &call.scope);
+        let watched = Watched::begin(&call, self.name(), self.is_read_only(), &arguments).await;
+        let answer = self.answer(call, arguments).await;
+        watched.end(&answer).await;
+        answer
+    }
+
+    async fn answer(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
+        call.desk.require(self.right)?;
         let reply = (self.action)(call, Value::Object(arguments)).await?;
         reply.bounded()
     }

@@ -7,10 +7,13 @@ mod diagnostic;
 mod event;
 mod group;
 mod id;
+mod moment;
 mod names;
 mod problem;
+mod right;
 mod run;
 mod salvage;
+mod sandbox;
 
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
@@ -18,9 +21,12 @@ pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warning};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
+pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use problem::{ErrorKind, Problem};
+pub use right::{Right, Rights};
 pub use run::{
     EndState, Idempotency, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode,
 };
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
+pub use sandbox::SandboxProfile;

@@ -5,6 +5,8 @@ use std::any::Any;
 
 use serde::{Deserialize, Serialize};
 
+use super::Right;
+
 /// Of a sentence for people, in bytes.
 const LONGEST: usize = 8000;
 
@@ -24,6 +26,8 @@ pub enum ErrorKind {
     Conflict,
     TooLarge,
     UnsupportedMedia,
+    /// The caller has or asks for more than a limit allows; the detail names the limit.
+    TooMany,
     RangeNotSatisfiable,
     /// The repository's remote said no or could not be reached.
     Upstream,
@@ -51,6 +55,12 @@ pub struct Problem {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The right that it would have taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Right>,
+    /// After how many seconds the same may well succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
 }
 
 impl Problem {
@@ -61,6 +71,8 @@ impl Problem {
             detail: detail.into(),
             field: None,
             help: None,
+            missing: None,
+            retry_after: None,
         }
     }
 
@@ -122,6 +134,18 @@ impl Problem {
     #[must_use]
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
+        self
+    }
+
+    #[must_use]
+    pub fn missing(mut self, right: Right) -> Self {
+        self.missing = Some(right);
+        self
+    }
+
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 

@@ -30,7 +30,7 @@ impl Runs {
                 .history
                 .load(id)
                 .map(RunRecord::shown)
-                .ok_or_else(|| not_found(id)),
+                .ok_or_else(|| run_not_found(id)),
         }
     }
 
@@ -71,21 +71,38 @@ impl Runs {
                 live.audience.clone(),
             )),
             None => {
-                self.0.history.load(id).ok_or_else(|| not_found(id))?;
+                self.0.history.load(id).ok_or_else(|| run_not_found(id))?;
                 View::of_ended(journal)
             }
         }
     }
 
-    /// Runs by `filter`, newest first, at most `limit`; and whether there are more. Blocks.
-    pub fn list(&self, filter: &Filter, limit: usize) -> Result<(Vec<RunRecord>, bool), Problem> {
-        let mut found = self.0.history.list(filter, limit + 1).map_err(|error| {
-            let detail = format!("the history of runs cannot be read: {error}");
-            Problem::new(ErrorKind::Internal, "history_unreadable", detail)
-        })?;
-        let more = found.len() > limit;
-        found.truncate(limit);
-        Ok((found.into_iter().map(RunRecord::shown).collect(), more))
+    /// Runs by `filter` of which `is_seen` holds, newest first, at most `limit`; and whether there are
+    /// more. Blocks.
+    pub fn list(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        is_seen: impl Fn(&RunRecord) -> bool,
+    ) -> Result<(Vec<RunRecord>, bool), Problem> {
+        let (mut seen, mut filter) = (Vec::new(), filter.clone());
+        // The index does not know who may see what; where most is hidden, it is asked more than once.
+        let page = limit + 1;
+        loop {
+            let found = self.0.history.list(&filter, page).map_err(|error| {
+                let detail = format!("the history of runs cannot be read: {error}");
+                Problem::new(ErrorKind::Internal, "history_unreadable", detail)
+            })?;
+            let is_last = found.len() < page;
+            filter.before = found.last().map(|run| run.run_id);
+            seen.extend(found.into_iter().filter(&is_seen));
+            if is_last || seen.len() > limit {
+                break;
+            }
+        }
+        let more = seen.len() > limit;
+        seen.truncate(limit);
+        Ok((seen.into_iter().map(RunRecord::shown).collect(), more))
     }
 
     /// Stops a run that has not ended; an ended one stays as it is. Where several asked for it, each
@@ -110,7 +127,8 @@ impl Runs {
     }
 }
 
-fn not_found(id: RunId) -> Problem {
+/// The answer to an id that is nobody's, or not one's own.
+pub fn run_not_found(id: RunId) -> Problem {
     Problem::new(
         ErrorKind::NotFound,
         "run_not_found",

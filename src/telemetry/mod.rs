@@ -8,7 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 /// Starts logging to standard error by `filter`; a second call changes nothing.
 pub fn start_logging(filter: &str) {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    // Below info rmcp prints what agents send as it is, secrets and all, whatever else is asked for.
+    let filter = EnvFilter::try_new(format!("{filter},rmcp=info"))
+        .unwrap_or_else(|_| EnvFilter::new("info"));
     let logging = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

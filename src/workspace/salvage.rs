@@ -11,7 +11,9 @@ use super::error::conflict;
 use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
 use crate::git::{self, Contents, Manifest, Saved, StrayKind};
-use crate::model::{ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning};
+use crate::model::{
+    BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
+};
 use crate::repos::{Repo, Repos};
 
 /// What is about to be discarded, and so must be saved.
@@ -159,8 +161,13 @@ impl Workspaces {
         .await
     }
 
-    pub async fn has_salvage(&self, repo: &Arc<Repo>, id: SalvageId) -> Result<bool, Error> {
-        Ok(in_store(repo, id, |_, _| Ok(())).await?.is_some())
+    /// The branch that a salvage was saved from, if the repo has it.
+    pub async fn branch_of_salvage(
+        &self,
+        repo: &Arc<Repo>,
+        id: SalvageId,
+    ) -> Result<Option<BranchName>, Error> {
+        in_store(repo, id, |_, saved| Ok(saved.manifest.salvage.branch)).await
     }
 
     /// How many seconds of the daemon's own time a salvage has left.

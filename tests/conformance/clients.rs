@@ -184,6 +184,7 @@ fn everything() -> Vec<Value> {
         json!({ "do": "tools" }),
         call("workspace", at(json!({ "action": "prepare" }))),
         call("list", json!({ "repo": "demo" })),
+        call("whoami", json!({})),
         call("ls", at(json!({}))),
         call("read_file", at(json!({ "path": "Makefile" }))),
         call("env", at(json!({}))),

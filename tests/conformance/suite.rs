@@ -31,19 +31,19 @@ async fn passes(revision: &str, count: usize) {
     let mut yard = Yard::asleep(Options::default());
     let (server, listener) = yard.open().await;
     let close = CancellationToken::new();
-    let fixtures = Fixtures::beside(mcp::Yard::new(server.app().clone(), close.clone()));
-    let mcp = mcp::serve(server.app(), close.child_token(), move || {
+    let fixtures = Fixtures::beside(mcp::Yard::new(server.app(), close.clone()));
+    let mcp = mcp::serve(&server.app(), close.child_token(), move || {
         fixtures.for_session()
     });
     // The suite has no way to be given a key.
     let key: HeaderValue = format!("Bearer {}", yard.key()).parse().unwrap();
-    let router = branchyard::http::router(server.app().clone(), mcp).layer(
-        axum::middleware::map_request(move |mut request: Request| {
+    let router = branchyard::http::router(server.app(), mcp).layer(axum::middleware::map_request(
+        move |mut request: Request| {
             let headers = request.headers_mut();
             headers.insert(header::AUTHORIZATION, key.clone());
             std::future::ready(request)
-        }),
-    );
+        },
+    ));
     let closing = close.clone().cancelled_owned();
     let serving = tokio::spawn(
         axum::serve(listener, router)

@@ -1,5 +1,6 @@
 //! The `branchyard` command itself, as a shell starts it: the real binary against a real daemon.
 
+mod audit;
 mod daemon;
 mod files;
 mod groups;
@@ -11,6 +12,7 @@ mod reap;
 mod restart;
 mod runs;
 mod terminal;
+mod token;
 mod yard;
 
 use std::path::Path;

@@ -8,21 +8,24 @@ use super::local::saved;
 use super::refs::go_on;
 use super::shorten::shorten;
 use super::verb::{Answer, At, Told};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::branches::collecting;
-use crate::auth::Principal;
 use crate::git;
 use crate::git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
 use crate::git::verbs::{Kept, revision};
 use crate::model::{BranchName, ErrorKind, Problem};
 use crate::workspace::{Error, TurnGuard, Workspace};
 
-pub(super) async fn branch(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+pub(super) async fn branch(
+    desk: Desk,
+    at: At,
+    request: Request,
+) -> Result<Told<Branches>, Problem> {
     request.check()?;
     match request.action {
         Action::List => {
-            let around = app.around(&at)?;
-            app.look(&at, move |_, repo| {
+            let around = desk.around(&at)?;
+            desk.look(&at, move |_, repo| {
                 Ok(branch::list(repo, &request, &around)?)
             })
             .await
@@ -30,31 +33,29 @@ pub(super) async fn branch(app: App, at: At, request: Request) -> Result<Told<Br
         Action::Show => {
             let name = request.name.as_deref().unwrap_or(at.branch.as_str());
             let name = Request::branch("name", Some(name))?;
-            let told = app.known_branch(&at, name, &request).await?;
+            let told = desk.known_branch(&at, name, &request).await?;
             Ok(told_of(told, Action::Show))
         }
-        Action::Create => create(app, at, request).await,
-        Action::Rename => rename(app, at, request).await,
-        Action::Delete => delete(app, at, request).await,
+        Action::Create => create(desk, at, request).await,
+        Action::Rename => rename(desk, at, request).await,
+        Action::Delete => delete(desk, at, request).await,
     }
 }
 
-async fn create(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn create(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
     let name = Request::branch("name", request.name.as_deref())?;
     let from = request.from.clone();
-    let start = app
+    let start = desk
         .look(&at, move |_, repo| start(repo, from.as_deref()))
         .await?;
-    let made = app
-        .prepare(&at.principal, &at.repo, &name, Some(&start.answer))
-        .await;
+    let made = desk.prepare(&at.repo, &name, Some(&start.answer)).await;
     let (made, warnings) = made.map_err(|problem| match problem.code.as_str() {
         "branch_exists" => problem
             .field("name")
             .help("choose another name; `workspace` with action prepare gives the workspace of the one that exists"),
         _ => problem,
     })?;
-    let told = app.known_branch(&at, name, &request).await?;
+    let told = desk.known_branch(&at, name, &request).await?;
     let mut told = told_of(told, Action::Create);
     told.warnings.extend(warnings);
     told.answer.path = made.path.map(|path| path.to_string_lossy().into_owned());
@@ -96,23 +97,23 @@ fn start(repo: &Repository, from: Option<&str>) -> Result<String, Error> {
 }
 
 /// Deletes a branch here, and on the remote if that is asked for.
-async fn delete(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn delete(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
     let name = Request::branch("name", request.name.as_deref())?;
     let going = At {
         branch: name.clone(),
         ..at.clone()
     };
-    app.check_protected(&going, "deleted", request.allow_protected)?;
+    desk.check_protected(&going, "deleted", request.allow_protected)?;
     // Looked at before, for it may be the very branch of the call that goes.
-    let told = app.known_branch(&at, name.clone(), &request).await?;
-    let workspace = app.workspaces.get(&app.repos.get(&at.repo)?, &name);
-    let by = &at.principal.name;
-    let turn = app.turn_of(&workspace, "git branch", &at.principal);
+    let told = desk.known_branch(&at, name.clone(), &request).await?;
+    let workspace = desk.workspace(&at.repo, &name)?;
+    let by = &desk.principal().name;
+    let turn = desk.turn_of(&workspace, "git branch");
     let _turn = turn.await?;
     // What makes room must not need any.
-    app.margin.make_do();
+    desk.yard.margin.make_do();
     let (report, warnings) = collecting();
-    let refused = |error: Error| app.margin.judge(error.problem());
+    let refused = |error: Error| desk.yard.margin.judge(error.problem());
     // Before anything goes here.
     let there = match request.remote {
         true => workspace.merged_on_remote(&report).await.map_err(refused)?,
@@ -130,7 +131,7 @@ async fn delete(app: App, at: At, request: Request) -> Result<Told<Branches>, Pr
     Ok(told)
 }
 
-async fn rename(app: App, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn rename(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
     let old = request.name.as_deref().unwrap_or(at.branch.as_str());
     let old = Request::branch("name", Some(old))?;
     let name = Request::branch("new_name", request.new_name.as_deref())?;
@@ -144,26 +145,29 @@ async fn rename(app: App, at: At, request: Request) -> Result<Told<Branches>, Pr
         branch: old.clone(),
         ..at.clone()
     };
-    app.check_protected(&going, "renamed", request.allow_protected)?;
-    app.known_branch(&at, old.clone(), &request).await?;
-    app.margin.check()?;
-    let repo = app.repos.get(&at.repo)?;
+    desk.check_protected(&going, "renamed", request.allow_protected)?;
+    desk.known_branch(&at, old.clone(), &request).await?;
+    desk.yard.margin.check()?;
+    let repo = desk.repo(&at.repo)?;
     let (from, to) = (
-        app.workspaces.get(&repo, &old),
-        app.workspaces.get(&repo, &name),
+        desk.workspace_in(&repo, &old)?,
+        desk.workspace_in(&repo, &name)?,
     );
-    let turns = both_turns(&app, &from, &to, &at.principal).await?;
+    let turns = both_turns(&desk, &from, &to).await?;
     let (report, warnings) = collecting();
     let renamed = from
-        .rename_to(&to, turns, &at.principal.name, &report)
+        .rename_to(&to, turns, &desk.principal().name, &report)
         .await;
-    let kept = renamed.map_err(|error| app.margin.judge(error.problem()))?;
+    let kept = renamed.map_err(|error| desk.yard.margin.judge(error.problem()))?;
     // Of the branch of the call nothing may be left.
     let at = At {
         branch: name.clone(),
         ..at
     };
-    let mut told = told_of(app.known_branch(&at, name, &request).await?, Action::Rename);
+    let mut told = told_of(
+        desk.known_branch(&at, name, &request).await?,
+        Action::Rename,
+    );
     told.warnings.extend(warnings.so_far());
     told.answer.path = Some(to.path().to_string_lossy().into_owned());
     told.answer.kept = kept.as_ref().map(Kept::from);
@@ -172,17 +176,16 @@ async fn rename(app: App, at: At, request: Request) -> Result<Told<Branches>, Pr
 
 /// Always in the same order, so that no two who want the same two wait for each other.
 async fn both_turns(
-    app: &App,
+    desk: &Desk,
     one: &Arc<Workspace>,
     other: &Arc<Workspace>,
-    by: &Principal,
 ) -> Result<[TurnGuard; 2], Problem> {
     let (first, second) = match one.branch < other.branch {
         true => (one, other),
         false => (other, one),
     };
-    let first = app.turn_of(first, "git branch", by).await?;
-    Ok([first, app.turn_of(second, "git branch", by).await?])
+    let first = desk.turn_of(first, "git branch").await?;
+    Ok([first, desk.turn_of(second, "git branch").await?])
 }
 
 fn told_of(told: Told<Item>, action: Action) -> Told<Branches> {
@@ -193,12 +196,12 @@ fn told_of(told: Told<Item>, action: Action) -> Told<Branches> {
     })
 }
 
-impl App {
+impl Desk {
     fn around(&self, at: &At) -> Result<Surroundings, Problem> {
-        let repo = self.repos.get(&at.repo)?;
+        let repo = self.repo(&at.repo)?;
         Ok(Surroundings {
             current: at.branch.clone(),
-            workspaces: self.workspaces.on_disk(&repo).into_iter().collect(),
+            workspaces: self.yard.workspaces.on_disk(&repo).into_iter().collect(),
         })
     }
 

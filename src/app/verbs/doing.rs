@@ -7,9 +7,8 @@ use std::time::Duration;
 use git2::Repository;
 
 use super::verb::{At, Told};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::branches::collecting;
-use crate::auth::Principal;
 use crate::model::{ErrorKind, Problem};
 use crate::workspace::{Error, Files, Reporter, TurnGuard, Workspace};
 
@@ -17,7 +16,7 @@ use crate::workspace::{Error, Files, Reporter, TurnGuard, Workspace};
 /// what they wait for.
 const TURN_PATIENCE: Duration = Duration::from_secs(40);
 
-impl App {
+impl Desk {
     /// Looks at the repository of a workspace, in-process. Nothing is waited for but, where there is no
     /// workspace yet, the making of one.
     pub(super) async fn look<T: Send + 'static>(
@@ -50,12 +49,12 @@ impl App {
         T: Send + 'static,
         Doing: Future<Output = Result<T, Error>> + Send + 'static,
     {
-        self.margin.check()?;
-        let workspace = self.workspaces.get(&self.repos.get(&at.repo)?, &at.branch);
-        let turn = self.turn_of(&workspace, what, &at.principal).await?;
+        self.yard.margin.check()?;
+        let workspace = self.workspace(&at.repo, &at.branch)?;
+        let turn = self.turn_of(&workspace, what).await?;
         let (report, warnings) = collecting();
         let done = workspace.change(turn, files, &report, work).await;
-        let (about, answer) = done.map_err(|error| self.margin.judge(error.problem()))?;
+        let (about, answer) = done.map_err(|error| self.yard.margin.judge(error.problem()))?;
         Ok(Told {
             about,
             warnings: warnings.so_far(),
@@ -68,9 +67,8 @@ impl App {
         &self,
         workspace: &Workspace,
         what: &str,
-        principal: &Principal,
     ) -> Result<TurnGuard, Problem> {
-        let turn = workspace.turn.take(what, &principal.name);
+        let turn = workspace.turn.take(what, &self.principal().name);
         let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
         turn.map_err(|_| busy(workspace))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::App;
+use crate::app::Desk;
 use crate::git::verbs::integration::{Ended, Origin, Outcome};
 use crate::git::verbs::operation::Operation;
 use crate::git::verbs::picks::Action;
@@ -63,9 +63,9 @@ pub(super) fn verbs() -> Vec<Verb> {
     ]
 }
 
-async fn merging(app: App, at: At, request: merge::Request) -> Result<Told<Outcome>, Problem> {
+async fn merging(desk: Desk, at: At, request: merge::Request) -> Result<Told<Outcome>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
+    let by = desk.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let how = match request.action {
             merge::Action::Start => None,
@@ -81,12 +81,12 @@ async fn merging(app: App, at: At, request: merge::Request) -> Result<Told<Outco
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git merge", Files::Move, work).await
+    desk.change(&at, "git merge", Files::Move, work).await
 }
 
-async fn rebasing(app: App, at: At, request: rebase::Request) -> Result<Told<Outcome>, Problem> {
+async fn rebasing(desk: Desk, at: At, request: rebase::Request) -> Result<Told<Outcome>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
+    let by = desk.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => workspace.go_on(Operation::Rebase, how, by, &report).await?,
@@ -97,16 +97,16 @@ async fn rebasing(app: App, at: At, request: rebase::Request) -> Result<Told<Out
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git rebase", Files::Move, work).await
+    desk.change(&at, "git rebase", Files::Move, work).await
 }
 
 async fn picking(
-    app: App,
+    desk: Desk,
     at: At,
     request: cherry_pick::Request,
 ) -> Result<Told<Outcome>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
+    let by = desk.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => {
@@ -117,12 +117,12 @@ async fn picking(
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git cherry-pick", Files::Move, work).await
+    desk.change(&at, "git cherry-pick", Files::Move, work).await
 }
 
-async fn reverting(app: App, at: At, request: revert::Request) -> Result<Told<Outcome>, Problem> {
+async fn reverting(desk: Desk, at: At, request: revert::Request) -> Result<Told<Outcome>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
+    let by = desk.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => workspace.go_on(Operation::Revert, how, by, &report).await?,
@@ -130,20 +130,20 @@ async fn reverting(app: App, at: At, request: revert::Request) -> Result<Told<Ou
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git revert", Files::Move, work).await
+    desk.change(&at, "git revert", Files::Move, work).await
 }
 
 async fn resolving(
-    app: App,
+    desk: Desk,
     at: At,
     request: resolve::Request,
 ) -> Result<Told<resolve::Resolved>, Problem> {
     request.chosen()?;
-    let by = at.principal.name.clone();
+    let by = desk.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         workspace.resolve(request, by, &report).await
     };
-    app.change(&at, "git resolve", Files::Move, work).await
+    desk.change(&at, "git resolve", Files::Move, work).await
 }
 
 fn going_on(action: Action) -> Option<GoOn> {

@@ -3,7 +3,7 @@
 mod answers;
 
 use super::verb::{At, Effect, Entry, Told, Verb};
-use crate::app::App;
+use crate::app::Desk;
 use crate::git::verbs::{add, checkout, clean, commit, reset, stash};
 use crate::model::Problem;
 use crate::workspace::Files;
@@ -75,9 +75,9 @@ const CHECKOUT: Entry = Entry {
     },
 };
 
-async fn stage(app: App, at: At, request: add::Request) -> Result<Told<add::Added>, Problem> {
+async fn stage(desk: Desk, at: At, request: add::Request) -> Result<Told<add::Added>, Problem> {
     request.check()?;
-    app.change(
+    desk.change(
         &at,
         "git add",
         Files::Stay,
@@ -87,12 +87,12 @@ async fn stage(app: App, at: At, request: add::Request) -> Result<Told<add::Adde
 }
 
 async fn commit(
-    app: App,
+    desk: Desk,
     at: At,
     request: commit::Request,
 ) -> Result<Told<commit::Committed>, Problem> {
     request.check()?;
-    app.change(
+    desk.change(
         &at,
         "git commit",
         Files::Stay,
@@ -101,10 +101,10 @@ async fn commit(
     .await
 }
 
-async fn reset(app: App, at: At, request: reset::Request) -> Result<Told<reset::Done>, Problem> {
+async fn reset(desk: Desk, at: At, request: reset::Request) -> Result<Told<reset::Done>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
-    app.change(
+    let by = desk.by();
+    desk.change(
         &at,
         "git reset",
         Files::Move,
@@ -113,16 +113,20 @@ async fn reset(app: App, at: At, request: reset::Request) -> Result<Told<reset::
     .await
 }
 
-async fn clean(app: App, at: At, request: clean::Request) -> Result<Told<clean::Cleaned>, Problem> {
+async fn clean(
+    desk: Desk,
+    at: At,
+    request: clean::Request,
+) -> Result<Told<clean::Cleaned>, Problem> {
     if request.dry_run {
-        return app
+        return desk
             .look(&at, move |workspace, repo| {
                 workspace.would_clean(repo, &request)
             })
             .await;
     }
-    let by = at.principal.name.clone();
-    app.change(
+    let by = desk.by();
+    desk.change(
         &at,
         "git clean",
         Files::Move,
@@ -131,30 +135,34 @@ async fn clean(app: App, at: At, request: clean::Request) -> Result<Told<clean::
     .await
 }
 
-async fn stash(app: App, at: At, request: stash::Request) -> Result<Told<stash::Stashed>, Problem> {
+async fn stash(
+    desk: Desk,
+    at: At,
+    request: stash::Request,
+) -> Result<Told<stash::Stashed>, Problem> {
     request.check()?;
     if matches!(request.action, stash::Action::List | stash::Action::Show) {
-        return app
+        return desk
             .look(&at, move |workspace, repo| {
                 workspace.look_at_stashes(repo, &request)
             })
             .await;
     }
-    let by = at.principal.name.clone();
-    app.change(&at, "git stash", Files::Move, move |workspace, report| async move {
+    let by = desk.by();
+    desk.change(&at, "git stash", Files::Move, move |workspace, report| async move {
         workspace.change_stashes(request, &by, &report).await
     })
     .await
 }
 
 async fn checkout(
-    app: App,
+    desk: Desk,
     at: At,
     request: checkout::Request,
 ) -> Result<Told<checkout::CheckedOut>, Problem> {
     request.check()?;
-    let by = at.principal.name.clone();
-    app.change(
+    let by = desk.by();
+    desk.change(
         &at,
         "git checkout",
         Files::Move,

@@ -1,7 +1,7 @@
 //! status, diff, show.
 
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::App;
+use crate::app::Desk;
 use crate::git::verbs::show::Shown;
 use crate::git::verbs::{diff, show, status};
 use crate::model::{About, Problem};
@@ -48,11 +48,11 @@ pub(super) fn verbs() -> Vec<Verb> {
 }
 
 async fn show_status(
-    app: App,
+    desk: Desk,
     at: At,
     request: status::Request,
 ) -> Result<Told<status::Status>, Problem> {
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = desk.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.status(request).await }
     });
@@ -61,12 +61,12 @@ async fn show_status(
 }
 
 async fn show_diff(
-    app: App,
+    desk: Desk,
     at: At,
     request: diff::Request,
 ) -> Result<Told<diff::Differences>, Problem> {
     request.check()?;
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = desk.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.diff(request).await }
     });
@@ -82,9 +82,9 @@ fn told<T>(about: About, answer: T) -> Told<T> {
     }
 }
 
-async fn show_object(app: App, at: At, request: show::Request) -> Result<Told<Shown>, Problem> {
+async fn show_object(desk: Desk, at: At, request: show::Request) -> Result<Told<Shown>, Problem> {
     request.check()?;
-    app.look(&at, move |workspace, repo| {
+    desk.look(&at, move |workspace, repo| {
         let paths = workspace.inside("path", request.path.as_slice())?;
         let path = paths.first().map(AsRef::as_ref);
         Ok(show::show(repo, path, &request)?)

@@ -3,12 +3,11 @@
 mod answers;
 
 use super::verb::{At, Effect, Entry, Told, Verb};
-use crate::app::App;
-use crate::auth::Right;
+use crate::app::Desk;
 use crate::git;
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::{fetch, pull, push, remote};
-use crate::model::Problem;
+use crate::model::{Problem, Right};
 use crate::workspace::{Files, protected_branch};
 
 const MOST_RETRIES: u32 = 10;
@@ -76,7 +75,7 @@ pub(super) fn verbs() -> Vec<Verb> {
 }
 
 async fn fetch_verb(
-    app: App,
+    desk: Desk,
     at: At,
     request: fetch::Request,
 ) -> Result<Told<fetch::Fetched>, Problem> {
@@ -85,11 +84,11 @@ async fn fetch_verb(
         return Err(Problem::unprocessable("branches", detail));
     }
     // It waits for no turn: refs of the remote are nobody's work, and no file moves.
-    app.margin.check()?;
-    let workspace = app.workspaces.get(&app.repos.get(&at.repo)?, &at.branch);
+    desk.yard.margin.check()?;
+    let workspace = desk.workspace(&at.repo, &at.branch)?;
     let fetched = workspace.fetch(&request).await;
-    let fetched = fetched.map_err(|error| app.margin.judge(error.problem()))?;
-    let told = app.look(&at, |_, _| Ok(())).await?;
+    let fetched = fetched.map_err(|error| desk.yard.margin.judge(error.problem()))?;
+    let told = desk.look(&at, |_, _| Ok(())).await?;
     Ok(Told {
         about: told.about,
         warnings: told.warnings,
@@ -98,11 +97,11 @@ async fn fetch_verb(
 }
 
 async fn pull_verb(
-    app: App,
+    desk: Desk,
     at: At,
     request: pull::Request,
 ) -> Result<Told<pull::Pulled>, Problem> {
-    app.change(
+    desk.change(
         &at,
         "git pull",
         Files::Later,
@@ -112,11 +111,15 @@ async fn pull_verb(
 }
 
 async fn push_verb(
-    app: App,
+    desk: Desk,
     at: At,
     request: push::Request,
 ) -> Result<Told<push::Pushed>, Problem> {
-    app.check_protected(&at, "pushed to", request.allow_protected)?;
+    desk.check_protected(&at, "pushed to", request.allow_protected)?;
+    if !request.tags.is_empty() {
+        // They are everybody's, whatever their branches.
+        desk.principal().require_all_branches()?;
+    }
     if request.retries > MOST_RETRIES {
         let detail = format!("it is tried again {MOST_RETRIES} times at most");
         return Err(Problem::unprocessable("retries", detail));
@@ -134,7 +137,7 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    app.change(
+    desk.change(
         &at,
         "git push",
         Files::Later,
@@ -144,12 +147,12 @@ async fn push_verb(
 }
 
 async fn remote_verb(
-    app: App,
+    desk: Desk,
     at: At,
     request: remote::Request,
 ) -> Result<Told<remote::Remote>, Problem> {
-    let repo = app.repos.get(&at.repo)?;
-    let known = app
+    let repo = desk.repo(&at.repo)?;
+    let known = desk
         .look(&at, |_, repo| Ok(fetch::Known::read(repo)?))
         .await?;
     let mut answer = remote::Remote {
@@ -159,7 +162,7 @@ async fn remote_verb(
         branches: known.answer.branches(),
         heads: None,
         truncated: None,
-        protected: app.config.git.protected.patterns().to_vec(),
+        protected: desk.yard.config.git.protected.patterns().to_vec(),
     };
     if request.ask {
         let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[]).await;
@@ -182,7 +185,7 @@ async fn remote_verb(
     })
 }
 
-impl App {
+impl Desk {
     /// Refuses to have a protected branch `done` something to, unless that was said and may be said.
     pub(super) fn check_protected(
         &self,
@@ -190,11 +193,11 @@ impl App {
         done: &str,
         allow_protected: bool,
     ) -> Result<(), Problem> {
-        if !self.config.git.protected.matches(&at.branch) {
+        if !self.yard.config.git.protected.matches(&at.branch) {
             return Ok(());
         }
         if allow_protected {
-            return at.principal.require(Right::Admin);
+            return self.require(Right::Admin);
         }
         Err(protected_branch(&at.branch, done))
     }

@@ -3,7 +3,7 @@
 use super::branch;
 use super::shorten::{missing, shorten};
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::App;
+use crate::app::Desk;
 use crate::git::verbs::{tag, worktree};
 use crate::model::Problem;
 use crate::workspace::Files;
@@ -41,29 +41,36 @@ const TAG: Entry = Entry {
 };
 
 async fn worktrees(
-    app: App,
+    desk: Desk,
     at: At,
     request: worktree::Request,
 ) -> Result<Told<worktree::Worktrees>, Problem> {
-    let told = app.look(&at, |_, _| Ok(())).await?;
-    let repo = app.repos.get(&at.repo)?;
-    let found = app
+    let told = desk.look(&at, |_, _| Ok(())).await?;
+    let repo = desk.repo(&at.repo)?;
+    let found = desk
+        .yard
         .workspaces
-        .worktrees(&repo, at.branch.clone(), request)
+        .worktrees(
+            &repo,
+            desk.branches_on_disk(&repo),
+            (at.branch.clone(), request),
+        )
         .await;
     Ok(told.with(found.map_err(|error| error.problem())?))
 }
 
-async fn tag(app: App, at: At, request: tag::Request) -> Result<Told<tag::Tags>, Problem> {
+async fn tag(desk: Desk, at: At, request: tag::Request) -> Result<Told<tag::Tags>, Problem> {
     request.check()?;
     match request.action {
         tag::Action::List | tag::Action::Show => {
-            app.look(&at, move |workspace, repo| workspace.look_at_tags(repo, &request))
-                .await
+            desk.look(&at, move |workspace, repo| {
+                workspace.look_at_tags(repo, &request)
+            })
+            .await
         }
         tag::Action::Verify => {
-            let told = app.look(&at, |_, _| Ok(())).await?;
-            let tags = app
+            let told = desk.look(&at, |_, _| Ok(())).await?;
+            let tags = desk
                 .read(&at.repo, &at.branch, move |workspace| {
                     let request = request.clone();
                     async move { workspace.verify_tag(request).await }
@@ -72,7 +79,9 @@ async fn tag(app: App, at: At, request: tag::Request) -> Result<Told<tag::Tags>,
             Ok(told.with(tags))
         }
         tag::Action::Create | tag::Action::Delete => {
-            app.change(&at, "git tag", Files::Stay, move |workspace, report| async move {
+            // It is everybody's, whatever their branches.
+            desk.principal().require_all_branches()?;
+            desk.change(&at, "git tag", Files::Stay, move |workspace, report| async move {
                 workspace.change_tag(request, &report).await
             })
             .await

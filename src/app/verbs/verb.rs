@@ -9,21 +9,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::app::App;
-use crate::auth::{Principal, Right};
-use crate::model::{About, BranchName, ErrorKind, Problem, RepoName, Warning, arguments};
+use crate::app::Desk;
+use crate::model::{About, BranchName, ErrorKind, Problem, RepoName, Right, Warning, arguments};
 
 type Doing = Pin<Box<dyn Future<Output = Result<Said, Problem>> + Send>>;
-type Action = dyn Fn(App, At, Value) -> Doing + Send + Sync;
+type Action = dyn Fn(Desk, At, Value) -> Doing + Send + Sync;
 /// The schema of a type, for whoever has a generator.
 type Shape = fn(SchemaGenerator) -> Schema;
 
-/// Whom a verb is for, and where.
+/// Where a verb is done.
 #[derive(Debug, Clone)]
 pub struct At {
     pub repo: RepoName,
     pub branch: BranchName,
-    pub principal: Principal,
 }
 
 /// Everything about a verb but what it takes, gives and does.
@@ -136,7 +134,7 @@ impl<T: Answer> Untyped for T {
 impl Verb {
     pub(super) fn new<In, Out, Doing>(
         entry: Entry,
-        action: impl Fn(App, At, In) -> Doing + Clone + Send + Sync + 'static,
+        action: impl Fn(Desk, At, In) -> Doing + Clone + Send + Sync + 'static,
     ) -> Self
     where
         In: JsonSchema + DeserializeOwned + Send + 'static,
@@ -147,11 +145,11 @@ impl Verb {
             entry,
             takes: SchemaGenerator::into_root_schema_for::<In>,
             gives: SchemaGenerator::into_root_schema_for::<Out>,
-            action: Box::new(move |app, at, given| {
+            action: Box::new(move |desk, at, given| {
                 let action = action.clone();
                 Box::pin(async move {
                     let (repo, branch) = (at.repo.clone(), at.branch.clone());
-                    let told = action(app, at, arguments(given)?).await?;
+                    let told = action(desk, at, arguments(given)?).await?;
                     Ok(Said {
                         common: Common {
                             repo,
@@ -174,9 +172,10 @@ impl Verb {
     }
 
     /// Does it. `given` is an object with what the verb takes.
-    pub async fn call(&self, app: &App, at: At, given: Value) -> Result<Said, Problem> {
-        at.principal.require(self.right())?;
-        (self.action)(app.clone(), at, given).await
+    pub async fn call(&self, desk: &Desk, at: At, given: Value) -> Result<Said, Problem> {
+        desk.require(self.right())?;
+        desk.check(&at.repo, &at.branch)?;
+        (self.action)(desk.clone(), at, given).await
     }
 }
 

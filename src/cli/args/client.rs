@@ -2,10 +2,12 @@
 
 use clap::Subcommand;
 
+use super::audit::AuditArgs;
 use super::look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
 use super::make::MakeArgs;
 use super::run::{GitArgs, RerunArgs, TaskArgs};
 use super::salvage::SalvageArgs;
+use super::token::TokenArgs;
 use super::yard::{
     BranchesArgs, CatArgs, EnvArgs, LsArgs, PinArgs, PrepareArgs, ReapArgs, ReposArgs, RmArgs,
     UnpinArgs,
@@ -146,6 +148,28 @@ Examples:
   branchyard salvage drop 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
     Salvage(SalvageArgs),
 
+    /// Make, list and revoke tokens
+    ///
+    /// A token lets somebody else in, for as much as you may do yourself or less: some scopes, some
+    /// repos and branches, for some time. The daemon keeps a hash of it only. Everybody lists and revokes
+    /// the tokens of their own making; an admin all.
+    #[command(after_long_help = "\
+Examples:
+  branchyard token create --role dev --repos 'app-*' --branches 'agent-7-*' --expires 12h
+  branchyard token create --role ui --name wall-screen --expires 90d --output screen.key
+  branchyard token list
+  branchyard token revoke wall-screen")]
+    Token(TokenArgs),
+
+    /// Say who you are to the daemon, and what you may do there
+    ///
+    /// The name goes to stdout, what it is good for to stderr.
+    #[command(after_long_help = "\
+Examples:
+  branchyard whoami
+  branchyard --key-file screen.key whoami --json")]
+    Whoami,
+
     /// Make room: remove what nobody uses and nobody would miss
     ///
     /// The daemon does this by itself, by the limits under [reaper] of its configuration; this does
@@ -236,4 +260,18 @@ Examples:
   branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   vim -q <(branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b)")]
     Diagnostics(DiagnosticsArgs),
+
+    /// Show who did what, the latest first
+    ///
+    /// Every call that changed something is there, with who made it, where, and what came of it; and
+    /// everybody whom the daemon refused. Needs the right admin. Piped, each line is id, time,
+    /// principal, address, face, action, repository, branch, outcome, code, count and run, with tabs
+    /// between.
+    #[command(after_long_help = "\
+Examples:
+  branchyard audit
+  branchyard audit --repo app --branch main --since 1d
+  branchyard audit --outcome refused --limit 100
+  branchyard audit --export ndjson --since 1d > audit.ndjson")]
+    Audit(AuditArgs),
 }

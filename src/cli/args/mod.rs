@@ -1,12 +1,14 @@
 //! The command line, as types. The help is part of the product: every command says what it does,
 //! what it does not, and shows an example.
 
+mod audit;
 mod client;
 mod look;
 mod make;
 mod mcp;
 mod run;
 mod salvage;
+mod token;
 mod values;
 mod yard;
 
@@ -18,12 +20,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::serve::{CheckConfigArgs, ServeArgs};
 
+pub use audit::AuditArgs;
 pub use client::ClientCommand;
 pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
 pub use make::{MakeArgs, Wanted};
 pub use mcp::{AgentClient, ConfigArgs, McpAction, McpArgs, ScopeArgs};
 pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
 pub use salvage::SalvageAction;
+pub use token::{CreateTokenArgs, TokenAction};
 pub use values::EitherId;
 pub use yard::{
     BranchesArgs, CatArgs, CompletionsArgs, DoctorArgs, EnvArgs, LsArgs, PinArgs, PrepareArgs,
@@ -40,7 +44,7 @@ Examples:
   branchyard runs --repo app                         see how they went
 
 Finding the daemon, in this order:
-  --url and --key-file; BRANCHYARD_URL and BRANCHYARD_KEY_FILE;
+  --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
   $XDG_RUNTIME_DIR/branchyard/endpoint.json; ~/build-workspaces/.branchyard/endpoint.json
 
 Exit codes: the command's own; 2 wrong usage; 124 timed out; 125 the daemon refused, failed
@@ -82,12 +86,15 @@ impl Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The daemon's address, such as http://127.0.0.1:3344
+    /// The daemon's address, such as http://127.0.0.1:3344, https://yard.example.org or unix:/path
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
     /// A file that holds the key, or the line "Authorization: Bearer KEY"
     #[arg(long, global = true, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    /// Certificate authorities to trust in place of the system's, PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
     /// Print the daemon's JSON
     #[arg(long, global = true)]
     pub json: bool,
@@ -291,6 +298,19 @@ mod tests {
             &["mcp", "--toolsets", ","],
             &["mcp", "--role", "a\nb"],
             &["mcp", "config", "emacs"],
+            &["token", "create"],
+            &["token", "create", "--role", "dev", "--scopes", "ops"],
+            &["token", "create", "--scopes", "repo:write"],
+            &["token", "create", "--role", "dev", "--expires", "soon"],
+            &[
+                "token",
+                "create",
+                "--role",
+                "dev",
+                "--toolsets",
+                "everything",
+            ],
+            &["token", "revoke", "a/b"],
             &["mcp", "config", "codex", "--stdio", "--http"],
         ] {
             let refusal = refusal(words);

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::config::Toolset;
-use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId};
+use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, Right, RunId, SalvageId};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,38 @@ pub fn toolsets(text: &str) -> Result<String, String> {
             ))
         }
     }
+}
+
+/// One set of tools.
+pub fn toolset(text: &str) -> Result<String, String> {
+    if text == "all" {
+        return Err("name the sets one by one".to_owned());
+    }
+    toolsets(text)
+}
+
+pub fn scope(text: &str) -> Result<String, String> {
+    Right::parse(text).map(|_| text.to_owned()).ok_or_else(|| {
+        let known = Right::ALL.map(Right::as_str).join(", ");
+        format!("there is no scope {text:?}; the scopes are {known}")
+    })
+}
+
+/// A token's name or id.
+pub fn token(text: &str) -> Result<String, String> {
+    let is_fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    let is_name = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_fine);
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write it with letters, digits, '.', '_' and '-'".to_owned())
+}
+
+/// A time, how long until then, or never; sent as it was written.
+pub fn expiry(text: &str) -> Result<String, String> {
+    let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
+    (is_time || text == "never")
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write it like 12h, 30d, 2026-12-24T18:00:00Z or never".to_owned())
 }
 
 /// Roles are the operator's; whether there is such a one, the daemon says.

@@ -9,7 +9,7 @@ use crate::journal::{Cursor, Eol, Frame, Item, Sink, Splitter};
 
 /// Renders a journal as server-sent events or NDJSON.
 #[derive(Debug)]
-pub(in crate::http) struct Events {
+pub struct Events {
     splitter: Splitter,
     out: Out,
 }
@@ -30,7 +30,7 @@ impl Out {
 }
 
 impl Events {
-    pub(in crate::http) fn new(format: Format) -> Self {
+    pub fn new(format: Format) -> Self {
         Self {
             splitter: Splitter::default(),
             out: Out::new(format),

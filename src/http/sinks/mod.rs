@@ -5,6 +5,6 @@ mod events;
 mod output;
 mod text;
 
-pub(super) use events::Events;
-pub(super) use output::Output;
-pub(super) use text::Text;
+pub use events::Events;
+pub use output::Output;
+pub use text::Text;

@@ -9,7 +9,7 @@ use crate::model::Member;
 
 /// Renders the output of one run among those of others: each event, or line of text, says whose it is.
 #[derive(Debug)]
-pub(in crate::http) struct Output {
+pub struct Output {
     splitter: Splitter,
     format: Format,
     /// What stands before each line, or in each event.
@@ -18,7 +18,7 @@ pub(in crate::http) struct Output {
 }
 
 impl Output {
-    pub(in crate::http) fn of(member: &Member, format: Format) -> Self {
+    pub fn of(member: &Member, format: Format) -> Self {
         let label = match format {
             Format::Text => format!("{} | ", member.branch),
             // Names and ids are plain data, which always serialises.

@@ -8,7 +8,7 @@ use crate::model::{BranchName, Event, MemberEnded, Summary};
 /// Renders a journal as the bytes that the command wrote, with or without a last line that says how
 /// it ended.
 #[derive(Debug)]
-pub(in crate::http) struct Text {
+pub struct Text {
     buffer: BytesMut,
     with_end: bool,
     last_byte: Option<u8>,
@@ -17,7 +17,7 @@ pub(in crate::http) struct Text {
 
 impl Text {
     /// The output and one last line `branchyard: …`.
-    pub(in crate::http) fn with_end() -> Self {
+    pub fn with_end() -> Self {
         Self {
             buffer: BytesMut::new(),
             with_end: true,
@@ -27,7 +27,7 @@ impl Text {
     }
 
     /// Exactly the output.
-    pub(in crate::http) fn exact() -> Self {
+    pub fn exact() -> Self {
         Self {
             with_end: false,
             ..Self::with_end()
@@ -35,7 +35,7 @@ impl Text {
     }
 
     /// The same without terminal escapes.
-    pub(in crate::http) fn without_ansi(mut self) -> Self {
+    pub fn without_ansi(mut self) -> Self {
         self.filter = Some(AnsiFilter::default());
         self
     }
@@ -131,7 +131,7 @@ impl Sink for Text {
                     Some(filter) => filter.pass(output, &mut self.buffer),
                     None => self.buffer.put_slice(output),
                 }
-                self.last_byte = frame.payload.last().copied();
+                self.last_byte = frame.payload.last().copied().or(self.last_byte);
             }
             FrameKind::Event if self.with_end => {
                 if let Ok(event) = serde_json::from_slice(frame.payload) {

@@ -9,9 +9,8 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 
 use super::call::Call;
 use super::scope::Scope;
-use crate::auth::Right;
 use crate::config::Toolset;
-use crate::model::Problem;
+use crate::model::{Problem, Right};
 use arguments::Arguments;
 
 const FIX_BUILD: &str = "fix_build";
@@ -57,7 +56,7 @@ pub(super) async fn get(
     name: &str,
     arguments: JsonObject,
 ) -> Result<GetPromptResult, Problem> {
-    call.principal.require(Right::RepoRead)?;
+    call.desk.require(Right::RepoRead)?;
     let arguments = Arguments::new(arguments, call.scope.clone());
     let text = match name {
         FIX_BUILD if call.scope.offers(SET, true) => fix_build::text(call, arguments).await?,

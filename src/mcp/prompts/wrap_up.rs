@@ -8,10 +8,9 @@ use super::arguments::{Arguments, needed};
 use super::wording::{commit, subject, verdict};
 use crate::app::QuickRequest;
 use crate::app::verbs::{At, verb};
-use crate::auth::Right;
 use crate::mcp::call::Call;
 use crate::mcp::fit;
-use crate::model::{BranchName, EndState, Problem, RepoName, RunKind, RunRecord, RunState};
+use crate::model::{BranchName, EndState, Problem, RepoName, Right, RunKind, RunRecord, RunState};
 use crate::runs::argv::Args;
 use crate::store::Filter;
 use crate::workspace::Description;
@@ -25,9 +24,9 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let repo = needed(arguments.repo()?, "repo")?;
     let branch = needed(arguments.branch()?, "branch")?;
     arguments.finish()?;
-    call.principal.require(Right::GitRead)?;
+    call.desk.require(Right::GitRead)?;
     let now = call
-        .in_time(call.app.describe(&repo, &branch))
+        .in_time(call.desk.describe(&repo, &branch))
         .await
         .map_err(|problem| match &*problem.code {
             "no_workspace" => {
@@ -39,18 +38,18 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
         operation: "status".to_owned(),
         args: Args::List(vec!["--porcelain".to_owned()]),
     };
-    let looking = call.app.git_quick(&repo, &branch, status);
+    let looking = call.desk.git_quick(&repo, &branch, status);
     let (_, status) = call.in_time(looking).await?;
     let filter = Filter {
         repo: Some(repo.clone()),
         branch: Some(branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
+    let (runs, _) = call.desk.runs_by(filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
     let release = Release::of(call, &repo, &branch).await?;
-    let is_protected = call.app.config.git.protected.matches(&branch);
+    let is_protected = call.desk.config().git.protected.matches(&branch);
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
         |commit| format!("at commit {commit}"),
@@ -154,10 +153,9 @@ impl Release {
         let at = At {
             repo: repo.clone(),
             branch: branch.clone(),
-            principal: call.principal.clone(),
         };
         let asked = json!({ "verbosity": "minimal" });
-        let said = verb("changelog")?.call(&call.app, at, asked);
+        let said = verb("changelog")?.call(&call.desk, at, asked);
         Ok(Self(call.in_time(said).await?.json()?))
     }
 

@@ -3,11 +3,10 @@
 use rmcp::model::{Resource, ResourceTemplate};
 
 use super::uri::{FILE_TEMPLATE, FILES, LOG_TEMPLATE, LOGS, REPOS, Uri};
-use crate::auth::Right;
 use crate::mcp::call::Call;
 use crate::mcp::fit;
 use crate::mcp::scope::Scope;
-use crate::model::{Problem, RunRecord};
+use crate::model::{Problem, Right, RunRecord};
 use crate::store::Filter;
 
 /// So many logs are listed; all others are found by their run's id.
@@ -18,14 +17,14 @@ const LONGEST_COMMAND: usize = 120;
 /// The yard itself, and the logs of the latest runs, as far as the client is given the tools for them; only
 /// of where it works, if its configuration says that.
 pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
-    call.principal.require(Right::RepoRead)?;
+    call.desk.require(Right::RepoRead)?;
     let filter = Filter {
         repo: call.scope.repo.clone(),
         branch: call.scope.branch.clone(),
         ..Filter::default()
     };
     let runs = match call.scope.offers(LOGS, true) {
-        true => call.app.runs_by(filter, LATEST).await?.0,
+        true => call.desk.runs_by(filter, LATEST).await?.0,
         false => Vec::new(),
     };
     let repos = Resource::new(REPOS, "repos")

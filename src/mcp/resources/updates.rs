@@ -18,6 +18,7 @@ use super::refused;
 use super::uri::Uri;
 use super::watch::Watch;
 use crate::mcp::IDLE_SESSION;
+use crate::mcp::audit;
 use crate::mcp::call::Call;
 use crate::model::{ErrorKind, Problem};
 
@@ -51,6 +52,7 @@ pub(in crate::mcp) async fn listen(
     let mut watching = JoinSet::new();
     for uri in watchable(context.accepted()) {
         let watch = Watch::begin(call, &uri).await;
+        audit::looked(call, "subscriptions/listen", &watch);
         let watch = watch.map_err(|problem| refused(problem, &uri))?;
         // The client was told already that it is listened to: what changed since is in the first look.
         let mut watch = watch.telling_first();

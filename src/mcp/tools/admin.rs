@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{needed, only_for};
 use crate::app::RepoSummary;
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName};
+use crate::model::{BranchName, Problem, RepoName, Right};
 use crate::repos::Registration;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -80,12 +79,12 @@ async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
                 url: needed("url", asked.url, "register")?,
                 default_branch: asked.default_branch,
             };
-            let repo = call.app.register(&registration)?;
+            let repo = call.desk.register(&registration)?;
             let text = format!("{name} is registered, and cloned at its first use");
-            (Some(call.app.repo_summary(&repo)), text)
+            (Some(call.desk.repo_summary(&repo)), text)
         }
         Action::Remove => {
-            call.in_time(call.app.remove_repo(&name)).await?;
+            call.in_time(call.desk.remove_repo(&name)).await?;
             (None, format!("{name} is removed"))
         }
     };

@@ -1,12 +1,11 @@
 //! A workspace to begin with: git_clone and git_init.
 
 use crate::app::{Begun, CloneRequest, InitRequest};
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::Problem;
+use crate::model::{Problem, Right};
 
 pub(super) fn tools() -> Vec<Tool> {
     let hints = Hints {
@@ -50,16 +49,12 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
-    let begun = call
-        .in_time(call.app.git_clone(&call.principal, &request))
-        .await?;
+    let begun = call.in_time(call.desk.git_clone(&request)).await?;
     reply(&begun)
 }
 
 async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
-    let begun = call
-        .in_time(call.app.git_init(&call.principal, &request))
-        .await?;
+    let begun = call.in_time(call.desk.git_init(&request)).await?;
     reply(&begun)
 }
 

@@ -6,14 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, Outcome};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
-use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
 use crate::runs::argv::Args;
 use crate::runs::{Action, RunRequest, Sync};
 
@@ -191,13 +190,11 @@ impl Start {
         let since = Instant::now();
         request.unwatched = true;
         let started = call
-            .app
-            .runs
+            .desk
             .start(
                 &self.repo,
                 &self.branch,
                 (action, request),
-                &call.principal,
                 self.key.as_deref(),
             )
             .await?;

@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::build::Start;
 use crate::app::{About, GitOutput, QuickRequest};
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait};
-use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
 use crate::runs::argv::{self, Args};
 use crate::runs::{RunRequest, Sync};
 
@@ -80,7 +79,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
             operation: asked.operation,
             args: Args::List(words),
         };
-        let looking = call.app.git_quick(&asked.repo, &asked.branch, request);
+        let looking = call.desk.git_quick(&asked.repo, &asked.branch, request);
         let said = call.in_time(looking).await?;
         return look(&asked.repo, &asked.branch, &said);
     }

@@ -5,13 +5,12 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::fitted_page;
 use crate::mcp::reply::{Reply, cut};
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, CommitId, Problem, RepoName};
+use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
 use crate::workspace::{GrepRequest, LineMatch};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -84,7 +83,7 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
         limit: asked.limit,
         cursor: asked.cursor,
     };
-    let searching = call.app.grep(&asked.repo, &asked.branch, request);
+    let searching = call.desk.grep(&asked.repo, &asked.branch, request);
     let (about, found) = call.in_time(searching).await?;
     // It was not refused, so it is small.
     let lines = 2 * context + 1;

@@ -8,13 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::workspace::standing;
 use crate::app::RepoSummary;
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, CommitId, Holder, Problem, RepoName};
+use crate::model::{BranchName, CommitId, Holder, Problem, RepoName, Right};
 use crate::workspace::{Description, Pin};
 
 /// Workspaces that are looked at for one answer, which holds about as many.
@@ -105,11 +104,11 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
         }
         return repos(&call, cursor);
     };
-    let summary = [call.app.repo_summary(&*call.app.repos.get(&repo)?)];
+    let summary = [call.desk.repo_summary(&*call.desk.repo(&repo)?)];
     match asked.branch {
         None => workspaces(&call, &summary, asked.remote, cursor).await,
         Some(branch) => {
-            let description = call.in_time(call.app.describe(&repo, &branch)).await?;
+            let description = call.in_time(call.desk.describe(&repo, &branch)).await?;
             let answer = Listed {
                 repos: &summary,
                 workspace: Some(&description),
@@ -125,10 +124,10 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
 }
 
 fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let repos = call.app.repos.list();
+    let repos = call.desk.repos();
     let all: Vec<_> = repos
         .iter()
-        .map(|repo| call.app.repo_summary(repo))
+        .map(|repo| call.desk.repo_summary(repo))
         .collect();
     paged(&all, cursor, |page| {
         let answer = Listed {
@@ -162,7 +161,7 @@ async fn workspaces(
     })?;
     let [repo] = summary;
     let looking = call
-        .app
+        .desk
         .branches_after(&repo.name, remote, last.as_ref(), PAGE);
     let (found, more) = call.in_time(looking).await?;
     let all: Vec<_> = found.iter().map(short).collect();

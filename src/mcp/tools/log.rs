@@ -4,7 +4,6 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::journal::{Line, Pieces, Query, Report, Search, pattern};
 use crate::mcp::call::Call;
@@ -12,7 +11,7 @@ use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::window::{Window, readable};
-use crate::model::{Problem, RunId};
+use crate::model::{Problem, Right, RunId};
 use crate::runs::View;
 
 /// What is shown of a log at once.
@@ -87,8 +86,8 @@ struct Match {
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
-    let ended = call.app.runs.record(asked.run_id)?.state.is_ended();
-    let view = call.app.runs.view(asked.run_id)?;
+    let ended = call.desk.run(asked.run_id)?.state.is_ended();
+    let view = call.desk.view_run(asked.run_id)?;
     check(&asked)?;
     if let Some(grep) = &asked.grep {
         return search(&asked, &view, grep, ended).await;

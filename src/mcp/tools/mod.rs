@@ -3,6 +3,7 @@
 mod action;
 mod admin;
 mod agents;
+mod audit;
 mod build;
 mod excerpt;
 mod files;
@@ -13,6 +14,7 @@ mod log;
 mod ops;
 mod runs;
 mod salvage;
+mod tokens;
 mod verbs;
 mod workspace;
 
@@ -33,6 +35,8 @@ pub(super) fn all() -> Vec<Tool> {
         salvage::tools(),
         ops::tools(),
         admin::tools(),
+        tokens::tools(),
+        audit::tools(),
     ]
     .into_iter()
     .flatten()
@@ -42,12 +46,18 @@ pub(super) fn all() -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::McpConfig;
+    use crate::auth::{Grant, Principal};
+    use crate::config::{AuthConfig, McpConfig};
     use crate::mcp::scope::Scope;
 
     #[test]
     fn the_default_is_a_short_list_of_short_names_with_everything_said() {
-        let scope = Scope::read(&Default::default(), &McpConfig::default()).unwrap();
+        let scope = Scope::read(
+            &Default::default(),
+            (&McpConfig::default(), &AuthConfig::default()),
+            &Principal::new("asker", Grant::everything()),
+        )
+        .unwrap();
         let offered: Vec<_> = all()
             .into_iter()
             .filter(|tool| tool.is_offered(&scope))

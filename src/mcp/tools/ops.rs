@@ -5,13 +5,12 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{Problem, RepoName};
+use crate::model::{Problem, RepoName, Right};
 use crate::workspace::{Mended, ReapAction, Reaping};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -90,7 +89,7 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
         let detail = "a cursor is for the rest of a plan: what is reaped is reaped once";
         return Err(Problem::unprocessable("cursor", detail));
     }
-    let reaping = call.app.reap(asked.dry_run, asked.repo);
+    let reaping = call.desk.reap(asked.dry_run, asked.repo);
     let mut reaping = call.in_time(reaping).await?;
     let mut items = std::mem::take(&mut reaping.items);
     items.sort_by_key(|item| item.action == ReapAction::Keep);
@@ -175,10 +174,10 @@ struct Found<'a> {
 
 async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
     let found = if asked.mend {
-        call.principal.require(Right::Admin)?;
-        call.in_time(call.app.mend_findings()).await?
+        call.desk.require(Right::Admin)?;
+        call.in_time(call.desk.mend_findings()).await?
     } else {
-        let found = call.in_time(call.app.findings()).await?;
+        let found = call.in_time(call.desk.findings()).await?;
         let untouched = |finding| Mended {
             finding,
             done: None,

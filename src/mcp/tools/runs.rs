@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::complaints::{self, Complaint};
@@ -16,7 +15,7 @@ use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use crate::model::{
-    BranchName, CommitId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Severity,
+    BranchName, CommitId, Problem, RepoName, Right, RunId, RunKind, RunRecord, RunState, Severity,
 };
 use crate::store::Filter;
 
@@ -129,8 +128,7 @@ struct Cancelled {
 }
 
 async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
-    let runs = &call.app.runs;
-    let (record, wanted_by) = runs.cancel(asked.run_id, &call.principal.name, asked.force)?;
+    let (record, wanted_by) = call.desk.cancel_run(asked.run_id, asked.force)?;
     let state = record.state.as_str();
     let text = match wanted_by {
         0 => format!("run {} is {state}", asked.run_id),
@@ -199,7 +197,7 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
         before: asked.cursor,
         ..Filter::default()
     };
-    let (found, more) = call.app.runs_by(filter, PAGE).await?;
+    let (found, more) = call.desk.runs_by(filter, PAGE).await?;
     fitted_items(found.len(), |count| {
         let shown = &found[..count];
         let truncated = more || count < found.len();
@@ -261,8 +259,8 @@ struct Complaints<'a> {
 
 async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem> {
     let first = cursor::read(asked.cursor.as_deref())?;
-    let record = call.app.runs.record(asked.run_id)?;
-    let found = call.app.diagnostics(asked.run_id).await?;
+    let record = call.desk.run(asked.run_id)?;
+    let found = call.desk.diagnostics(asked.run_id).await?;
     let wanted: Vec<_> = found
         .items
         .iter()
@@ -274,7 +272,7 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
         .cloned()
         .collect();
     let rest = &wanted[first.min(wanted.len())..];
-    let view = call.app.runs.view(asked.run_id)?;
+    let view = call.desk.view_run(asked.run_id)?;
     let shown = complaints::with_context(&view, &rest[..rest.len().min(COMPLAINTS)]).await?;
     fitted_items(shown.len(), |count| {
         let cut = count < rest.len();

@@ -60,12 +60,8 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
         place.extend(given.remove_entry(field));
     }
     let Place { repo, branch } = read(Value::Object(place))?;
-    let at = At {
-        repo,
-        branch,
-        principal: call.principal.clone(),
-    };
-    let said = call.in_time(verb.call(&call.app, at, Value::Object(given)));
+    let at = At { repo, branch };
+    let said = call.in_time(verb.call(&call.desk, at, Value::Object(given)));
     fitting(said.await?)
 }
 

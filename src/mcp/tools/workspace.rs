@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::action::only_for;
-use crate::auth::Right;
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName, Salvage, Warning};
+use crate::model::{BranchName, Problem, RepoName, Right, Salvage, Warning};
 use crate::workspace::{Description, Going};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -91,7 +90,7 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
         only_for(field, is_given, name, *action == its)?;
     }
     if *action != Action::Describe {
-        call.principal.require(Right::GitWrite)?;
+        call.desk.require(Right::GitWrite)?;
     }
     let mut acted = Acted {
         repo,
@@ -101,13 +100,13 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
         salvage: None,
         warnings: Vec::new(),
     };
-    let (app, principal) = (&call.app, &call.principal);
+    let desk = &call.desk;
     match action {
         Action::Describe => {
-            acted.workspace = Some(call.in_time(app.describe(repo, branch)).await?);
+            acted.workspace = Some(call.in_time(desk.describe(repo, branch)).await?);
         }
         Action::Prepare => {
-            let preparing = app.prepare(principal, repo, branch, asked.from.as_deref());
+            let preparing = desk.prepare(repo, branch, asked.from.as_deref());
             let (description, warnings) = call.in_time(preparing).await?;
             acted.workspace = Some(description);
             acted.warnings = warnings;
@@ -117,18 +116,16 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
                 true => Going::Forced,
                 false => Going::Unmissed,
             };
-            acted.salvage = call
-                .in_time(app.remove(principal, repo, branch, going))
-                .await?;
+            acted.salvage = call.in_time(desk.remove(repo, branch, going)).await?;
         }
         Action::Pin => {
-            let pinning = app.pin(principal, repo, branch, asked.reason.clone());
+            let pinning = desk.pin(repo, branch, asked.reason.clone());
             acted.workspace = Some(call.in_time(pinning).await?);
         }
         Action::Unpin => {
             let unpinning = async {
-                app.unpin(repo, branch).await?;
-                app.describe(repo, branch).await
+                desk.unpin(repo, branch).await?;
+                desk.describe(repo, branch).await
             };
             acted.workspace = Some(call.in_time(unpinning).await?);
         }

@@ -150,12 +150,16 @@ impl Runs {
         }
         let (patterns, request) = request.for_each_branch(repo)?;
         let repo = self.0.repos.get(repo)?;
-        let branches = select::select(&repo, &self.0.workspaces, &patterns).await?;
+        let branches = {
+            let sees = |branch: &BranchName| principal.sees(&repo.name, branch);
+            select::select(&repo, &self.0.workspaces, &patterns, sees).await?
+        };
         // What is wrong with the request is wrong with all of it.
         for branch in &branches {
             self.spec_of_member(&repo, branch, &request, principal)?;
         }
         self.0.margin.check()?;
+        self.check_queue(principal, branches.len())?;
         let members = branches.into_iter().map(|branch| Member {
             branch,
             run_id: RunId::new(),
@@ -279,7 +283,7 @@ impl Runs {
         let live = self.live_group(id).map(|live| live.record.borrow().clone());
         live.or_else(|| self.0.groups.disk.load(id).map(|saved| saved.record))
             .map(GroupRecord::shown)
-            .ok_or_else(|| not_found(id))
+            .ok_or_else(|| group_not_found(id))
     }
 
     pub fn live_group(&self, id: GroupId) -> Option<Arc<LiveGroup>> {
@@ -296,7 +300,11 @@ impl Runs {
                 live.audience.clone(),
             )),
             None => {
-                self.0.groups.disk.load(id).ok_or_else(|| not_found(id))?;
+                self.0
+                    .groups
+                    .disk
+                    .load(id)
+                    .ok_or_else(|| group_not_found(id))?;
                 View::of_ended(journal)
             }
         }
@@ -334,7 +342,8 @@ impl Runs {
     }
 }
 
-fn not_found(id: GroupId) -> Problem {
+/// The answer to an id that is nobody's, or not one's own.
+pub fn group_not_found(id: GroupId) -> Problem {
     Problem::new(
         ErrorKind::NotFound,
         "group_not_found",

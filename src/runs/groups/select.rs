@@ -16,11 +16,12 @@ enum Pattern {
 }
 
 /// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
-/// none twice. A name or glob that finds nothing is refused: it would be missed in silence.
+/// none twice, and those alone of which `sees` holds. A name or glob that finds nothing is refused: it would be missed in silence.
 pub(super) async fn select(
     repo: &Repo,
     workspaces: &Workspaces,
     patterns: &[String],
+    sees: impl Fn(&BranchName) -> bool,
 ) -> Result<Vec<BranchName>, Problem> {
     if patterns.is_empty() {
         return Err(Problem::unprocessable("branches", "branches is empty")
@@ -40,13 +41,15 @@ pub(super) async fn select(
     let mut on_remote: Vec<_> = heads
         .keys()
         .filter_map(|name| BranchName::parse(name.strip_prefix("refs/heads/")?).ok())
+        .filter(&sees)
         .collect();
     on_remote.sort();
     let mut selected = Vec::new();
     for pattern in patterns {
         let found = match pattern {
             Pattern::Name(name) => {
-                let known = on_remote.contains(&name) || workspaces.on_disk(repo).contains(&name);
+                let known = on_remote.contains(&name)
+                    || (sees(&name) && workspaces.on_disk(repo).contains(&name));
                 known
                     .then_some(name.clone())
                     .map(|name| vec![name])

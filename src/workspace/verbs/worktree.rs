@@ -16,10 +16,10 @@ impl Workspaces {
     pub async fn worktrees(
         &self,
         repo: &Arc<Repo>,
-        current: BranchName,
-        request: Request,
+        branches: Vec<BranchName>,
+        (current, request): (BranchName, Request),
     ) -> Result<Worktrees, Error> {
-        let found = self.on_disk(repo).into_iter();
+        let found = branches.into_iter();
         let found: Vec<_> = found.map(|branch| self.look_at(repo, &branch)).collect();
         blocking(move || {
             let items: Vec<_> = found

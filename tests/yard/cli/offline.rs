@@ -75,10 +75,10 @@ async fn a_wrong_key_is_refused_and_never_shown() {
     wrong.env("BRANCHYARD_KEY_FILE", &file);
     let wrong = said(wrong).await;
     assert!(!wrong.stderr.contains("this-is-not-the-key"), "{wrong:?}");
-    wrong.refused(125, &["the key is not the one of this daemon"]);
+    wrong.refused(125, &["not one that this daemon knows"]);
     let mut none = command(&yard, &["runs"]);
     none.env_remove("BRANCHYARD_KEY_FILE");
-    said(none).await.refused(125, &["no Authorization header"]);
+    said(none).await.refused(125, &["has no credential"]);
     // Flags win over the environment.
     let right = key_file(&yard);
     let mut flag = command(&yard, &["runs", "--key-file", right.to_str().unwrap()]);

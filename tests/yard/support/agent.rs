@@ -52,9 +52,24 @@ impl Agent {
         }
     }
 
+    /// The same with another credential than the session key.
+    pub fn holding(mut self, token: &str) -> Self {
+        self.key = token.to_owned();
+        self
+    }
+
     /// Of the older protocol, after its handshake.
     pub async fn older(yard: &Yard, headers: &[(&'static str, &str)]) -> Self {
-        let mut agent = Self::with(yard, headers);
+        Self::with(yard, headers).shake_hands().await
+    }
+
+    /// Of the older protocol, with another credential than the session key.
+    pub async fn older_holding(yard: &Yard, token: &str) -> Self {
+        Self::new(yard).holding(token).shake_hands().await
+    }
+
+    async fn shake_hands(self) -> Self {
+        let mut agent = self;
         let hello = json!({
             "protocolVersion": OLDER,
             "capabilities": {},

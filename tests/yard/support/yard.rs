@@ -68,9 +68,14 @@ impl Yard {
 
     /// A yard without a daemon yet.
     pub fn asleep(options: Options) -> Self {
+        // A sandbox has a /dev of its own, and tests may put their files into memory there.
+        let place = match options.tables.contains("[sandbox]") {
+            true => PathBuf::from("/tmp"),
+            false => std::env::temp_dir(),
+        };
         let dir = tempfile::Builder::new()
             .prefix("branchyard-test-")
-            .tempdir()
+            .tempdir_in(place)
             .unwrap();
         let origin = Origin::new(dir.path());
         Self {
@@ -168,9 +173,16 @@ impl Yard {
         } else {
             "[reaper]\nmax_worktrees_per_repo = 10000\nlow_water = \"1B\"\nhigh_water = \"1B\""
         };
+        // Contained builds cost some milliseconds each, and many tests have theirs write beside their
+        // worktree to be seen; a test about the sandbox brings its own section.
+        let sandbox = if tables.contains("[sandbox]") {
+            ""
+        } else {
+            "[sandbox]\nprofile = \"none\""
+        };
         // A run outlives its daemon, and would outlive a test that was itself killed.
         let common = format!(
-            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n",
+            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n{sandbox}\n",
             self.workspaces
         );
         if *bare {
@@ -198,6 +210,12 @@ impl Yard {
             .strip_prefix("Authorization: Bearer ")
             .unwrap()
             .to_owned()
+    }
+
+    /// Has a token made; its text.
+    pub async fn token(&self, asked: Value) -> String {
+        let made = self.post_json("/api/tokens", asked).await;
+        made["token"].as_str().unwrap().to_owned()
     }
 
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use super::fit::{brief, day, fitting, keep, shorten, size};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
 use crate::git::verbs::blame::{Blame, Hunk, Request};
 use crate::model::Problem;
 
-pub(super) async fn blame(app: App, at: At, request: Request) -> Result<Told<Blame>, Problem> {
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+pub(super) async fn blame(desk: Desk, at: At, request: Request) -> Result<Told<Blame>, Problem> {
+    let read = desk.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.blame(request).await }
     });

@@ -3,17 +3,17 @@
 use std::fmt::Write;
 
 use super::fit::{keep, shorten, size};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
 use crate::git::verbs::changelog::{self, Change, Changelog, Group, Request};
 use crate::model::Problem;
 
 pub(super) async fn changelog(
-    app: App,
+    desk: Desk,
     at: At,
     request: Request,
 ) -> Result<Told<Changelog>, Problem> {
-    app.look(&at, move |_, repo| {
+    desk.look(&at, move |_, repo| {
         Ok(changelog::changelog(repo, &request)?)
     })
     .await

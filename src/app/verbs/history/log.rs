@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use super::fit::{day, fitting, keep, shorten, size};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
 use crate::git::verbs::log::{Entry, Log, Request};
 use crate::model::Problem;
 
-pub(super) async fn log(app: App, at: At, request: Request) -> Result<Told<Log>, Problem> {
+pub(super) async fn log(desk: Desk, at: At, request: Request) -> Result<Told<Log>, Problem> {
     let query = request.check()?;
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = desk.read(&at.repo, &at.branch, move |workspace| {
         let query = query.clone();
         async move { workspace.log(query).await }
     });

@@ -3,23 +3,23 @@
 use std::fmt::Write;
 
 use super::fit::{fitting, keep, shorten, size};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
 use crate::git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
 use crate::model::Problem;
 
 pub(super) async fn merge_preview(
-    app: App,
+    desk: Desk,
     at: At,
     request: Request,
 ) -> Result<Told<MergePreview>, Problem> {
     if request.fetch {
-        app.margin.check()?;
-        let workspace = app.workspaces.get(&app.repos.get(&at.repo)?, &at.branch);
+        desk.yard.margin.check()?;
+        let workspace = desk.workspace(&at.repo, &at.branch)?;
         let brought = workspace.bring_for(&request).await;
-        brought.map_err(|error| app.margin.judge(error.problem()))?;
+        brought.map_err(|error| desk.yard.margin.judge(error.problem()))?;
     }
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = desk.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.merge_preview(request).await }
     });

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use super::fit::{brief, fitting, keep};
-use crate::app::App;
+use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
 use crate::git::verbs::reflog::{self, Reflog, Request};
 use crate::model::Problem;
 
-pub(super) async fn reflog(app: App, at: At, request: Request) -> Result<Told<Reflog>, Problem> {
-    app.look(&at, move |workspace, repo| {
+pub(super) async fn reflog(desk: Desk, at: At, request: Request) -> Result<Told<Reflog>, Problem> {
+    desk.look(&at, move |workspace, repo| {
         Ok(reflog::reflog(repo, &workspace.branch, &request)?)
     })
     .await

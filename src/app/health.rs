@@ -1,0 +1,76 @@
+//! How the daemon is doing, for those who look after it.
+
+use serde::Serialize;
+
+use super::{Desk, Machine};
+use crate::runs::SandboxReport;
+
+/// Whether new runs can be had, and what there is to know about it.
+#[derive(Debug, Serialize)]
+pub struct Readiness {
+    /// `ready`, `draining` or `disk_full`.
+    pub status: &'static str,
+    pub runs: usize,
+    pub viewers: usize,
+    pub limits_held_by: String,
+    pub sandbox: SandboxReport,
+    pub repos: usize,
+    pub disk_free_bytes: u64,
+    pub shortage: Option<String>,
+}
+
+impl Readiness {
+    pub fn is_ready(&self) -> bool {
+        self.status == "ready"
+    }
+}
+
+impl Desk {
+    pub fn readiness(&self) -> Readiness {
+        let yard = &self.yard;
+        let (runs, viewers) = yard.runs.census();
+        let shortage = yard.margin.shortage().map(|shortage| shortage.to_string());
+        Readiness {
+            status: match (yard.runs.is_draining(), &shortage) {
+                (true, _) => "draining",
+                (false, Some(_)) => "disk_full",
+                (false, None) => "ready",
+            },
+            runs,
+            viewers,
+            limits_held_by: yard.runs.held_by(),
+            sandbox: yard.runs.sandbox(),
+            repos: yard.repos.list().len(),
+            disk_free_bytes: Machine::read(&yard.config.workspaces).disk_free_bytes,
+            shortage,
+        }
+    }
+
+    /// All metrics. Counters are kept as things happen; what is a state is read when it is asked for.
+    pub fn metrics(&self) -> String {
+        let yard = &self.yard;
+        let (runs, viewers) = yard.runs.census();
+        let repos = yard.repos.list();
+        let workspaces = repos.iter().map(|repo| yard.workspaces.on_disk(repo).len());
+        for (name, value) in [
+            ("branchyard_runs_live", runs),
+            ("branchyard_viewers", viewers),
+            ("branchyard_repos", repos.len()),
+            ("branchyard_workspaces", workspaces.sum()),
+            ("branchyard_workspaces_in_use", yard.workspaces.in_use()),
+        ] {
+            metrics::gauge!(name).set(as_f64(value as u64));
+        }
+        let free = Machine::read(&yard.config.workspaces).disk_free_bytes;
+        metrics::gauge!("branchyard_disk_free_bytes").set(as_f64(free));
+        crate::telemetry::metrics().render()
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "gauges are floating-point by their format"
+)]
+fn as_f64(value: u64) -> f64 {
+    value as f64
+}

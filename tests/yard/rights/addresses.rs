@@ -1,0 +1,233 @@
+//! Every address.
+
+use std::collections::{BTreeMap, HashMap};
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use super::About::{AllBranches, Branch, Nothing, Repo, WholeYard};
+use super::{About, Holder, Place, There, Verdict, cast, saved};
+use crate::support::Yard;
+
+/// An address, the right that it needs, and what it is about.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    About,
+    &'static str,
+);
+
+const GIT: &str = "/api/repos/{repo}/branches/{branch}/git";
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    ("GET",    "/readyz",                                        "ops",       Nothing,     ""),
+    ("GET",    "/metrics",                                       "ops",       Nothing,     ""),
+    ("GET",    "/api/repos",                                     "repo:read", Nothing,     ""),
+    ("POST",   "/api/repos",                                     "admin",     Repo,        r#"{"name":"{repo}","url":"/x"}"#),
+    ("GET",    "/api/repos/{repo}",                              "repo:read", Repo,        ""),
+    ("DELETE", "/api/repos/{repo}",                              "admin",     AllBranches, ""),
+    ("POST",   "/api/repos/{repo}/maintain",                     "ops",       AllBranches, ""),
+    ("GET",    "/api/findings",                                  "ops",       WholeYard,   ""),
+    ("POST",   "/api/findings/mend",                             "admin",     WholeYard,   ""),
+    ("GET",    "/api/repos/{repo}/branches",                     "repo:read", Repo,        ""),
+    ("GET",    "/api/repos/{repo}/branches/{branch}",            "repo:read", Branch,      ""),
+    ("PUT",    "/api/repos/{repo}/branches/{branch}",            "git:write", Branch,      ""),
+    ("DELETE", "/api/repos/{repo}/branches/{branch}",            "git:write", Branch,      ""),
+    ("PUT",    "/api/repos/{repo}/branches/{branch}/pin",        "git:write", Branch,      ""),
+    ("DELETE", "/api/repos/{repo}/branches/{branch}/pin",        "git:write", Branch,      ""),
+    ("GET",    "/api/repos/{repo}/branches/{branch}/env",        "repo:read", Branch,      ""),
+    ("POST",   "/api/repos/{repo}/branches/{branch}/ls",         "repo:read", Branch,      ""),
+    ("POST",   "/api/repos/{repo}/branches/{branch}/read_file",  "repo:read", Branch,      r#"{"path":"name.txt"}"#),
+    ("POST",   "/api/repos/{repo}/branches/{branch}/grep",       "repo:read", Branch,      r#"{"pattern":"x"}"#),
+    ("POST",   "/api/repos/{repo}/branches/{branch}/git/quick",  "git:read",  Branch,      r#"{"operation":"status"}"#),
+    ("POST",   "/api/git/clone",                                 "git:write", Branch,      r#"{"repo":"{repo}","agent_id":"{agent}","task_id":"t"}"#),
+    ("POST",   "/api/git/init",                                  "admin",     Branch,      r#"{"repo":"{repo}","default_branch":"{branch}"}"#),
+    ("GET",    "/api/salvage",                                   "git:read",  Nothing,     ""),
+    ("GET",    "/api/salvage/{salvage}",                         "git:read",  Branch,      ""),
+    ("GET",    "/api/salvage/{salvage}/file?path=note.txt",      "git:read",  Branch,      ""),
+    ("POST",   "/api/salvage/{salvage}/restore",                 "git:write", Branch,      r#"{"force":true}"#),
+    ("DELETE", "/api/salvage/{salvage}",                         "ops",       Branch,      ""),
+    ("POST",   "/stream/repos/{repo}/branches/{branch}/make",    "build:run", Branch,      ""),
+    ("POST",   "/stream/repos/{repo}/branches/{branch}/git",     "git:read",  Branch,      r#"{"operation":"status"}"#),
+    ("POST",   "/stream/repos/{repo}/branches/{branch}/task",    "build:run", Branch,      r#"{"task":"none"}"#),
+    ("POST",   "/stream/repos/{repo}/make",                      "build:run", Branch,      r#"{"branches":["{branch}"]}"#),
+    ("GET",    "/stream/groups/{group}",                         "repo:read", Branch,      ""),
+    ("POST",   "/stream/runs/{run}/rerun",                       "build:run", Branch,      ""),
+    ("GET",    "/stream/runs/{run}",                             "repo:read", Branch,      ""),
+    ("GET",    "/api/runs",                                      "repo:read", Nothing,     ""),
+    ("GET",    "/api/runs/{run}",                                "repo:read", Branch,      ""),
+    ("GET",    "/api/runs/{run}/log",                            "repo:read", Branch,      ""),
+    ("GET",    "/api/runs/{run}/diagnostics",                    "repo:read", Branch,      ""),
+    ("POST",   "/api/runs/{run}/cancel",                         "build:run", Branch,      ""),
+    ("GET",    "/api/groups/{group}",                            "repo:read", Branch,      ""),
+    ("POST",   "/api/groups/{group}/cancel",                     "build:run", Branch,      ""),
+    ("GET",    "/api/audit",                                     "admin",     Nothing,     ""),
+    ("GET",    "/api/reap",                                      "ops",       WholeYard,   ""),
+    ("POST",   "/api/reap?dry_run=true",                         "ops",       WholeYard,   ""),
+];
+
+/// Git verbs that only look.
+pub(super) const LOOKS: [&str; 10] = [
+    "status",
+    "diff",
+    "show",
+    "log",
+    "blame",
+    "reflog",
+    "changelog",
+    "merge_preview",
+    "worktree",
+    "remote",
+];
+
+/// The rows of the git verbs.
+fn verbs() -> Vec<(Method, String, String, About, String)> {
+    let all = branchyard::app::verbs::verbs().iter();
+    all.map(|verb| {
+        let name = verb.entry.name;
+        let right = if LOOKS.contains(&name) {
+            "git:read"
+        } else {
+            "git:write"
+        };
+        (
+            Method::POST,
+            format!("{GIT}/{name}"),
+            right.to_owned(),
+            Branch,
+            String::new(),
+        )
+    })
+    .collect()
+}
+
+fn rows() -> Vec<(Method, String, String, About, String)> {
+    let rows = ROWS.iter().map(|(method, path, right, about, body)| {
+        (
+            method.parse().unwrap(),
+            (*path).to_owned(),
+            (*right).to_owned(),
+            *about,
+            (*body).to_owned(),
+        )
+    });
+    rows.chain(verbs()).collect()
+}
+
+#[test]
+fn every_address_says_what_it_needs_and_stands_in_the_matrix() {
+    let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (_, path, right, ..) in rows() {
+        let path = path.split('?').next().unwrap().to_owned();
+        known.entry(path).or_default().push(right);
+    }
+    let (mut open, mut personal) = (Vec::new(), Vec::new());
+    let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for address in branchyard::http::addresses() {
+        match address.asks {
+            branchyard::http::Asks::Nothing => open.push(address.path),
+            branchyard::http::Asks::ForACredential => personal.push(address.path),
+            branchyard::http::Asks::ForRight(right) => declared
+                .entry(address.path)
+                .or_default()
+                .push(right.as_str().to_owned()),
+        }
+    }
+    for rights in known.values_mut().chain(declared.values_mut()) {
+        rights.sort();
+    }
+    assert_eq!(declared, known);
+    assert_eq!(open, OPEN);
+    assert_eq!(personal, PERSONAL);
+}
+
+/// What anybody may see.
+const OPEN: &[&str] = &[
+    "/",
+    "/healthz",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/{*path}",
+];
+/// What needs a credential and is about its holder.
+const PERSONAL: &[&str] = &[
+    "/api/whoami",
+    "/api/tokens",
+    "/api/tokens",
+    "/api/tokens/{token}",
+    "/api/tokens/{token}",
+    "/mcp",
+];
+
+#[tokio::test]
+async fn every_role_gets_exactly_what_its_scopes_and_bounds_allow() {
+    let (mut yard, holders) = cast().await;
+    let mut there = HashMap::new();
+    for place in Place::ALL {
+        there.insert(place, There::at(&yard, place).await);
+    }
+    let mut wrong = Vec::new();
+    for holder in &holders {
+        for row in rows() {
+            for &place in holder.places() {
+                let (method, path, right, about, body) = &row;
+                let expected = holder.expected(Some(right), *about, place);
+                let there = there.get_mut(&place).unwrap();
+                let path = there.fill(path, place);
+                let body = there.fill(body, place);
+                let response = ask(&yard, holder, method.clone(), &path, &body).await;
+                let (verdict, told) = verdict(response).await;
+                if verdict != expected {
+                    let (role, bounded) = (holder.role, holder.is_bounded);
+                    wrong.push(format!(
+                        "{role} (bounded: {bounded}) {method} {path} at {place:?}: {verdict:?} \
+                         instead of {expected:?}: {told}"
+                    ));
+                }
+                // The next one is to find one as well.
+                if expected == Verdict::Allowed
+                    && path.ends_with(&there.salvage)
+                    && *method == Method::DELETE
+                {
+                    there.salvage = saved(&yard, place).await;
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    yard.stop().await;
+}
+
+async fn ask(yard: &Yard, holder: &Holder, method: Method, path: &str, body: &str) -> Response {
+    let mut request = yard
+        .client
+        .request(method.clone(), format!("{}{path}", yard.url))
+        .bearer_auth(&holder.token)
+        .header("prefer", "respond-async");
+    if !body.is_empty() {
+        request = request.json(&serde_json::from_str::<Value>(body).unwrap());
+    } else if method != Method::GET && method != Method::DELETE {
+        request = request.json(&json!({}));
+    }
+    request.send().await.unwrap()
+}
+
+/// What an answer means, and what it said.
+async fn verdict(response: Response) -> (Verdict, String) {
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap();
+    let problem: Value = serde_json::from_str(&text).unwrap_or_default();
+    let verdict = match (status, problem["code"].as_str().unwrap_or_default()) {
+        (401 | 429 | 500.., _) => panic!("{status}: {text}"),
+        (403, "missing_right") => Verdict::MissingRight,
+        (403, "out_of_bounds") => Verdict::OutOfBounds,
+        (
+            404,
+            "out_of_bounds" | "run_not_found" | "group_not_found" | "salvage_not_found"
+            | "branch_not_found",
+        ) => Verdict::Unseen,
+        _ => Verdict::Allowed,
+    };
+    (verdict, text)
+}
