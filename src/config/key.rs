@@ -22,18 +22,8 @@ impl SessionKey {
         &self.0
     }
 
-    /// 32 random bytes in hex.
     pub(super) fn generate() -> io::Result<Self> {
-        let mut bytes = [0u8; 32];
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
-                Ok(count) => filled += count,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Self(bytes.iter().map(|b| format!("{b:02x}")).collect()))
+        random_hex::<32>().map(Self)
     }
 
     /// The key in a file that only its owner can read, without the white space around it.
@@ -60,6 +50,20 @@ impl SessionKey {
         }
         Ok(Self(key.to_owned()))
     }
+}
+
+/// So many random bytes, in hex.
+pub fn random_hex<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0u8; BYTES];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match getrandom(&mut bytes[filled..], GetRandomFlags::empty()) {
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// The key of a file that holds it alone or, as the client commands take it too, in a header line:

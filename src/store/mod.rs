@@ -6,14 +6,14 @@
 //! overwritten. A row that was lost with the file is not here to be missed: whoever opens the store
 //! compares [`Store::ids`] and [`Store::unended`] with the directories.
 
-mod error;
-mod open;
 mod query;
 mod retention;
 mod row;
 mod schema;
 mod writer;
 
+#[cfg(test)]
+mod damage;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -27,11 +27,13 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use rusqlite::Connection;
 
+use crate::database;
 use crate::model::{Idempotency, RunId, RunRecord};
 use row::Row;
+use schema::SCHEMA;
 use writer::Order;
 
-pub use error::Error;
+pub use crate::database::{Error, Found};
 pub use query::Filter;
 pub use retention::Retention;
 
@@ -44,18 +46,6 @@ pub struct Store(Arc<Shared>);
 pub struct Opened {
     pub store: Store,
     pub found: Found,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub enum Found {
-    Sound,
-    /// There was none; it is empty.
-    Fresh,
-    /// There was one that cannot be used. It is kept under `aside`, and the new one is empty.
-    Damaged {
-        aside: PathBuf,
-        why: String,
-    },
 }
 
 #[derive(Debug)]
@@ -74,11 +64,15 @@ impl Store {
         path: &Path,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
-        let (connection, found) = open::writable(path)?;
-        let reader = open::reader(path).map_err(|source| Error::of(path, source))?;
+        let (connection, found) = database::writable(path, &SCHEMA)?;
+        let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, Box::new(make_room))
-            .map_err(|source| Error::Thread { source })?;
+        let writer = writer::spawn(connection, inbox, Box::new(make_room)).map_err(|source| {
+            Error::Thread {
+                name: SCHEMA.name,
+                source,
+            }
+        })?;
         let store = Self(Arc::new(Shared {
             path: path.to_owned(),
             reader: Mutex::new(reader),
@@ -149,7 +143,7 @@ impl Store {
         // Err means that the writer is gone, which was logged with the order.
         let _ = written.recv();
         let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        read(&reader).map_err(|source| Error::of(&self.0.path, source))
+        read(&reader).map_err(|source| Error::of(&SCHEMA, &self.0.path, source))
     }
 
     fn order(&self, order: Order) {

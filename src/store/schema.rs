@@ -2,6 +2,9 @@
 
 use rusqlite_migration::{M, Migrations};
 
+use super::row::INSERT;
+use crate::database::{Durability, Newer, Schema};
+
 /// What is filtered by has a column; everything else is in `record`, the run's JSON. Ids are kept as
 /// text, whose order is the order of time. Every index ends in the id, so that a page of a filtered
 /// list is one seek and a walk backwards.
@@ -32,7 +35,15 @@ const VERSIONS: &[M<'static>] = &[M::up(
     CREATE INDEX keyed ON runs (created_at, id) WHERE idempotency_key IS NOT NULL;",
 )];
 
-pub(super) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(VERSIONS);
+/// The runs' directories have everything that is in it.
+pub(super) static SCHEMA: Schema = Schema {
+    name: "run index",
+    anew: "makes a new one from the runs' directories",
+    migrations: Migrations::from_slice(VERSIONS),
+    statements: &[INSERT],
+    durability: Durability::Rebuilt,
+    newer: Newer::SetAside,
+};
 
 #[cfg(test)]
 mod tests {
@@ -40,6 +51,6 @@ mod tests {
 
     #[test]
     fn every_version_can_be_reached() {
-        assert_eq!(MIGRATIONS.validate(), Ok(()));
+        assert_eq!(SCHEMA.migrations.validate(), Ok(()));
     }
 }

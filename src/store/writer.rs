@@ -138,12 +138,13 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::database;
     use crate::model::RunRecord;
     use crate::store::fixture::record;
-    use crate::store::open;
+    use crate::store::schema::SCHEMA;
 
     fn writer(dir: &tempfile::TempDir, kept: usize) -> Writer {
-        let (connection, _) = open::writable(&dir.path().join("yard.db")).unwrap();
+        let (connection, _) = database::writable(&dir.path().join("yard.db"), &SCHEMA).unwrap();
         Writer::new(connection, kept, Box::new(|| false))
     }
 

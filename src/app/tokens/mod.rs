@@ -1,0 +1,85 @@
+//! Tokens, and who one is. Whoever may do something may make a token for less; who sees and revokes which
+//! is decided here.
+
+mod request;
+mod view;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Desk;
+use crate::auth::{Principal, State, Token};
+use crate::model::{ErrorKind, Problem, Right};
+
+pub use request::{TokenFilter, TokenRequest};
+pub use view::{MadeToken, RevokedTokens, TokenView, WhoAmI};
+
+impl Desk {
+    pub fn whoami(&self) -> WhoAmI {
+        let token = self.yard.tokens.shown_by(self.principal());
+        WhoAmI::new(self.principal(), token.as_deref())
+    }
+
+    /// A token within what the asker may do. The answer holds its secret; nobody is told again.
+    pub async fn make_token(&self, request: &TokenRequest) -> Result<MadeToken, Problem> {
+        let wish = request.wish(&self.yard.config.auth)?;
+        self.yard.margin.check()?;
+        let (name, role) = (request.name.clone(), request.role.clone());
+        let (token, secret) = self
+            .yard
+            .tokens
+            .make(self.principal(), name, role, &wish)
+            .await?;
+        Ok(MadeToken {
+            made: TokenView::new(&token, Timestamp::now()),
+            token: secret,
+        })
+    }
+
+    /// Those that the asker may know of, oldest first.
+    pub fn tokens(&self, filter: &TokenFilter) -> Vec<TokenView> {
+        let now = Timestamp::now();
+        let mut all = self.yard.tokens.list();
+        all.retain(|token| may_know(self.principal(), token));
+        all.retain(|token| filter.all || is_in_use(token, now));
+        all.iter().map(|token| TokenView::new(token, now)).collect()
+    }
+
+    pub fn token(&self, named: &str) -> Result<TokenView, Problem> {
+        let token = self.known_token(named)?;
+        Ok(TokenView::new(&token, Timestamp::now()))
+    }
+
+    /// Takes a token back, and all that were made with it.
+    pub async fn revoke_token(&self, named: &str) -> Result<RevokedTokens, Problem> {
+        let token = self.known_token(named)?;
+        let revoked = self.yard.tokens.revoke(&token).await?;
+        let with_it = revoked.iter().filter(|other| other.id != token.id);
+        Ok(RevokedTokens {
+            revoked: TokenView::new(&token, Timestamp::now()),
+            with_it: with_it.map(|other| other.name.clone()).collect(),
+        })
+    }
+
+    fn known_token(&self, named: &str) -> Result<Arc<Token>, Problem> {
+        let token = self.yard.tokens.find(named);
+        let known = token.filter(|token| may_know(self.principal(), token));
+        known.ok_or_else(|| {
+            let detail = format!("there is no token {named:?}, or it is not of your making");
+            Problem::new(ErrorKind::NotFound, "token_not_found", detail)
+                .help("`branchyard token list` names those that are yours to revoke")
+        })
+    }
+}
+
+/// One's own, those that were made with it, and for those who look after the whole yard all of them.
+fn may_know(principal: &Principal, token: &Token) -> bool {
+    let is_admin = principal.rights().contains(Right::Admin) && principal.grant().is_everywhere();
+    is_admin || token.is_below(&principal.name) || token.principal_name() == principal.name
+}
+
+/// Also those that a change of the configuration made useless: another makes them good again.
+fn is_in_use(token: &Token, now: Timestamp) -> bool {
+    matches!(token.state(now), State::Live | State::Useless)
+}

@@ -1,0 +1,123 @@
+//! Tokens and principals as callers are shown them.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::auth::{Area, Credential, Grant, Principal, State, Token};
+use crate::config::Toolset;
+use crate::model::Right;
+
+/// What somebody may do, where, and until when.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Good {
+    pub scopes: Vec<Right>,
+    /// The sets of MCP tools that it may be offered.
+    pub toolsets: Vec<Toolset>,
+    /// A repo and branch has to be in each of these; none means everywhere.
+    pub areas: Vec<Area>,
+    /// Null where it never does.
+    pub expires: Option<Timestamp>,
+}
+
+/// Whoever asks.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct WhoAmI {
+    pub name: String,
+    /// The role of a token that has one.
+    pub role: Option<String>,
+    #[serde(flatten)]
+    pub good: Good,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TokenView {
+    pub id: String,
+    pub name: String,
+    pub role: Option<String>,
+    pub state: TokenState,
+    #[serde(flatten)]
+    pub good: Good,
+    pub created_at: Timestamp,
+    /// The principal that made it.
+    pub created_by: String,
+    pub last_used: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenState {
+    Live,
+    Expired,
+    Revoked,
+    /// It has a role that is not in the configuration.
+    Useless,
+}
+
+/// A new token, the only time that it is shown.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MadeToken {
+    /// What its holder shows. It is not kept, and cannot be had again.
+    pub token: Credential,
+    #[serde(flatten)]
+    pub made: TokenView,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RevokedTokens {
+    #[serde(flatten)]
+    pub revoked: TokenView,
+    /// The names of those that were made with it, and went with it.
+    pub with_it: Vec<String>,
+}
+
+impl Good {
+    fn of(grant: &Grant) -> Self {
+        Self {
+            scopes: grant.rights.iter().collect(),
+            toolsets: grant.toolsets.clone(),
+            areas: grant.areas.clone(),
+            expires: grant.expires,
+        }
+    }
+}
+
+impl WhoAmI {
+    pub(super) fn new(principal: &Principal, token: Option<&Token>) -> Self {
+        Self {
+            name: principal.name.clone(),
+            role: token.and_then(|token| token.role.clone()),
+            good: Good::of(principal.grant()),
+        }
+    }
+}
+
+impl TokenView {
+    pub(super) fn new(token: &Token, now: Timestamp) -> Self {
+        let good = token.good_for().map_or_else(
+            || Good {
+                scopes: Vec::new(),
+                toolsets: Vec::new(),
+                ..Good::of(&token.grant)
+            },
+            Good::of,
+        );
+        Self {
+            id: token.id.clone(),
+            name: token.name.clone(),
+            role: token.role.clone(),
+            state: match token.state(now) {
+                State::Live => TokenState::Live,
+                State::Expired => TokenState::Expired,
+                State::Revoked => TokenState::Revoked,
+                State::Useless => TokenState::Useless,
+            },
+            good,
+            created_at: token.created_at,
+            created_by: token.line.last().cloned().unwrap_or_default(),
+            last_used: token.last_used(),
+            revoked_at: token.revoked_at(),
+        }
+    }
+}

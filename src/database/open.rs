@@ -1,0 +1,227 @@
+//! Opening the file. One that cannot be used is renamed, with what belongs to it, and a new one made.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite_migration::SchemaVersion;
+
+use super::error::is_damage;
+use super::{Durability, Error, Found, Newer, Schema};
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the daemon's user alone. SQLite gives the log the same.
+const MODE: u32 = 0o600;
+
+/// Why a file was not taken as it is.
+enum Refused {
+    /// Its content is at fault; a new one can take its place.
+    Unusable(String),
+    /// It is of a version that is not known yet.
+    Newer,
+    /// Something else is: a permission, a lock, the disk. A new file would not mend that.
+    Failed(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Refused {
+    fn from(error: rusqlite::Error) -> Self {
+        match is_damage(&error) {
+            true => Self::Unusable(error.to_string()),
+            false => Self::Failed(error),
+        }
+    }
+}
+
+impl From<rusqlite_migration::Error> for Refused {
+    fn from(error: rusqlite_migration::Error) -> Self {
+        match error {
+            rusqlite_migration::Error::RusqliteError { err, .. } => err.into(),
+            other => Self::Unusable(other.to_string()),
+        }
+    }
+}
+
+/// The connection that writes.
+pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Found), Error> {
+    let (name, owned) = (schema.name, path.to_owned());
+    let failed = |refused| match refused {
+        Refused::Failed(source) => Error::of(schema, path, source),
+        Refused::Newer => Error::Newer {
+            name,
+            path: owned.clone(),
+        },
+        Refused::Unusable(why) => Error::NotMade {
+            name,
+            path: owned.clone(),
+            why,
+        },
+    };
+    if !parts(path).iter().any(|part| part.exists()) {
+        return Ok((fresh(path, schema).map_err(failed)?, Found::Fresh));
+    }
+    match existing(path, schema) {
+        Ok(connection) => Ok((connection, Found::Sound)),
+        Err(Refused::Unusable(why)) => {
+            let aside = set_aside(path).map_err(|source| Error::SetAside {
+                name,
+                path: owned.clone(),
+                source,
+            })?;
+            let connection = fresh(path, schema).map_err(failed)?;
+            Ok((connection, Found::Damaged { aside, why }))
+        }
+        Err(refused) => Err(failed(refused)),
+    }
+}
+
+/// A connection that cannot write.
+pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.pragma_update(None, "query_only", true)?;
+    // SQLite opens the log with the first read; that one is not to be somebody's question.
+    connection.pragma_query(None, "schema_version", |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// One more connection to a file that is open already.
+pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // A read needs no room on the disk, however much it has to sort.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(connection)
+}
+
+fn to_write(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    let synchronous = match durability {
+        Durability::Rebuilt => "NORMAL",
+        Durability::Only => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    Ok(connection)
+}
+
+fn fresh(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
+    make(path).map_err(|error| not_opened(&error))?;
+    let mut connection = to_write(path, schema.durability)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    schema.migrations.to_latest(&mut connection)?;
+    // From here on the file is one of ours even without its log.
+    connection.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Empty, which SQLite takes for a new one. It would make one itself that others can read.
+fn make(path: &Path) -> io::Result<()> {
+    let made = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(MODE)
+        .open(path);
+    made.map(drop)
+}
+
+fn existing(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
+    check_files(path)?;
+    // One that was brought here by hand may be open to others.
+    fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(|error| not_opened(&error))?;
+    let mut connection = to_write(path, schema.durability)?;
+    let migrations = &schema.migrations;
+    // Nothing is written before the file is known to be sound.
+    if migrations.current_version(&connection)? == SchemaVersion::NoneSet {
+        return Err(Refused::Unusable("it has no tables".to_owned()));
+    }
+    if migrations.pending_migrations(&connection)? < 0 {
+        let why = "it was made by a newer version of branchyard";
+        return Err(match schema.newer {
+            Newer::SetAside => Refused::Unusable(why.to_owned()),
+            Newer::Refuse => Refused::Newer,
+        });
+    }
+    // Reads the whole file: a fifth of a second for a hundred thousand runs.
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(Refused::Unusable(verdict));
+    }
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    migrations.to_latest(&mut connection)?;
+    for statement in schema.statements {
+        if let Err(error) = connection.prepare(statement) {
+            return Err(Refused::Unusable(error.to_string()));
+        }
+    }
+    // A file that cannot be written is told now, not by the first who writes.
+    connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)?
+        .rollback()?;
+    Ok(connection)
+}
+
+/// As SQLite tells it, which is not asked before the file is ours.
+fn not_opened(error: &io::Error) -> Refused {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+    Refused::Failed(rusqlite::Error::SqliteFailure(
+        code,
+        Some(error.to_string()),
+    ))
+}
+
+/// What SQLite would take for an empty database, or answer with "unable to open".
+fn check_files(path: &Path) -> Result<(), Refused> {
+    for part in parts(path) {
+        let Ok(metadata) = part.metadata() else {
+            continue;
+        };
+        if !metadata.is_file() {
+            let what = match metadata.is_dir() {
+                true => "a directory",
+                false => "not a regular file",
+            };
+            return Err(Refused::Unusable(format!("{} is {what}", part.display())));
+        }
+    }
+    match path.metadata() {
+        Ok(metadata) if metadata.len() == 0 => Err(Refused::Unusable("it is empty".to_owned())),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Refused::Unusable(
+            "it is gone, and its log was left behind".to_owned(),
+        )),
+    }
+}
+
+/// The log goes first: if only half of this happens, the rest is found unusable again.
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let mut aside = beside(path, &format!(".damaged-{time}"));
+    let mut others = 1;
+    while parts(&aside).iter().any(|part| part.exists()) {
+        others += 1;
+        aside = beside(path, &format!(".damaged-{time}-{others}"));
+    }
+    for (from, to) in parts(path).iter().zip(parts(&aside)).rev() {
+        match fs::rename(from, to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+/// The database itself, its log, and the index of that.
+pub(crate) fn parts(path: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|suffix| beside(path, suffix))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}

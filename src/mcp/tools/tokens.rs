@@ -1,0 +1,152 @@
+//! Who one is, and tokens for others.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::page::paged;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{Problem, Right};
+
+pub(super) fn tools() -> Vec<Tool> {
+    let hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
+    vec![
+        Tool::new::<Nothing, WhoAmI, _>(
+            &Entry {
+                name: "whoami",
+                title: "Say who you are here",
+                description: "Says under which name you are known here, what you may do, in which repos and branches, and \
+                    until when. Ask when something is refused, or before handing work to another agent.",
+                set: Toolset::Yard,
+                right: Right::RepoRead,
+                hints: Hints::READS,
+            },
+            whoami,
+        ),
+        Tool::new::<TokenRequest, MadeToken, _>(
+            &Entry {
+                name: "token_create",
+                title: "Make a token for an agent",
+                description: "Makes a token for an agent that you start: for what you may do yourself, or less, and for no \
+                    longer. The answer holds the secret, once; put it into the agent's environment or a file that \
+                    only it can read, and into no log or message.",
+                set: Toolset::Admin,
+                right: Right::Admin,
+                hints,
+            },
+            create,
+        ),
+        Tool::new::<Wanted, Listed<'_>, _>(
+            &Entry {
+                name: "token_list",
+                title: "List tokens",
+                description: "Lists the tokens that there are, with what each is good for, who made it, when it expires and \
+                    when it was last used. Secrets are not kept, and so not shown.",
+                set: Toolset::Admin,
+                right: Right::Admin,
+                hints: Hints::READS,
+            },
+            list,
+        ),
+        Tool::new::<Named, RevokedTokens, _>(
+            &Entry {
+                name: "token_revoke",
+                title: "Revoke a token",
+                description: "Takes a token back at once, by name or id, with every token that was made with it. Streams \
+                    that their holders have open end; builds go on. It cannot be undone.",
+                set: Toolset::Admin,
+                right: Right::Admin,
+                hints: Hints {
+                    destructive: true,
+                    idempotent: true,
+                    ..hints
+                },
+            },
+            revoke,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    /// The token's name or id, as `token_list` shows them.
+    token: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Also those that expired or were revoked, for a week after that.
+    #[serde(default)]
+    all: bool,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listed<'a> {
+    items: &'a [TokenView],
+    /// There are more tokens than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+async fn whoami(call: Call, _: Nothing) -> Result<Reply, Problem> {
+    let me = call.desk.whoami();
+    let scopes: Vec<_> = me.good.scopes.iter().map(|scope| scope.as_str()).collect();
+    let text = format!("you are {}, and may {}", me.name, scopes.join(", "));
+    Reply::new(&me, text)
+}
+
+async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
+    let made = call.desk.make_token(&request).await?;
+    // The secret is said once, where programs look for it.
+    let text = format!("made {}; its secret is in `token`", made.made.name);
+    Reply::new(&made, text)
+}
+
+async fn list(call: Call, asked: Wanted) -> Result<Reply, Problem> {
+    let tokens = call.desk.tokens(&TokenFilter { all: asked.all });
+    paged(&tokens, asked.cursor.as_deref(), |page| {
+        let mut text = match tokens.is_empty() {
+            true => "there are no tokens".to_owned(),
+            false => String::new(),
+        };
+        for token in page.shown {
+            let role = token.role.as_deref().unwrap_or("scopes of its own");
+            let line = format!("{} ({role}), by {}\n", token.name, token.created_by);
+            text.push_str(&line);
+        }
+        page.tell_rest(&mut text);
+        let answer = Listed {
+            items: page.shown,
+            truncated: page.next_cursor.is_some(),
+            next_cursor: page.next_cursor.clone(),
+        };
+        Reply::new(&answer, text)
+    })
+}
+
+async fn revoke(call: Call, Named { token }: Named) -> Result<Reply, Problem> {
+    let revoked = call.desk.revoke_token(&token).await?;
+    let mut text = format!("{} is revoked", revoked.revoked.name);
+    if !revoked.with_it.is_empty() {
+        text += &format!(", and with it {}", revoked.with_it.join(", "));
+    }
+    Reply::new(&revoked, text)
+}
