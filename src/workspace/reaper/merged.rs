@@ -105,6 +105,7 @@ impl Reaper {
             Outcome::Done { .. } => {
                 tracing::info!(repo = %merged.repo, branch = %merged.branch, remote = merged.remote, "a merged branch was deleted");
                 metrics::counter!("branchyard_merged_branches_deleted_total").increment(1);
+                self.record("reap.branch", &merged.repo, Some(&merged.branch), 1);
             }
             Outcome::Kept { why } => {
                 tracing::info!(repo = %merged.repo, branch = %merged.branch, why, "a merged branch stays");

@@ -20,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Ticks, Workspaces};
 use crate::config::ReaperConfig;
-use crate::model::RepoName;
+use crate::model::{BranchName, RepoName};
 use crate::repos::Repos;
+use crate::trust::audit::{Audit, Call, End, Outcome as AuditOutcome, Via};
 use act::kept_store;
 pub use merged::MergedBranch;
 pub use plan::Action as ReapAction;
@@ -42,6 +43,7 @@ pub struct Reaper {
     root: PathBuf,
     repos: Arc<Repos>,
     workspaces: Arc<Workspaces>,
+    audit: Audit,
     /// Two passes would plan with the same bytes.
     one_at_a_time: tokio::sync::Mutex<()>,
     /// The latest last.
@@ -57,12 +59,14 @@ impl Reaper {
         root: PathBuf,
         repos: Arc<Repos>,
         workspaces: Arc<Workspaces>,
+        audit: Audit,
     ) -> Arc<Self> {
         Arc::new(Self {
             config,
             root,
             repos,
             workspaces,
+            audit,
             one_at_a_time: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             next_pass: Mutex::default(),
@@ -134,10 +138,24 @@ impl Reaper {
                 .workspaces
                 .expire_salvage(&repo, self.config.salvage_ttl)
                 .await;
-            if let Err(error) = expired {
-                tracing::warn!(repo = %repo.name, %error, "salvage cannot be let go of");
+            match expired {
+                Ok(0) => {}
+                Ok(gone) => self.record("salvage.expire", &repo.name, None, gone as u64),
+                Err(error) => {
+                    tracing::warn!(repo = %repo.name, %error, "salvage cannot be let go of");
+                }
             }
         }
+    }
+
+    /// Records what nobody asked for by name, and how often it was done there.
+    fn record(&self, action: &str, repo: &RepoName, branch: Option<&BranchName>, count: u64) {
+        let mut call = Call::new(Via::Daemon, action);
+        call.repo = Some(repo.clone());
+        call.branch = branch.cloned();
+        let mut end = End::new(AuditOutcome::Allowed);
+        end.count = count;
+        self.audit.record(call, end);
     }
 
     /// Merged branches, in a task of its own as well: what has begun comes to its end.

@@ -120,6 +120,15 @@ impl Reaper {
         metrics::counter!("branchyard_reaped_total", "action" => action, "reason" => rule)
             .increment(1);
         metrics::counter!("branchyard_reaped_bytes_total").increment(bytes);
+        let recorded = match decision.action {
+            Action::Keep => None,
+            Action::DropBuildOutput => Some("reap.build_output"),
+            Action::Remove => Some("reap.workspace"),
+            Action::DiscardStore => Some("reap.clone"),
+        };
+        if let Some(recorded) = recorded {
+            self.record(recorded, &repo.name, branch, 1);
+        }
         let mut recent = lock(&self.recent);
         if recent.len() >= REMEMBERED {
             recent.pop_front();

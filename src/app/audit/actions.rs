@@ -1,0 +1,43 @@
+//! What is done to the yard, by the names that the audit has for it. Both faces use the same, so that one
+//! can ask who removed a branch without knowing by which way.
+
+use crate::trust::audit::EXPIRED;
+
+/// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
+pub const ACTIONS: [&str; 28] = [
+    "make",
+    "task",
+    // As a run; the verbs that are answered at once are `git.…`.
+    "git",
+    "group.start",
+    "group.cancel",
+    "run.rerun",
+    "run.cancel",
+    "branch.prepare",
+    "branch.remove",
+    "branch.pin",
+    "branch.unpin",
+    "git.clone",
+    "git.init",
+    "repo.register",
+    "repo.remove",
+    "repo.maintain",
+    "findings.mend",
+    "salvage.restore",
+    "salvage.drop",
+    "token.create",
+    "token.revoke",
+    "reap",
+    // By the daemon's own rules, or in the course of a `reap`.
+    "reap.workspace",
+    "reap.build_output",
+    "reap.clone",
+    "reap.branch",
+    "salvage.expire",
+    EXPIRED,
+];
+
+/// The action of a git verb.
+pub fn of_verb(name: &str) -> String {
+    format!("git.{name}")
+}

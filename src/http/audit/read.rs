@@ -1,0 +1,106 @@
+//! `GET /api/audit`: a page as JSON, or all of it as lines.
+
+use axum::Json;
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::json;
+use tokio_stream::StreamExt;
+
+use crate::app::Desk;
+use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
+use crate::http::extract::Params;
+use crate::http::negotiate::Format;
+use crate::http::problem::ProblemResponse;
+use crate::model::{BranchName, Problem, RepoName, moment};
+
+const DEFAULT_PAGE: usize = 50;
+const MAX_PAGE: usize = 500;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct AuditParams {
+    principal: Option<String>,
+    action: Option<String>,
+    repo: Option<RepoName>,
+    branch: Option<BranchName>,
+    /// The id of a run, group, salvage or token.
+    run: Option<String>,
+    outcome: Option<String>,
+    /// Only calls since: a time, or how long ago, such as `2h`.
+    since: Option<String>,
+    /// Only calls before: the same.
+    until: Option<String>,
+    /// Only records with a greater id, for whoever has all up to it.
+    after: Option<i64>,
+    /// The `next` of the page before.
+    before: Option<i64>,
+    limit: Option<usize>,
+}
+
+pub(in crate::http) async fn list(
+    desk: Desk,
+    Params(params): Params<AuditParams>,
+    headers: HeaderMap,
+) -> Result<Response, ProblemResponse> {
+    let limit = params.limit;
+    let filter = params.filter()?;
+    if Format::of(&headers) == Format::Ndjson {
+        if limit.is_some() {
+            let detail = "lines are all that fit the other filters; limit is for pages";
+            return Err(Problem::unprocessable("limit", detail).into());
+        }
+        let parts = desk.auditor().export(desk.principal(), filter).await?;
+        let lines = parts.map(|part| part.and_then(|records| lines(&records)));
+        let kind = [(header::CONTENT_TYPE, Format::Ndjson.content_type())];
+        return Ok((kind, Body::from_stream(lines)).into_response());
+    }
+    let limit = limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
+    if limit == 0 {
+        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
+    }
+    let (items, more) = desk.auditor().page(desk.principal(), filter, limit).await?;
+    let next = items.last().filter(|_| more).map(|record| record.id);
+    Ok(Json(json!({ "items": items, "next": next })).into_response())
+}
+
+impl AuditParams {
+    fn filter(self) -> Result<AuditFilter, Problem> {
+        let outcome = self.outcome.as_deref().map(outcome).transpose()?;
+        let time =
+            |field, given: Option<String>| given.map(|text| moment(field, &text)).transpose();
+        Ok(AuditFilter {
+            principal: self.principal,
+            action: self.action,
+            repo: self.repo,
+            branch: self.branch,
+            run: self.run,
+            outcome,
+            since: time("since", self.since)?,
+            until: time("until", self.until)?,
+            after: self.after,
+            before: self.before,
+        })
+    }
+}
+
+fn outcome(text: &str) -> Result<Outcome, Problem> {
+    Outcome::parse(text).ok_or_else(|| {
+        let known = Outcome::ALL.map(Outcome::as_str).join(", ");
+        Problem::unprocessable("outcome", format!("{text:?} is not an outcome"))
+            .help(format!("the outcomes are {known}"))
+    })
+}
+
+fn lines(records: &[AuditRecord]) -> Result<Vec<u8>, Problem> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record).map_err(|error| {
+            let kind = crate::model::ErrorKind::Internal;
+            Problem::new(kind, "answer_unwritable", error.to_string())
+        })?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}

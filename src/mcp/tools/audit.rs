@@ -1,0 +1,117 @@
+//! Who did what.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
+use crate::config::Toolset;
+use crate::mcp::call::Call;
+use crate::mcp::reply::{Reply, fitted_items};
+use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::model::{BranchName, Problem, RepoName, Right, moment};
+
+/// Records on one page, where they fit.
+const PAGE: usize = 100;
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![Tool::new::<Asked, Listed<'_>, _>(
+        &Entry {
+            name: "audit",
+            title: "Who did what",
+            description: "Lists who changed what in the yard and whom it refused, the newest first: by principal, \
+                action, repo, branch, run, outcome or time. Use it to find out how something came to be; go on \
+                with next_cursor.",
+            set: Toolset::Admin,
+            right: Right::Admin,
+            hints: Hints::READS,
+        },
+        audit,
+    )]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// Only what this principal did, such as session or token:ci.
+    #[serde(default)]
+    principal: Option<String>,
+    /// Only this action, such as make, git.push or branch.remove.
+    #[serde(default)]
+    action: Option<String>,
+    /// Only what was done in this repo.
+    #[serde(default)]
+    repo: Option<RepoName>,
+    /// Only what was done on this branch.
+    #[serde(default)]
+    branch: Option<BranchName>,
+    /// Only what made or touched this run, group, salvage or token.
+    #[serde(default)]
+    run_id: Option<String>,
+    /// Only what was allowed, refused, failed, or came to an unknown end.
+    #[serde(default)]
+    outcome: Option<Outcome>,
+    /// Only since then: a time such as 2026-11-15T08:00:00Z, or how long ago, such as 2h.
+    #[serde(default)]
+    since: Option<String>,
+    /// Only before then, written as since is.
+    #[serde(default)]
+    until: Option<String>,
+    /// The next_cursor of the answer before.
+    #[serde(default)]
+    cursor: Option<i64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Listed<'a> {
+    records: &'a [AuditRecord],
+    /// There are older ones.
+    truncated: bool,
+    next_cursor: Option<i64>,
+}
+
+async fn audit(call: Call, asked: Asked) -> Result<Reply, Problem> {
+    let time = |field, given: Option<String>| given.map(|text| moment(field, &text)).transpose();
+    let filter = AuditFilter {
+        principal: asked.principal,
+        action: asked.action,
+        repo: asked.repo,
+        branch: asked.branch,
+        run: asked.run_id,
+        outcome: asked.outcome,
+        since: time("since", asked.since)?,
+        until: time("until", asked.until)?,
+        after: None,
+        before: asked.cursor,
+    };
+    let auditor = call.desk.auditor();
+    let (found, more) = auditor.page(call.desk.principal(), filter, PAGE).await?;
+    fitted_items(found.len(), |count| {
+        let records = &found[..count];
+        let truncated = more || count < found.len();
+        let listed = Listed {
+            records,
+            truncated,
+            next_cursor: records.last().filter(|_| truncated).map(|record| record.id),
+        };
+        Reply::new(&listed, records.iter().map(line).collect::<String>())
+    })
+}
+
+fn line(record: &AuditRecord) -> String {
+    let AuditRecord { call, end, .. } = record;
+    let who = call.principal.as_deref().or(call.peer.as_deref());
+    let place = match (&call.repo, &call.branch) {
+        (Some(repo), Some(branch)) => format!(" {repo}/{branch}"),
+        (Some(repo), None) => format!(" {repo}"),
+        (None, _) => String::new(),
+    };
+    let code = end.code.as_ref().map(|code| format!(" ({code})"));
+    format!(
+        "{} {} {}{place}: {}{}\n",
+        call.at,
+        who.unwrap_or("the daemon"),
+        call.action,
+        end.outcome.as_str(),
+        code.unwrap_or_default(),
+    )
+}

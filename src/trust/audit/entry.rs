@@ -1,0 +1,68 @@
+//! A call that has begun.
+
+use super::record::{Call, End, Outcome};
+use super::writer::Change;
+use super::{Audit, count_refusal, writer};
+
+/// Whatever becomes of it is recorded: of one that is dropped, that nobody knows.
+#[derive(Debug)]
+#[must_use = "what is dropped is recorded as having come to an unknown end"]
+pub struct Entry {
+    audit: Audit,
+    number: i64,
+    /// Taken when it ends.
+    call: Option<Call>,
+}
+
+impl Entry {
+    pub(super) fn new(audit: Audit, number: i64, call: Call) -> Self {
+        Self {
+            audit,
+            number,
+            call: Some(call),
+        }
+    }
+
+    /// Completes what is known of the call, as by what it made.
+    pub fn tell(&mut self, tell: impl FnOnce(&mut Call)) {
+        if let Some(call) = &mut self.call {
+            tell(call);
+        }
+    }
+
+    pub fn end(mut self, end: End) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        let (number, call) = (self.number, call.bounded());
+        if end.outcome != Outcome::Refused {
+            self.audit.change(Change::Record(Some(number), call, end));
+            return;
+        }
+        count_refusal(&end);
+        self.audit.change(Change::Forget(number));
+        self.audit.order(writer::Order::Refusal(call, end));
+    }
+
+    /// It was a look after all.
+    pub fn forget(mut self) {
+        self.call = None;
+        self.audit.change(Change::Forget(self.number));
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        let end = match std::thread::panicking() {
+            true => End::new(Outcome::Failed).code("panic"),
+            false => End::new(Outcome::Unknown)
+                .code("caller_left")
+                .detail("the caller left before the answer; what was begun goes on"),
+        };
+        let (number, call) = (self.number, call.bounded());
+        self.audit.change(Change::Record(Some(number), call, end));
+    }
+}

@@ -1,0 +1,142 @@
+//! What is recorded stays: over a kill, against whoever opens the file, and without anybody's secrets.
+
+use reqwest::Method;
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::{fields, newest, records, since};
+use crate::support::{Options, Yard, until};
+
+#[tokio::test]
+async fn a_kill_loses_nothing_that_was_begun_and_sqlite_changes_nothing() {
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&[]).await;
+    let first = yard.make("main", &["who"]).await[0].data["run_id"].clone();
+    // In the middle of this one the daemon goes: a commit waits for a build, which waits for a file.
+    let build = yard
+        .start_detached("main", json!({ "args": ["gate"] }))
+        .await;
+    yard.follow(&build).await.until_line("waiting").await;
+    let path = "/api/repos/demo/branches/main/git/commit";
+    let commit = yard
+        .request(Method::POST, path)
+        .json(&json!({ "message": "m", "all": true }));
+    let commit = tokio::spawn(commit.send());
+    let file = yard.workspaces.join(".branchyard/trust.db");
+    let begun = || {
+        let other = Connection::open(&file).unwrap();
+        let count = other.query_row("SELECT count(*) FROM audit_begun", [], |row| row.get(0));
+        count == Ok(1)
+    };
+    until("the commit is noted", begun).await;
+    daemon.kill().await;
+    commit.await.unwrap().unwrap_err();
+
+    let other = Connection::open(&file).unwrap();
+    for attempt in [
+        "UPDATE audit SET principal = 'nobody'",
+        "DELETE FROM audit",
+        "INSERT OR REPLACE INTO audit (id, at, via, action, outcome, count) VALUES (1, 0, 'http', 'x', 'allowed', 1)",
+    ] {
+        other.execute(attempt, []).unwrap_err();
+    }
+    drop(other);
+
+    let mut daemon = yard.start_binary(&[]).await;
+    let all = since(&yard, 0).await;
+    assert_eq!(all.len(), 3, "{all:#?}");
+    for (record, run) in all.iter().zip([first, json!(build)]) {
+        assert_eq!(
+            fields(record, ["action", "outcome", "run"]),
+            [&json!("make"), &json!("allowed"), &run]
+        );
+    }
+    let names = [
+        "principal",
+        "via",
+        "action",
+        "repo",
+        "branch",
+        "outcome",
+        "code",
+    ];
+    let expected = [
+        "session",
+        "http",
+        "git.commit",
+        "demo",
+        "main",
+        "unknown",
+        "daemon_ended",
+    ];
+    assert_eq!(
+        fields(&all[2], names),
+        expected.map(|name| json!(name)).each_ref()
+    );
+
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    yard.ended(&build).await;
+    // Ids go on where they were.
+    let last = newest(&yard).await;
+    yard.make("main", &["who"]).await;
+    assert_eq!(newest(&yard).await, last + 1);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn no_secret_is_in_it_and_a_caller_who_left_is() {
+    let mut yard = Yard::new().await;
+    let word = "xyzzy-93c1";
+    let body =
+        json!({ "args": ["who", format!("V={word}")], "env": { "CFLAGS": format!("-D{word}") } });
+    yard.run("make", "main", body).await;
+    yard.post(
+        "/api/repos",
+        json!({ "name": "r", "url": format!("https://u:{word}@example.org/r") }),
+    )
+    .await;
+    yard.try_verb(
+        "main",
+        "commit",
+        json!({ "message": word, "nonsense": word }),
+    )
+    .await;
+    let url = format!("{}/api/repos?key={word}", yard.url);
+    yard.client.get(url).bearer_auth(word).send().await.unwrap();
+    assert_eq!(since(&yard, 0).await.len(), 4);
+
+    // Somebody begins a commit behind a build, and does not wait.
+    let mut build = yard
+        .start_run("make", "main", json!({ "args": ["gate"] }))
+        .await;
+    build.until_line("waiting").await;
+    let path = "/api/repos/demo/branches/main/git/commit";
+    let request = yard
+        .request(Method::POST, path)
+        .json(&json!({ "message": "m", "all": true }));
+    let patience = std::time::Duration::from_millis(300);
+    request.timeout(patience).send().await.unwrap_err();
+    let mut left = Vec::new();
+    while left.is_empty() {
+        left = records(&yard, "outcome=unknown").await;
+    }
+    assert_eq!(
+        fields(&left[0], ["action", "code"]),
+        [&json!("git.commit"), &json!("caller_left")]
+    );
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    build.end().await;
+
+    let key = yard.key();
+    yard.stop().await;
+    for file in ["trust.db", "trust.db-wal"] {
+        let bytes =
+            std::fs::read(yard.workspaces.join(".branchyard").join(file)).unwrap_or_default();
+        for secret in [word, &key] {
+            let is_there = bytes
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes());
+            assert!(!is_there, "{secret} in {file}");
+        }
+    }
+}
