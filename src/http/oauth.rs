@@ -1,0 +1,94 @@
+//! The daemon as an OAuth protected resource: its metadata (RFC 9728), by which clients find the issuer.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::Uri;
+use serde::Serialize;
+
+use super::problem::ProblemResponse;
+use crate::app::App;
+use crate::config::{OauthConfig, SecureUrl};
+use crate::model::{ErrorKind, Problem, Right};
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+/// Where agents are, whatever the audience is.
+const MCP: &str = "/mcp";
+
+#[derive(Debug, Serialize)]
+pub(super) struct Metadata {
+    resource: String,
+    authorization_servers: [String; 1],
+    scopes_supported: [&'static str; Right::ALL.len()],
+    bearer_methods_supported: [&'static str; 1],
+    resource_name: &'static str,
+}
+
+impl Metadata {
+    fn of(oauth: &OauthConfig) -> Self {
+        Self {
+            // Never what the request calls itself: that is up to whoever sent it.
+            resource: oauth.audience.as_str().to_owned(),
+            authorization_servers: [oauth.issuer.as_str().to_owned()],
+            scopes_supported: Right::ALL.map(Right::as_str),
+            bearer_methods_supported: ["header"],
+            resource_name: "Branchyard",
+        }
+    }
+}
+
+type Answer = Result<Json<Metadata>, ProblemResponse>;
+
+/// Clients ask with the path of what they want to reach behind the well-known part, or with none.
+pub(super) async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
+    let oauth = app.config().auth.oauth.as_ref();
+    let oauth = oauth.ok_or_else(not_configured)?;
+    let path = uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();
+    let own = oauth.audience.url().path();
+    match ["", MCP, own.trim_end_matches('/')].contains(&path) {
+        true => Ok(Json(Metadata::of(oauth))),
+        false => Err(not_configured().into()),
+    }
+}
+
+/// Where the metadata of a resource are: its path comes behind the well-known part.
+pub(super) fn metadata_url(audience: &SecureUrl) -> String {
+    let mut url = audience.url().clone();
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&format!("{WELL_KNOWN}{path}"));
+    url.to_string()
+}
+
+fn not_configured() -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "no_oauth",
+        "no OAuth issuer gives tokens for this",
+    )
+    .help("configure [auth.oauth], or use the session key or a token of the daemon's own")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_resource_comes_behind_the_well_known_part() {
+        for (audience, url) in [
+            (
+                "https://y.example",
+                "https://y.example/.well-known/oauth-protected-resource",
+            ),
+            (
+                "https://y.example/",
+                "https://y.example/.well-known/oauth-protected-resource",
+            ),
+            (
+                "https://y.example:8443/mcp",
+                "https://y.example:8443/.well-known/oauth-protected-resource/mcp",
+            ),
+        ] {
+            let audience = SecureUrl::parse(audience).unwrap();
+            assert_eq!(metadata_url(&audience), url);
+        }
+    }
+}
