@@ -3,6 +3,7 @@
 //! to nobody else.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
@@ -20,6 +21,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For what the daemon answers out of its head.
 const QUICK: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(15);
+/// Shorter than a daemon keeps an idle connection, so that none is used that it is about to close.
+const IDLE: Duration = Duration::from_secs(30);
 const NDJSON: &str = "application/x-ndjson";
 
 #[derive(Debug, Clone)]
@@ -80,14 +83,25 @@ impl Client {
     }
 
     pub fn to(endpoint: Endpoint, lookup: Lookup) -> Result<Self, Failure> {
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder()
             .user_agent(concat!("branchyard/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_keepalive(KEEPALIVE)
-            .build()
-            .map_err(|error| Failure::local(format!("cannot make an HTTP client: {error}")))?;
+            .pool_idle_timeout(IDLE)
+            .tcp_keepalive(KEEPALIVE);
+        if let Some(socket) = &endpoint.socket {
+            http = http.unix_socket(socket.as_path());
+        }
+        if let Some(file) = &endpoint.ca_file {
+            http = http.tls_certs_only(authorities(file)?);
+        }
+        let http = http.build().map_err(|error| {
+            Failure::local(format!(
+                "cannot make an HTTP client: {}",
+                root_cause(&error)
+            ))
+        })?;
         Ok(Self {
             http,
             endpoint,
@@ -103,10 +117,10 @@ impl Client {
     /// address. `None` if it is found where it was.
     pub fn elsewhere(&self) -> Option<Self> {
         let endpoint = self.lookup.find().ok()?;
-        (endpoint != self.endpoint).then(|| Self {
-            endpoint,
-            ..self.clone()
-        })
+        if endpoint == self.endpoint {
+            return None;
+        }
+        Self::to(endpoint, self.lookup.clone()).ok()
     }
 
     /// Asks for what is at hand.
@@ -177,6 +191,11 @@ impl Client {
             .await
     }
 
+    /// Opens what comes as lines of JSON.
+    pub async fn lines(&self, path: &str) -> Result<Response, Error> {
+        self.stream(self.request(Method::GET, path)).await
+    }
+
     pub async fn cancel(&self, subject: Subject, force: bool) -> Result<Answer, Error> {
         let force = if force { "?force=true" } else { "" };
         let path = format!("{}/cancel{force}", subject.path());
@@ -199,7 +218,7 @@ impl Client {
 
     /// A request with the key, for what has ways of its own to answer.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let url = format!("{}{path}", self.endpoint.url);
+        let url = format!("{}{path}", self.endpoint.base());
         let mut request = self
             .http
             .request(method, url)
@@ -284,7 +303,8 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Refused { status, .. } => {
-                status.is_server_error() || *status == StatusCode::UNAUTHORIZED
+                let for_now = [StatusCode::UNAUTHORIZED, StatusCode::TOO_MANY_REQUESTS];
+                status.is_server_error() || for_now.contains(status)
             }
             Self::Unreachable(_) => true,
             Self::Strange(_) => false,
@@ -365,6 +385,22 @@ pub fn encode(text: &str) -> String {
         }
     }
     encoded
+}
+
+/// The certificates in a file of `--ca-file`.
+fn authorities(file: &Path) -> Result<Vec<reqwest::Certificate>, Failure> {
+    let bad = |why: String| {
+        Failure::usage(format!("{} cannot be used: {why}", file.display())).help(
+            "--ca-file and BRANCHYARD_CA_FILE name a PEM file with certificates of authorities",
+        )
+    };
+    let text = std::fs::read(file).map_err(|error| bad(error.to_string()))?;
+    let found =
+        reqwest::Certificate::from_pem_bundle(&text).map_err(|error| bad(root_cause(&error)))?;
+    match found.is_empty() {
+        true => Err(bad("there is no certificate in it".to_owned())),
+        false => Ok(found),
+    }
 }
 
 fn strange(endpoint: &Endpoint, what: &str) -> Error {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::{cores, count, many, optional_many};
+use super::document::Fault;
 
 /// How much the daemon does at once and how much it takes or gives in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -35,6 +36,51 @@ pub struct Limits {
     /// How many files one process of a run may have open. Default: as the daemon.
     #[serde(deserialize_with = "optional_many")]
     pub max_open_files: Option<usize>,
+    /// Connections that are open at the same time. Default 16384.
+    #[serde(deserialize_with = "count")]
+    pub max_connections: usize,
+    /// The same from one address; the Unix socket counts as one. Default 8192.
+    #[serde(deserialize_with = "count")]
+    pub max_connections_per_address: usize,
+    /// The largest head of a request: its first line and all of its headers. Default `64KiB`.
+    pub max_header: ByteSize,
+    /// Requests that fail for want of a good credential, from one address in a minute. Default 1000.
+    #[serde(deserialize_with = "many")]
+    pub max_failures_per_minute: usize,
+    /// Requests of one principal in a second, in the long run. Default 500.
+    #[serde(deserialize_with = "many")]
+    pub max_requests_per_second: usize,
+    /// How many of them may come at once after a quiet time. Default 5000.
+    #[serde(deserialize_with = "many")]
+    pub max_request_burst: usize,
+    /// Requests of one principal that are being answered, streams aside. Default 1024.
+    #[serde(deserialize_with = "many")]
+    pub max_concurrent_requests_per_principal: usize,
+    /// Streams of one principal that are open. Default 512.
+    #[serde(deserialize_with = "many")]
+    pub max_streams_per_principal: usize,
+    /// Runs of one principal that wait to be started. Default 10000.
+    #[serde(deserialize_with = "many")]
+    pub max_queued_runs_per_principal: usize,
+}
+
+/// No client's head is smaller than what this leaves room for: a path, a key, the usual headers.
+const LEAST_HEADER: ByteSize = ByteSize::kib(4);
+/// More would be kept in memory for each connection, by whoever asks for it.
+const MOST_HEADER: ByteSize = ByteSize::mib(1);
+
+impl Limits {
+    /// What the type of a key alone cannot say.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        if (LEAST_HEADER..=MOST_HEADER).contains(&self.max_header) {
+            return Ok(());
+        }
+        let message = format!(
+            "{} is no size for the head of a request; expected {LEAST_HEADER} to {MOST_HEADER}",
+            self.max_header
+        );
+        Err(Fault::new(&["limits", "max_header"], message))
+    }
 }
 
 impl Default for Limits {
@@ -50,6 +96,15 @@ impl Default for Limits {
             max_memory: None,
             max_processes: 4096,
             max_open_files: None,
+            max_connections: 16_384,
+            max_connections_per_address: 8192,
+            max_header: ByteSize::kib(64),
+            max_failures_per_minute: 1000,
+            max_requests_per_second: 500,
+            max_request_burst: 5000,
+            max_concurrent_requests_per_principal: 1024,
+            max_streams_per_principal: 512,
+            max_queued_runs_per_principal: 10_000,
         }
     }
 }

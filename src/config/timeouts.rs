@@ -39,6 +39,12 @@ pub struct Timeouts {
     /// For running builds to end when the daemon is told to stop. Default `30s`.
     #[serde(deserialize_with = "value::text")]
     pub shutdown: Duration,
+    /// For the head of a connection's next request, and then for its body. Default `60s`.
+    #[serde(deserialize_with = "positive")]
+    pub request: Duration,
+    /// For a peer to take at least some of an answer that it is being sent. Default `5m`.
+    #[serde(deserialize_with = "positive")]
+    pub write_stall: Duration,
 }
 
 impl Timeouts {
@@ -72,6 +78,8 @@ impl Default for Timeouts {
             drain: seconds(2),
             disconnect: seconds(10),
             shutdown: seconds(30),
+            request: seconds(60),
+            write_stall: seconds(5 * 60),
         }
     }
 }

@@ -22,22 +22,35 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn write(config: &Config, bound: SocketAddr) -> io::Result<Self> {
-        let url = format!("http://{}", reachable(bound));
+    pub(super) fn write(
+        config: &Config,
+        bound: SocketAddr,
+        socket: Option<&Path>,
+    ) -> io::Result<Self> {
+        let url = match &config.tls {
+            None => format!("http://{}", reachable(bound)),
+            Some(tls) => match &tls.name {
+                None => format!("https://{}", reachable(bound)),
+                Some(name) => format!("https://{name}:{}", bound.port()),
+            },
+        };
         let state = config.workspaces.join(".branchyard");
         let header = state.join("auth.header");
         write_private(
             &header,
             &format!("Authorization: Bearer {}\n", config.session_key.expose()),
         )?;
-        let description = json!({
+        let mut description = json!({
             "version": 1,
             "url": url,
             "auth_header": header,
             "workspaces": config.workspaces,
             "pid": std::process::id(),
-        })
-        .to_string();
+        });
+        if let Some(socket) = socket {
+            description["socket"] = socket.to_string_lossy().into();
+        }
+        let description = description.to_string();
         let file = state.join("endpoint.json");
         write_private(&file, &description)?;
         let default = config

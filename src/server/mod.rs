@@ -1,9 +1,17 @@
 //! The composition root: builds the parts, serves until told to stop, drains, and cleans up. The
 //! caller owns the listener and the signals, so that tests bind port 0 and never sleep.
 
+mod connection;
+mod doors;
 mod endpoint;
+mod git;
 mod lock;
+mod patient;
+mod places;
 mod prewarm;
+mod socket;
+mod tls;
+mod trust;
 mod upkeep;
 
 use std::future::Future;
@@ -14,30 +22,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::serve::ListenerExt;
-use rustix::net::sockopt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Parts, reconcile};
-use crate::auth::Auth;
+use crate::auth::{Auth, Jwts, Limiter, Tokens};
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
-use crate::git::{Git, Settings, Signing, isolate_libgit2, lacks_bearer, ssh_command};
-use crate::process::own_program;
+use crate::git::{Git, isolate_libgit2};
 use crate::repos::Repos;
-use crate::runs::Runs;
+use crate::runs::{Runs, SandboxReport};
 use crate::workspace::{Reaper, Ticks, Workspaces};
+use connection::Speaker;
+use doors::Doors;
 use endpoint::Endpoint;
 use lock::YardLock;
+use places::Places;
+use socket::Socket;
+use tls::Tls;
+
+pub use tls::check_certificate;
 
 /// After the last run has ended, answers under way get this long.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// A connection that was silent for so long is probed, so often, and given up after so many probes.
-const SILENT_FOR: Duration = Duration::from_secs(30);
-const BETWEEN_PROBES: Duration = Duration::from_secs(10);
-const PROBES: u32 = 3;
 
 /// This program as it was when it was started, even if another has taken its place on disk since.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -45,10 +53,13 @@ pub const THIS_PROGRAM: &str = "/proc/self/exe";
 /// A daemon that holds its directory and is ready to serve.
 #[derive(Debug)]
 pub struct Server {
-    app: App,
+    yard: Arc<Parts>,
     tasks: TaskTracker,
     trash: Trash,
     endpoint: Endpoint,
+    places: Arc<Places>,
+    tls: Option<Arc<Tls>>,
+    socket: Option<Socket>,
     _lock: YardLock,
 }
 
@@ -88,13 +99,20 @@ impl Server {
             .create(&state)
             .with_context(|| format!("failed to make {}", state.display()))?;
         let lock = YardLock::take(&state)?;
+        // What cannot be listened with is told before anything else is begun.
+        let tls = config.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
+        let socket = config.socket.as_deref().map(Socket::bind).transpose()?;
+        let places = Places::new(&config.limits);
         // Before anything is written: what is to be read must not have to wait for room.
         let margin = Margin::of(&config.workspaces, &state);
         margin.make_do();
+        let trust = trust::open(&state, &margin)?;
+        let audit = trust::audit(&trust, &config, &margin)?;
+        let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
-        let git = Git::new(git_settings(&config, &program));
-        check_git(&git, &config).await?;
+        let git = Git::new(git::settings(&config, &program));
+        git::check(&git, &config).await?;
         let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone(), &trash)?);
         let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
@@ -116,6 +134,7 @@ impl Server {
             config.workspaces.clone(),
             repos.clone(),
             workspaces.clone(),
+            audit.clone(),
         );
         let runs = Runs::open(
             config.clone(),
@@ -129,11 +148,26 @@ impl Server {
         .await
         .context("failed to open the runs on disk")?;
         let address = listener.local_addr()?;
+        if tls.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                %address,
+                "keys and output go over the network as plain text: set [tls], or have a proxy in front"
+            );
+        }
+        let at_socket = socket.as_ref().map(Socket::path);
         let endpoint = margin
-            .spend(|| Endpoint::write(&config, address))
+            .spend(|| Endpoint::write(&config, address, at_socket))
             .context("failed to write the endpoint")?;
-        let app = App::new(Parts {
-            auth: Auth::new(&config.session_key),
+        let mut auth = Auth::new(&config.session_key, &config.auth).with(tokens.clone());
+        if let Some(jwts) = Jwts::open(&config.auth).map_err(anyhow::Error::msg)? {
+            jwts.prepare();
+            auth = auth.with(jwts);
+        }
+        let yard = Arc::new(Parts {
+            auth,
+            tokens,
+            audit,
+            limiter: Limiter::new(&config.limits),
             config,
             repos,
             workspaces,
@@ -143,10 +177,13 @@ impl Server {
             tasks: tasks.clone(),
         });
         Ok(Self {
-            app,
+            yard,
             tasks,
             trash,
             endpoint,
+            places,
+            tls,
+            socket,
             _lock: lock,
         })
     }
@@ -156,13 +193,23 @@ impl Server {
         self.endpoint.url()
     }
 
+    /// The Unix socket on which it listens as well.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_ref().map(Socket::path)
+    }
+
+    /// What keeps builds from what is not theirs.
+    pub fn sandbox(&self) -> SandboxReport {
+        self.yard.runs.sandbox()
+    }
+
     /// Whether the client commands of this user find the daemon without being told where it is.
     pub fn is_found_by_clients(&self) -> bool {
         self.endpoint.is_found()
     }
 
-    pub fn app(&self) -> &App {
-        &self.app
+    pub fn app(&self) -> App {
+        App::new(self.yard.clone())
     }
 
     /// Serves until `stop`; then takes no new runs and waits for those under way, as long as the
@@ -174,43 +221,48 @@ impl Server {
         stop: impl Future<Output = ()> + Send,
         hurry: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let close = CancellationToken::new();
-        let mcp = crate::mcp::service(&self.app, close.child_token());
-        let service = crate::http::router(self.app.clone(), mcp);
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a connection stays with delayed small packets");
-            }
-            if let Err(error) = probe(stream) {
-                tracing::debug!(%error, "a connection is not probed while it is silent");
-            }
+        let (close, cut) = (CancellationToken::new(), CancellationToken::new());
+        let mcp = crate::mcp::service(&self.app(), close.child_token());
+        let service = crate::http::router(self.app(), mcp);
+        let speaker = Speaker::new(service, &self.yard.config, close.clone(), cut.clone());
+        let (places, tls) = (self.places.clone(), self.tls.clone());
+        let doors = Doors::new(speaker, places, tls, close.clone());
+        let connections = doors.connections.clone();
+        let socket = self.socket;
+        let mut serving = tokio::spawn(async move {
+            let at_socket = async {
+                if let Some(socket) = &socket {
+                    doors.watch_socket(&socket.listener).await;
+                }
+            };
+            tokio::join!(doors.watch_port(listener), at_socket);
         });
-        let closing = close.clone();
-        let mut serving = tokio::spawn(
-            axum::serve(listener, service)
-                .with_graceful_shutdown(async move { closing.cancelled().await })
-                .into_future(),
-        );
-        prewarm::start(&self.app, &close);
+        prewarm::start(&self.yard, &close);
         self.tasks.spawn(
             close
                 .clone()
-                .run_until_cancelled_owned(self.app.margin.clone().keep(self.tasks.clone())),
+                .run_until_cancelled_owned(self.yard.margin.clone().keep(self.tasks.clone())),
         );
-        self.app.reaper.start(&close);
-        upkeep::start(&self.app, &close);
+        self.yard.reaper.start(&close);
+        upkeep::start(&self.yard, &close);
         tokio::select! {
             () = stop => {}
-            ended = &mut serving => return ended.map_err(io::Error::other)?,
+            // Only by a defect: the doors are open until they are closed.
+            ended = &mut serving => return ended.map_err(io::Error::other),
         }
-        self.drain(hurry).await;
+        drain(&self.yard, hurry).await;
         close.cancel();
-        if tokio::time::timeout(LAST_WORDS, &mut serving)
+        serving.await.map_err(io::Error::other)?;
+        connections.close();
+        if tokio::time::timeout(LAST_WORDS, connections.wait())
             .await
             .is_err()
         {
-            tracing::warn!("some connections were still open and are cut");
-            serving.abort();
+            tracing::warn!(
+                left = connections.len(),
+                "some connections were still open and are cut"
+            );
+            cut.cancel();
         }
         self.tasks.close();
         if tokio::time::timeout(LAST_WORDS, self.tasks.wait())
@@ -230,105 +282,32 @@ impl Server {
         self.endpoint.remove();
         Ok(())
     }
+}
 
-    async fn drain(&self, hurry: impl Future<Output = ()>) {
-        let runs = &self.app.runs;
-        runs.refuse_new();
-        let (live, _) = runs.census();
+async fn drain(yard: &Parts, hurry: impl Future<Output = ()>) {
+    let runs = &yard.runs;
+    runs.refuse_new();
+    let (live, _) = runs.census();
+    tracing::info!(
+        runs = live,
+        "stopping: no new runs; waiting for those under way"
+    );
+    tokio::select! {
+        () = runs.idle() => {}
+        () = tokio::time::sleep(yard.config.timeouts.shutdown) => {}
+        () = hurry => {}
+    }
+    let (left, _) = runs.census();
+    if left > 0 {
         tracing::info!(
-            runs = live,
-            "stopping: no new runs; waiting for those under way"
-        );
-        tokio::select! {
-            () = runs.idle() => {}
-            () = tokio::time::sleep(self.app.config.timeouts.shutdown) => {}
-            () = hurry => {}
-        }
-        let (left, _) = runs.census();
-        if left > 0 {
-            tracing::info!(
-                runs = left,
-                "leaving: what runs goes on without the daemon, and the next one takes it back"
-            );
-        }
-        if tokio::time::timeout(LAST_WORDS, runs.leave())
-            .await
-            .is_err()
-        {
-            tracing::error!("some runs could not be left in order");
-        }
-    }
-}
-
-/// Refuses to start where every use of a credential would fail.
-async fn check_git(git: &Git, config: &Config) -> anyhow::Result<()> {
-    let Some(setting) = config.access.bearer() else {
-        return Ok(());
-    };
-    if let Some(found) = lacks_bearer(git).await? {
-        anyhow::bail!(
-            "{setting} says scheme = \"bearer\", which needs git 2.46 or later, and this is {found:?}: \
-             install that, or use scheme = \"basic\" where the remote takes it"
+            runs = left,
+            "leaving: what runs goes on without the daemon, and the next one takes it back"
         );
     }
-    Ok(())
-}
-
-fn git_settings(config: &Config, program: &Path) -> Settings {
-    let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
-    let access = &config.access;
-    Settings {
-        path: text(&config.path),
-        home: config
-            .home
-            .as_ref()
-            .map_or_else(|| "/".to_owned(), |home| text(home.as_os_str())),
-        ssh_auth_sock: config
-            .ssh_auth_sock
-            .as_deref()
-            .filter(|_| access.ssh.agent)
-            .map(text),
-        ssh_command: ssh_command(&access.ssh),
-        proxy: access.http.proxy.clone(),
-        no_proxy: access.http.no_proxy.clone(),
-        ca_file: access
-            .http
-            .ca_file
-            .as_deref()
-            .map(|file| text(file.as_os_str())),
-        program: match program == Path::new(THIS_PROGRAM) {
-            // For git that would be git.
-            true => own_program(),
-            false => program.to_owned(),
-        },
-        user_name: config.git.user_name.as_str().to_owned(),
-        user_email: config.git.user_email.as_str().to_owned(),
-        protocols: config.git.allowed_protocols_env(),
-        remote_timeout: config.timeouts.remote,
-        stall_timeout: config.timeouts.fetch_stall,
-        fetch_timeout: config.timeouts.fetch,
-        checkout_workers: config.limits.max_concurrent_checkouts,
-        signing: Signing {
-            key: config
-                .git
-                .signing_key
-                .as_ref()
-                .map(|key| key.as_str().to_owned()),
-            format: config.git.signing_format,
-            allowed_signers: config
-                .git
-                .allowed_signers
-                .as_ref()
-                .map(|file| file.path().to_owned()),
-        },
+    if tokio::time::timeout(LAST_WORDS, runs.leave())
+        .await
+        .is_err()
+    {
+        tracing::error!("some runs could not be left in order");
     }
-}
-
-/// Has the kernel find out whether the other side of a silent connection is still there: one who
-/// watches a silent build as text, and whose machine is gone, would else be waited for to its end.
-fn probe(stream: &TcpStream) -> io::Result<()> {
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, SILENT_FOR)?;
-    sockopt::set_tcp_keepintvl(stream, BETWEEN_PROBES)?;
-    Ok(sockopt::set_tcp_keepcnt(stream, PROBES)?)
 }

@@ -4,15 +4,17 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
+use std::sync::Arc;
+
+use crate::app::Parts;
 use crate::workspace::{Wish, silent};
 
-pub(super) fn start(app: &App, closing: &CancellationToken) {
-    for repo in app.repos.list() {
+pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
+    for repo in yard.repos.list() {
         for branch in repo.config.prewarm.clone() {
-            let workspace = app.workspaces.get(&repo, &branch);
-            let (closing, margin) = (closing.clone(), app.margin.clone());
-            app.tasks.spawn(async move {
+            let workspace = yard.workspaces.get(&repo, &branch);
+            let (closing, margin) = (closing.clone(), yard.margin.clone());
+            yard.tasks.spawn(async move {
                 let prepare = async {
                     margin.check()?;
                     let _turn = workspace.turn.take("prewarm", "daemon").await;

@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
+use std::sync::Arc;
+
+use crate::app::Parts;
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5 * 60);
 
-pub(super) fn start(app: &App, closing: &CancellationToken) {
-    let (tasks, app, closing) = (app.tasks.clone(), app.clone(), closing.clone());
+pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
+    let (tasks, yard, closing) = (yard.tasks.clone(), yard.clone(), closing.clone());
     tasks.spawn(async move {
         let rounds = async {
             loop {
                 tokio::time::sleep(BETWEEN_LOOKS).await;
-                maintain_idle(&app).await;
+                maintain_idle(&yard).await;
             }
         };
         tokio::select! {
@@ -24,9 +26,9 @@ pub(super) fn start(app: &App, closing: &CancellationToken) {
     });
 }
 
-async fn maintain_idle(app: &App) {
-    for repo in app.repos.list() {
-        if app.workspaces.is_in_use(&repo.name) || !repo.is_due() {
+async fn maintain_idle(yard: &Parts) {
+    for repo in yard.repos.list() {
+        if yard.workspaces.is_in_use(&repo.name) || !repo.is_due() {
             continue;
         }
         if let Err(error) = repo.maintain().await {

@@ -60,7 +60,18 @@ impl Server {
             Failure::local(format!("cannot tell where this program is: {error}"))
         })?;
         let (url, key_file) = match lookup.find() {
-            Ok(endpoint) => (endpoint.url, endpoint.key_file),
+            Ok(endpoint) => match endpoint.web() {
+                Some(url) => (url.to_owned(), endpoint.key_file),
+                None => {
+                    if !args.stdio {
+                        console.note(&format!(
+                            "{} is for stdio alone: for HTTP, {DEFAULT_URL} is assumed",
+                            endpoint.url
+                        ));
+                    }
+                    (DEFAULT_URL.to_owned(), endpoint.key_file)
+                }
+            },
             Err(failure) if failure.exit == exit::USAGE => return Err(failure),
             Err(failure) => {
                 if !args.stdio {
@@ -75,12 +86,14 @@ impl Server {
         });
         let mut words = vec!["mcp".to_owned()];
         words.extend(scope::flags(&args.scope));
-        let (named_url, named_key) = lookup.named();
-        if let Some(url) = named_url {
+        let named = lookup.named();
+        if let Some(url) = named.url {
             words.extend(["--url".to_owned(), url.to_owned()]);
         }
-        if let Some(file) = named_key {
-            words.extend(["--key-file".to_owned(), text(&absolute(file))?]);
+        for (flag, file) in [("--key-file", named.key_file), ("--ca-file", named.ca_file)] {
+            if let Some(file) = file {
+                words.extend([flag.to_owned(), text(&absolute(file))?]);
+            }
         }
         Ok(Self {
             program: text(&program)?,

@@ -258,13 +258,7 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let endpoint = Endpoint {
-            url: format!("http://{address}"),
-            authorization: None,
-            key_file: None,
-            workspaces: None,
-            source: "the test".to_owned(),
-        };
+        let endpoint = Endpoint::at(&format!("http://{address}"), "the test").unwrap();
         Client::to(endpoint, Lookup::nowhere(Surroundings::default())).unwrap()
     }
 

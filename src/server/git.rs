@@ -1,0 +1,72 @@
+//! Git as the configuration wants it.
+
+use std::path::Path;
+
+use super::THIS_PROGRAM;
+use crate::config::Config;
+use crate::git::{Git, Settings, Signing, lacks_bearer, ssh_command};
+use crate::process::own_program;
+
+/// Refuses to start where every use of a credential would fail.
+pub(super) async fn check(git: &Git, config: &Config) -> anyhow::Result<()> {
+    let Some(setting) = config.access.bearer() else {
+        return Ok(());
+    };
+    if let Some(found) = lacks_bearer(git).await? {
+        anyhow::bail!(
+            "{setting} says scheme = \"bearer\", which needs git 2.46 or later, and this is {found:?}: \
+             install that, or use scheme = \"basic\" where the remote takes it"
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn settings(config: &Config, program: &Path) -> Settings {
+    let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+    let access = &config.access;
+    Settings {
+        path: text(&config.path),
+        home: config
+            .home
+            .as_ref()
+            .map_or_else(|| "/".to_owned(), |home| text(home.as_os_str())),
+        ssh_auth_sock: config
+            .ssh_auth_sock
+            .as_deref()
+            .filter(|_| access.ssh.agent)
+            .map(text),
+        ssh_command: ssh_command(&access.ssh),
+        proxy: access.http.proxy.clone(),
+        no_proxy: access.http.no_proxy.clone(),
+        ca_file: access
+            .http
+            .ca_file
+            .as_deref()
+            .map(|file| text(file.as_os_str())),
+        program: match program == Path::new(THIS_PROGRAM) {
+            // For git that would be git.
+            true => own_program(),
+            false => program.to_owned(),
+        },
+        user_name: config.git.user_name.as_str().to_owned(),
+        user_email: config.git.user_email.as_str().to_owned(),
+        protocols: config.git.allowed_protocols_env(),
+        remote_timeout: config.timeouts.remote,
+        stall_timeout: config.timeouts.fetch_stall,
+        fetch_timeout: config.timeouts.fetch,
+        checkout_workers: config.limits.max_concurrent_checkouts,
+        signing: Signing {
+            key: config
+                .git
+                .signing_key
+                .as_ref()
+                .map(|key| key.as_str().to_owned()),
+            format: config.git.signing_format,
+            allowed_signers: config
+                .git
+                .allowed_signers
+                .as_ref()
+                .map(|file| file.path().to_owned()),
+        },
+    }
+}
