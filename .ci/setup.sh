@@ -27,6 +27,8 @@ have make || packages+=(make)
 compiles_c || packages+=(gcc libc6-dev)
 have curl || packages+=(curl ca-certificates)
 have ps || packages+=(procps)
+# Builds are contained by it.
+have bwrap || packages+=(bubblewrap)
 # Tests look at what these print when a build fails.
 have python3 || packages+=(python3)
 # Tests clone from a real ssh server, and from one with a certificate of their own.

@@ -1,6 +1,8 @@
 //! `doctor`: is everything there that builds and the daemon need? The only file of the command that
 //! starts programs, and only to ask them for their version.
 
+mod sandbox;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -162,6 +164,7 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
         return vec![health, key];
     }
     let mut checks = vec![health, key];
+    checks.extend(sandbox::look(client).await);
     checks.extend(on_disk(client, fix).await);
     checks
 }

@@ -16,7 +16,8 @@ use super::client::{Answer, encode};
 use super::exit::{self, Failure};
 use super::render::Console;
 use crate::config::{Config, Flags};
-use crate::server::{Server, THIS_PROGRAM};
+use crate::runs::SandboxReport;
+use crate::server::{Server, THIS_PROGRAM, check_certificate};
 use crate::telemetry;
 
 /// How long blocking work may go on after everything else has ended.
@@ -66,26 +67,41 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
 
 /// Says whether the daemon would start with this configuration.
 pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Failure> {
-    let config = match Config::from_process(args.config.clone(), Flags::default()) {
+    let config = match checked(args) {
         Ok(config) => config,
-        Err(error) if console.json => {
-            let verdict = json!({"valid": false, "detail": error.to_string()});
+        Err(detail) if console.json => {
+            let verdict = json!({"valid": false, "detail": detail});
             console.print_json(&Answer::ours(&verdict))?;
             return Ok(exit::LOCAL);
         }
-        Err(error) => return Err(Failure::local(error.to_string())),
+        Err(detail) => return Err(Failure::local(detail)),
     };
     if console.json {
         let repos: Vec<_> = config
             .repos
             .iter()
-            .map(|(name, repo)| json!({"name": name, "url": repo.url.as_str()}))
+            .map(|(name, repo)| {
+                let secrets: Vec<_> = config
+                    .secrets
+                    .of_repo(name)
+                    .map(|(run, variable, secret)| {
+                        json!({"run": run, "variable": variable, "secret": secret.name.as_str()})
+                    })
+                    .collect();
+                json!({"name": name, "url": repo.url.as_str(), "secrets": secrets})
+            })
+            .collect();
+        let secrets: Vec<_> = config
+            .secrets
+            .all()
+            .map(|secret| json!({"name": secret.name.as_str(), "branches": secret.branches()}))
             .collect();
         console.print_json(&Answer::ours(&json!({
             "valid": true,
             "listen": config.listen,
             "workspaces": config.workspaces,
             "repos": repos,
+            "secrets": secrets,
         })))?;
         return Ok(exit::OK);
     }
@@ -96,9 +112,24 @@ pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Fai
     );
     for (name, repo) in &config.repos {
         text.push_str(&format!("  repo        {name} ({})\n", repo.url.as_str()));
+        for (run, variable, secret) in config.secrets.of_repo(name) {
+            let secret = &secret.name;
+            text.push_str(&format!("              {run} has {secret} in {variable}\n"));
+        }
+    }
+    for secret in config.secrets.all() {
+        let branches = secret.branches().join(", ");
+        text.push_str(&format!("  secret      {} (for {branches})\n", secret.name));
     }
     console.print(text.as_bytes())?;
     Ok(exit::OK)
+}
+
+fn checked(args: &CheckConfigArgs) -> Result<Config, String> {
+    let config = Config::from_process(args.config.clone(), Flags::default())
+        .map_err(|error| error.to_string())?;
+    check_certificate(&config).map_err(|error| format!("{error:#}"))?;
+    Ok(config)
 }
 
 async fn run(config: Config) -> anyhow::Result<()> {
@@ -109,10 +140,8 @@ async fn run(config: Config) -> anyhow::Result<()> {
         .with_context(|| format!("failed to listen on {}", config.listen))?;
     let welcome = Welcome::of(&config);
     let server = Server::open(config, &listener, THIS_PROGRAM.into()).await?;
-    welcome.print(server.url(), server.is_found_by_clients())?;
-    tracing::warn!(
-        "builds run without a sandbox: whoever may build is trusted as the user of this daemon"
-    );
+    welcome.print(&server)?;
+    tell_of_sandbox(&server.sandbox());
 
     // One task hears all signals: the first means stop, any further one means hurry.
     let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
@@ -136,6 +165,25 @@ async fn run(config: Config) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What builds are kept from, and a warning where that is nothing.
+fn tell_of_sandbox(sandbox: &SandboxReport) {
+    for (profile, why) in &sandbox.obstacles {
+        tracing::warn!(profile, why, "a sandbox is not to be had on this machine");
+    }
+    let in_use = sandbox.mechanisms.iter().filter(|one| one.available);
+    let by: Vec<_> = in_use.map(|one| one.name).collect();
+    tracing::info!(
+        profile = sandbox.profile.as_str(),
+        by = by.join(", "),
+        "the sandbox of builds"
+    );
+    if sandbox.leaves_bare() {
+        tracing::warn!(
+            "builds run without a sandbox: whoever may build is trusted as the user of this daemon"
+        );
+    }
+}
+
 /// What a person needs to reach the daemon; the key itself is never shown.
 struct Welcome {
     workspaces: PathBuf,
@@ -155,7 +203,8 @@ impl Welcome {
         }
     }
 
-    fn print(&self, url: &str, is_found: bool) -> anyhow::Result<()> {
+    fn print(&self, server: &Server) -> anyhow::Result<()> {
+        let url = server.url();
         let header = self.workspaces.join(".branchyard/auth.header");
         let header = header.to_string_lossy();
         let mut out = std::io::stdout().lock();
@@ -164,6 +213,9 @@ impl Welcome {
             "branchyard {} serves {url}/",
             env!("CARGO_PKG_VERSION")
         )?;
+        if let Some(socket) = server.socket() {
+            writeln!(out, "  socket       {}", socket.display())?;
+        }
         writeln!(out, "  workspaces   {}", self.workspaces.display())?;
         if let Some((repo, branch)) = &self.example {
             let at_header = quoted(&format!("@{header}"))?;
@@ -173,9 +225,13 @@ impl Welcome {
                 "  with curl    curl -N -H {at_header} -H 'Accept: text/plain' --json '{{}}' {url}/stream/repos/{repo}/branches/{branch_segment}/make"
             )?;
             let program = quoted(&this_program())?;
-            let place = match is_found {
+            let address = match server.socket() {
+                Some(socket) => quoted(&format!("unix:{}", socket.display()))?,
+                None => url.to_owned(),
+            };
+            let place = match server.is_found_by_clients() {
                 true => String::new(),
-                false => format!(" --url {url} --key-file {}", quoted(&header)?),
+                false => format!(" --url {address} --key-file {}", quoted(&header)?),
             };
             let branch = quoted(branch)?;
             writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;

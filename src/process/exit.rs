@@ -33,6 +33,9 @@ pub struct CommandError {
     /// The program does not exist.
     #[serde(default)]
     pub missing: bool,
+    /// It is the sandbox that could not be made.
+    #[serde(default)]
+    pub sandbox: bool,
 }
 
 impl From<&io::Error> for CommandError {
@@ -40,6 +43,7 @@ impl From<&io::Error> for CommandError {
         Self {
             message: error.to_string(),
             missing: error.kind() == io::ErrorKind::NotFound,
+            sandbox: false,
         }
     }
 }
@@ -140,6 +144,7 @@ mod tests {
             ..Exit::not_started(CommandError {
                 message: String::new(),
                 missing: false,
+                sandbox: false,
             })
         };
         exit.save(dir.path()).unwrap();

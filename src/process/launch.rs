@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Handover, Limits, Mechanisms};
+use super::{Handover, Limits, Mechanisms, Sandbox};
 use crate::model::RunId;
 
 /// One command, how long and how much it may. It may hold secrets, hence no `Debug`.
@@ -30,6 +30,9 @@ pub struct Launch {
     /// What it is given to show to a remote, if it talks to one.
     #[serde(default)]
     pub handover: Option<Handover>,
+    /// What it is kept from; without one it may do what this user may.
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
     /// What must not be seen in its output.
     pub secrets: Vec<String>,
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::{Launch, Redactor};
@@ -41,8 +40,12 @@ struct Source {
 }
 
 impl Streams {
-    /// Takes over the streams of a child that was started with pipes.
-    pub(super) fn of(child: &mut Child, journal: Recorder, launch: &Launch) -> io::Result<Self> {
+    /// Takes over the two streams of a command, each the reading end of a pipe.
+    pub(super) fn of(
+        [stdout, stderr]: [Option<OwnedFd>; 2],
+        journal: Recorder,
+        launch: &Launch,
+    ) -> io::Result<Self> {
         let redactor = Redactor::new(&launch.secrets);
         let source = |stream, fd| Source {
             stream,
@@ -50,8 +53,8 @@ impl Streams {
             redactor: redactor.clone(),
         };
         let sources = [
-            source(Stream::Stdout, child.stdout.take().map(OwnedFd::from)),
-            source(Stream::Stderr, child.stderr.take().map(OwnedFd::from)),
+            source(Stream::Stdout, stdout),
+            source(Stream::Stderr, stderr),
         ];
         for source in &sources {
             if let Some(fd) = &source.fd {

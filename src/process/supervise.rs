@@ -4,8 +4,6 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -13,9 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group};
 
 use super::exit::{Exit, Outcome, Stop};
-use super::remains::RUN_ID_VARIABLE;
+use super::sandbox::{self, Link};
+use super::spawn::{Spawned, spawn};
 use super::streams::Streams;
-use super::{Cage, CommandError, Exceeded, Launch, descendants, own_program};
+use super::{Cage, CommandError, Exceeded, Launch, descendants};
 use crate::config::crash_point;
 use crate::journal::Recorder;
 use crate::model::{Event, Warning};
@@ -35,15 +34,12 @@ pub(super) struct Signals {
 /// more; nothing of it is left then either.
 pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -> io::Result<Exit> {
     let cage = Cage::of(&launch.mechanisms, launch.run);
-    let inherited = cage.prepare(&launch.limits)?;
-    let spawned = spawn(launch);
-    inherited.restore_self(spawned.as_ref().ok().map(Pid::from_child));
-    let mut child = match spawned {
-        Ok(child) => child,
+    let spawned = match spawn(launch, &cage)? {
+        Ok(spawned) => spawned,
         Err(error) => return Ok(Exit::not_started(CommandError::from(&error))),
     };
     crash_point("command-started");
-    let mut run = match Supervised::new(launch, &mut child, signals, cage, journal) {
+    let mut run = match Supervised::new(launch, spawned, signals, cage, journal) {
         Ok(run) => run,
         Err(error) => {
             // Started but not to be watched: it must not go on unseen.
@@ -57,29 +53,6 @@ pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -
     run.exit()
 }
 
-fn spawn(launch: &Launch) -> io::Result<Child> {
-    let (program, args) = launch
-        .argv
-        .split_first()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program"))?;
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .current_dir(&launch.cwd)
-        .env_clear()
-        .envs(launch.env.iter().map(|(name, value)| (name, value)))
-        .env(RUN_ID_VARIABLE, launch.run.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
-    if let Some(handover) = &launch.handover {
-        // By this process, which is there for as long as the command is; the daemon may go.
-        handover.give(&mut command, &own_program())?;
-    }
-    command.spawn()
-}
-
 struct Supervised<'a> {
     launch: &'a Launch,
     signals: &'a Signals,
@@ -87,6 +60,8 @@ struct Supervised<'a> {
     enclose_at: Option<Instant>,
     exceeded: Option<Exceeded>,
     pid: Pid,
+    /// The line into its sandbox, where it has one; then `pid` is bwrap's.
+    link: Option<Link>,
     streams: Streams,
     outcome: Option<Outcome>,
     /// Whether any process of the run is left. All of them are our descendants, and those that lost
@@ -102,19 +77,24 @@ struct Supervised<'a> {
 impl<'a> Supervised<'a> {
     fn new(
         launch: &'a Launch,
-        child: &mut Child,
+        spawned: Spawned,
         signals: &'a Signals,
         cage: Cage,
         journal: Recorder,
     ) -> io::Result<Self> {
-        let streams = Streams::of(child, journal, launch)?;
+        let streams = Streams::of(spawned.streams, journal, launch)?;
         Ok(Self {
             launch,
             signals,
             cage,
-            enclose_at: Instant::now().checked_add(ENCLOSED_AFTER),
+            // Until its command is there, a sandbox has nothing in it that needs to be held.
+            enclose_at: match spawned.link {
+                None => Instant::now().checked_add(ENCLOSED_AFTER),
+                Some(_) => None,
+            },
             exceeded: None,
-            pid: Pid::from_child(child),
+            pid: spawned.pid,
+            link: spawned.link,
             streams,
             outcome: None,
             alone: false,
@@ -154,8 +134,9 @@ impl<'a> Supervised<'a> {
                 self.enclose();
             }
             self.streams.look_again(now);
-            if ready.child {
+            if ready.child || ready.report {
                 let had_ended = self.outcome.is_some();
+                self.hear();
                 self.reap()?;
                 if self.outcome.is_some() && !had_ended && self.kill_at.is_none() {
                     self.drained_by = now.checked_add(self.launch.drain);
@@ -174,8 +155,11 @@ impl<'a> Supervised<'a> {
         if self.kill_at.is_some() {
             return drained && self.alone;
         }
-        self.leaked = !drained && self.drained_by.is_some_and(|by| by <= now);
-        drained || self.leaked
+        let is_late = self.drained_by.is_some_and(|by| by <= now);
+        self.leaked = !drained && is_late;
+        // What goes by itself need not be looked for.
+        let leaves = self.link.as_ref().is_some_and(Link::leaves) && !self.alone;
+        drained && !leaves || is_late
     }
 
     fn begin_stop(&mut self, why: Stop, now: Instant) {
@@ -186,6 +170,10 @@ impl<'a> Supervised<'a> {
         }
         self.stopped = Some(why);
         self.kill_at = now.checked_add(self.launch.grace);
+        if let Some(link) = &self.link {
+            // bwrap would take everyone with it.
+            return link.terminate();
+        }
         // Not reaped yet, so the group's number cannot be another's.
         let _ = kill_process_group(self.pid, Signal::TERM);
         // Once each: a second TERM would cut short what the first one began.
@@ -199,12 +187,15 @@ impl<'a> Supervised<'a> {
 
     fn wait(&self) -> io::Result<Ready> {
         let mut ready = Ready::default();
-        let mut fds = Vec::with_capacity(4);
+        let mut fds = Vec::with_capacity(5);
         fds.push((Waker::Stop, PollFd::new(&self.signals.stop, PollFlags::IN)));
         fds.push((
             Waker::Child,
             PollFd::new(&self.signals.child, PollFlags::IN),
         ));
+        if let Some(report) = self.link.as_ref().and_then(Link::report) {
+            fds.push((Waker::Report, PollFd::new(report, PollFlags::IN)));
+        }
         for (index, fd) in self.streams.open() {
             fds.push((Waker::Stream(index), PollFd::new(fd, PollFlags::IN)));
         }
@@ -228,21 +219,48 @@ impl<'a> Supervised<'a> {
             match waker {
                 Waker::Stop => ready.stop = is_ready && heard(&self.signals.stop),
                 Waker::Child => ready.child = is_ready && heard(&self.signals.child),
+                Waker::Report => ready.report = is_ready,
                 Waker::Stream(index) => ready.streams[index] = is_ready,
             }
         }
         Ok(ready)
     }
 
-    /// Takes the ends of all children that have ended: the command, and orphans of its making.
+    /// Takes in what the init of a sandbox tells.
+    fn hear(&mut self) {
+        let Some(link) = &mut self.link else {
+            return;
+        };
+        let had_started = link.has_started();
+        if let Some(outcome) = link.hear() {
+            self.outcome.get_or_insert(outcome);
+        }
+        if link.has_started() && !had_started {
+            self.enclose_at = Instant::now().checked_add(ENCLOSED_AFTER);
+        }
+    }
+
+    /// Takes the ends of all children that have ended: the command, or the sandbox around it, and orphans
+    /// of its making.
     fn reap(&mut self) -> io::Result<()> {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.pid => {
-                    self.outcome = status
+                    let ended = status
                         .exit_status()
                         .map(Outcome::Code)
                         .or_else(|| status.terminating_signal().map(Outcome::Signal));
+                    // The last word of an init may have come after the one before was heard.
+                    self.hear();
+                    if self.outcome.is_none() {
+                        self.outcome = match &self.link {
+                            // Killed on its way, it is as good as the command that it was for.
+                            Some(link) if self.stopped.is_none() => {
+                                ended.map(|how| link.silence(&how))
+                            }
+                            _ => ended,
+                        };
+                    }
                 }
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                 Ok(None) => return Ok(()),
@@ -277,7 +295,11 @@ impl<'a> Supervised<'a> {
     /// A run that has lived for a while is put into groups of its own: that may take a while itself,
     /// and most runs are over before.
     fn enclose(&mut self) {
-        if let Err(error) = self.cage.enclose(getpid(), &self.launch.limits) {
+        let mut limits = self.launch.limits;
+        if self.link.is_some() {
+            limits.processes = limits.processes.map(|most| most + sandbox::OWN_PROCESSES);
+        }
+        if let Err(error) = self.cage.enclose(getpid(), &limits) {
             let detail = format!("some limits of this run are not in force: {error}");
             let warning = Warning::new("limits_not_in_force", detail);
             self.streams.event(&Event::Warning(warning));
@@ -304,6 +326,7 @@ impl<'a> Supervised<'a> {
 enum Waker {
     Stop,
     Child,
+    Report,
     Stream(usize),
 }
 
@@ -311,6 +334,7 @@ enum Waker {
 struct Ready {
     stop: bool,
     child: bool,
+    report: bool,
     streams: [bool; 2],
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::OwnedRwLockReadGuard;
 use super::finish::Ending;
 use super::live::Live;
 use super::pen::Pen;
+use super::secrets;
 use super::slots::Slot;
 use super::start::Shared;
 use crate::git::Reach;
@@ -153,7 +154,22 @@ impl Drive {
                 None
             }
         };
-        match self.start(workspace, about, loan, reach).await {
+        let secrets = match secrets::hand(&self.shared.config.secrets, &self.live.record().spec) {
+            Ok(handed) => handed,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        for withheld in &secrets.withheld {
+            self.tell(&Event::Warning(withheld.clone()));
+        }
+        let kind = self.live.record().spec.kind;
+        let sandbox = match self.shared.sandboxes.of_run(workspace, kind) {
+            Ok(sandbox) => sandbox,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        match self
+            .start(workspace, about, sandbox, (loan, reach), secrets)
+            .await
+        {
             Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
             Err(error) => {
                 let detail = "the run's supervisor could not be started";

@@ -1,7 +1,7 @@
 //! The command itself: handed over to a supervisor, attended until that is gone.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -9,11 +9,12 @@ use jiff::Timestamp;
 use super::drive::Drive;
 use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
+use super::secrets::Handed;
 use crate::config::crash_point;
 use crate::git::{Loan, Reach};
 use crate::journal::{Watch, valid_length};
-use crate::model::{About, Event, RunKind, RunState, Status};
-use crate::process::{Exit, Launch, Supervisor};
+use crate::model::{About, Event, RunKind, RunState, SandboxProfile, Status};
+use crate::process::{Exit, Launch, SANDBOX_TMP, Sandbox, Supervisor};
 use crate::workspace::Workspace;
 
 impl Drive {
@@ -22,17 +23,29 @@ impl Drive {
         &self,
         workspace: &Arc<Workspace>,
         about: About,
-        loan: Option<Loan>,
-        reach: Reach,
+        sandbox: Option<Sandbox>,
+        remote: (Option<Loan>, Reach),
+        secrets: Handed,
     ) -> io::Result<(Supervisor, Watch)> {
         let history = &self.shared.history;
-        let tmp = history.tmp(self.live.id);
-        std::fs::create_dir_all(&tmp)?;
-        let launch = self.launch(workspace, &about, &tmp, loan, reach);
+        let tmp = match &sandbox {
+            Some(_) => PathBuf::from(SANDBOX_TMP),
+            None => {
+                let tmp = history.tmp(self.live.id);
+                std::fs::create_dir_all(&tmp)?;
+                tmp
+            }
+        };
+        let profile = sandbox.as_ref().map(|sandbox| sandbox.profile);
+        let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
         self.live.record.send_modify(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
             record.about = Some(about.clone());
+            record.sandbox = profile.or(match record.spec.kind {
+                RunKind::Git => None,
+                RunKind::Make | RunKind::Task => Some(SandboxProfile::None),
+            });
         });
         history.save(&self.live.record())?;
         self.tell(&Event::Status(Status {
@@ -133,8 +146,9 @@ impl Drive {
         workspace: &Workspace,
         about: &About,
         tmp: &Path,
-        loan: Option<Loan>,
-        reach: Reach,
+        sandbox: Option<Sandbox>,
+        (loan, reach): (Option<Loan>, Reach),
+        secrets: Handed,
     ) -> Launch {
         let spec = self.live.record().spec;
         let (config, repo) = (&self.shared.config, &workspace.repo);
@@ -146,22 +160,33 @@ impl Drive {
         };
         let path = workspace.path();
         let token = loan.as_ref().map(|loan| &loan.token);
+        let mut hidden = environment::secrets(config, &repo.config, &spec.env, token);
+        hidden.extend(secrets.hidden);
+        let mut added = spec.env;
+        added.extend(secrets.env);
+        let mut env = environment::of_run(
+            config,
+            &repo.config,
+            spec.kind,
+            (repo.git(), reach),
+            &place,
+            path,
+            &added,
+        );
+        if let Some(sandbox) = &sandbox {
+            env.retain(|(name, _)| name != "HOME");
+            let home = sandbox.home().to_string_lossy().into_owned();
+            env.push(("HOME".to_owned(), home));
+        }
         Launch {
-            secrets: environment::secrets(config, &repo.config, &spec.env, token),
+            secrets: hidden,
             handover: loan
                 .map(|loan| loan.handover)
                 .filter(|_| reach == Reach::Remote),
             run: self.live.id,
             home: self.shared.history.home(self.live.id),
-            env: environment::of_run(
-                config,
-                &repo.config,
-                spec.kind,
-                (repo.git(), reach),
-                &place,
-                path,
-                &spec.env,
-            ),
+            env,
+            sandbox,
             argv: spec.argv,
             cwd: path.to_owned(),
             timeout: spec.timeout,

@@ -13,7 +13,7 @@ use super::start::Shared;
 use crate::config::{Limits, crash_point};
 use crate::model::{
     Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
-    RunRecord, RunState, Warning,
+    RunRecord, RunState, SandboxProfile, Warning,
 };
 use crate::process::{Cage, CommandError, Exceeded, Exit, Outcome, Stop, end_processes_of};
 
@@ -179,7 +179,7 @@ fn close(record: &mut RunRecord, ending: Ending, limits: &Limits) {
             outcome: Outcome::NotStarted(error),
             ..
         }) => {
-            let problem = could_not_start(&record.spec.argv, &error);
+            let problem = could_not_start(record, &error);
             return refuse(record, problem);
         }
         Ending::CancelledBeforeStart => EndState::Cancelled,
@@ -273,18 +273,28 @@ fn refuse(record: &mut RunRecord, problem: Problem) {
     record.error = Some(problem);
 }
 
-fn could_not_start(argv: &[String], error: &CommandError) -> Problem {
-    let program = argv.first().map_or("", String::as_str);
+fn could_not_start(record: &RunRecord, error: &CommandError) -> Problem {
+    if error.sandbox {
+        let detail = format!("the sandbox could not be made: {}", error.message);
+        return Problem::new(ErrorKind::Unavailable, "sandbox_unavailable", detail)
+            .help("`branchyard doctor` tells what the machine lacks; the operator mends that, or changes sandbox.profile");
+    }
+    let program = record.spec.argv.first().map_or("", String::as_str);
+    let is_contained = !matches!(record.sandbox, None | Some(SandboxProfile::None));
     let problem = Problem::new(
         ErrorKind::Unprocessable,
         "command_not_started",
         format!("{program} could not be started: {}", error.message),
     );
-    match error.missing {
-        true => problem.help(format!(
+    match (error.missing, is_contained) {
+        (true, false) => problem.help(format!(
             "install {program} on the daemon's machine, or set [build] path"
         )),
-        false => problem,
+        (true, true) => problem.help(format!(
+            "install {program} on the daemon's machine; where it is outside of /usr and /opt, the operator \
+             names its directory in sandbox.binds_read_only"
+        )),
+        (false, _) => problem,
     }
 }
 

@@ -15,13 +15,14 @@ use super::history::{Asked, History};
 use super::live::Live;
 use super::repeat::{self, Claim, Claimed, Keys};
 use super::request::{Action, RunRequest};
+use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
 use super::{Launching, environment, spec};
 use crate::auth::Principal;
 use crate::config::Config;
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
-use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId};
+use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
 use crate::process::{Limits, Mechanisms};
 use crate::repos::{Repo, Repos};
 use crate::store::Retention;
@@ -31,6 +32,8 @@ use crate::workspace::{Workspace, Workspaces};
 const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
 /// A remote that answers within this decides about an unknown branch before the stream opens.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(3);
+/// After how many seconds there may be room in a full queue.
+const QUEUE_MOVES: u64 = 10;
 
 /// All runs; cheap to clone.
 #[derive(Debug, Clone)]
@@ -64,6 +67,8 @@ pub(super) struct Shared {
     pub(super) program: PathBuf,
     /// What there is on this machine to hold runs within their limits.
     pub(super) mechanisms: Mechanisms,
+    /// What there is to keep them from what is not theirs.
+    pub(super) sandboxes: Sandboxes,
     pub(super) history: History,
     pub(super) groups: Groups,
     pub(super) live: DashMap<RunId, Arc<Live>>,
@@ -85,6 +90,7 @@ impl Shared {
             open_files: limits
                 .max_open_files
                 .and_then(|files| u64::try_from(files).ok()),
+            usual_open_files: self.config.open_files,
         }
     }
 }
@@ -103,6 +109,7 @@ impl Runs {
         let (history, unended) = History::open(&margin, trash)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
+        let sandboxes = Sandboxes::open(config.clone(), &program, &mechanisms).await;
         let keys = Keys::default();
         for (principal, known, run) in history.keys()? {
             keys.remember(principal, known, Claimed::Run(run));
@@ -120,6 +127,7 @@ impl Runs {
             watcher: Watcher::start()?,
             program,
             mechanisms,
+            sandboxes,
             history,
             groups,
             live: DashMap::new(),
@@ -195,6 +203,7 @@ impl Runs {
             request.clone(),
             principal,
         )?;
+        self.0.sandboxes.check(&repo.config, spec.kind)?;
         let workspace = self.0.workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
         let (coalesce, supersede) = (request.coalesce, request.supersede);
@@ -223,6 +232,7 @@ impl Runs {
                 }
             }
             self.0.margin.check()?;
+            self.check_queue(principal, 1)?;
             let live = self
                 .launch(Launching {
                     id: RunId::new(),
@@ -238,6 +248,26 @@ impl Runs {
             }
             return Ok(Started::of(live));
         }
+    }
+
+    /// Whether so many more runs of a principal may wait beside those that do already.
+    pub(super) fn check_queue(&self, principal: &Principal, more: usize) -> Result<(), Problem> {
+        let most = self.0.config.limits.max_queued_runs_per_principal;
+        let waits = |live: &Live| {
+            let record = live.record.borrow();
+            record.state == RunState::Queued && record.spec.principal == principal.name
+        };
+        let queued = self.0.live.iter().filter(|live| waits(live)).count();
+        if queued + more <= most {
+            return Ok(());
+        }
+        let detail = format!(
+            "{queued} runs of {} wait to be started; limits.max_queued_runs_per_principal is the limit ({most})",
+            principal.name
+        );
+        Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
+            .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")
+            .retry_after(QUEUE_MOVES))
     }
 
     /// From time to time lets go of runs that are beyond what is to be kept.
@@ -272,6 +302,11 @@ impl Runs {
     /// How runs are held within their limits here, in words.
     pub fn held_by(&self) -> String {
         self.0.mechanisms.describe()
+    }
+
+    /// What builds are kept from here, and by what.
+    pub fn sandbox(&self) -> SandboxReport {
+        self.0.sandboxes.report()
     }
 
     pub fn is_draining(&self) -> bool {

@@ -6,39 +6,109 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Pid, Resource, Rlimit, geteuid, getrlimit, getuid, prlimit, setrlimit};
+use serde::{Deserialize, Serialize};
 
 use super::{Limits, Mechanisms};
 
 /// When memory runs out on the whole machine, a build is to go before those who watch over it.
 const OOM_SCORE: i32 = 500;
 const OOM_FILE: &str = "/proc/self/oom_score_adj";
+/// What a process needs beyond what it has, to start another.
+const ROOM_TO_START: u64 = 16 << 20;
 
 /// What the supervisor was before it took on its child's limits.
 #[must_use = "the supervisor keeps its child's limits"]
 #[derive(Debug)]
 pub struct Prepared {
-    limits: Vec<(Resource, u64, Rlimit)>,
+    limits: Vec<Taken>,
     oom_score: Option<i32>,
 }
 
-pub(super) fn prepare(mechanisms: &Mechanisms, limits: &Limits) -> io::Result<Prepared> {
-    let memory = limits.memory.filter(|_| !mechanisms.limits_memory());
-    // Root is exempt from this one.
-    let processes = limits
-        .processes
-        .filter(|_| !mechanisms.limits_processes() && !geteuid().is_root())
-        .map(|more| more.saturating_add(processes_of_user()));
-    let wanted = [
-        (Resource::Nofile, limits.open_files),
-        (Resource::As, memory),
-        (Resource::Nproc, processes),
-    ];
+/// A limit that the supervisor has for the moment.
+#[derive(Debug)]
+struct Taken {
+    resource: Resource,
+    value: u64,
+    before: Rlimit,
+    /// Whether the child is to be unable to lift it.
+    is_fixed: bool,
+}
+
+/// Limits of each process by itself, for what no group limits here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inheritable {
+    open_files: Option<u64>,
+    /// What a process has unless it asks for more: the daemon has all that it can get.
+    usual_open_files: Option<u64>,
+    address_space: Option<u64>,
+    processes: Option<u64>,
+}
+
+impl Inheritable {
+    pub(super) fn of(mechanisms: &Mechanisms, limits: &Limits) -> Self {
+        Self {
+            open_files: limits.open_files,
+            usual_open_files: limits
+                .usual_open_files
+                .filter(|_| limits.open_files.is_none()),
+            address_space: limits.memory.filter(|_| !mechanisms.limits_memory()),
+            // Root is exempt from this one.
+            processes: limits
+                .processes
+                .filter(|_| !mechanisms.limits_processes() && !geteuid().is_root())
+                .map(|more| more.saturating_add(processes_of_user())),
+        }
+    }
+
+    /// Each with whether the child is to be unable to lift it.
+    fn wanted(self) -> impl Iterator<Item = (Resource, u64, bool)> {
+        let all = [
+            (Resource::Nofile, self.open_files, true),
+            (Resource::Nofile, self.usual_open_files, false),
+            (Resource::As, self.address_space, true),
+            (Resource::Nproc, self.processes, true),
+        ];
+        all.into_iter()
+            .filter_map(|(resource, value, is_fixed)| Some((resource, value?, is_fixed)))
+    }
+
+    /// In a process that does nothing but start the one that is limited: takes them on for good.
+    pub fn take_on(self) -> io::Result<()> {
+        for (resource, value, is_fixed) in self.wanted() {
+            let most = getrlimit(resource).maximum;
+            let value = most.map_or(value, |most| value.min(most));
+            let value = match resource {
+                // It has to start another with what it has already.
+                Resource::As => value.max(own_size() + ROOM_TO_START),
+                _ => value,
+            };
+            let limit = Rlimit {
+                current: Some(value),
+                maximum: if is_fixed { Some(value) } else { most },
+            };
+            setrlimit(resource, limit)?;
+        }
+        Ok(())
+    }
+
+    /// What the one that takes them on needs itself, the child that it started does not.
+    pub fn fix(self, child: Pid) {
+        for (resource, value, is_fixed) in self.wanted() {
+            if !is_fixed {
+                continue;
+            }
+            // A child that has ended already needs no limit.
+            let _ = prlimit(Some(child), resource, fixed(value));
+        }
+    }
+}
+
+pub(super) fn prepare(inheritable: Inheritable) -> io::Result<Prepared> {
     let mut prepared = Prepared {
         limits: Vec::new(),
         oom_score: raise_oom_score(),
     };
-    for (resource, value) in wanted {
-        let Some(value) = value else { continue };
+    for (resource, value, is_fixed) in inheritable.wanted() {
         let before = getrlimit(resource);
         let value = before.maximum.map_or(value, |most| value.min(most));
         let taken = Rlimit {
@@ -49,25 +119,33 @@ pub(super) fn prepare(mechanisms: &Mechanisms, limits: &Limits) -> io::Result<Pr
             prepared.restore_self(None);
             return Err(error.into());
         }
-        prepared.limits.push((resource, value, before));
+        prepared.limits.push(Taken {
+            resource,
+            value,
+            before,
+            is_fixed,
+        });
     }
     Ok(prepared)
+}
+
+fn fixed(value: u64) -> Rlimit {
+    Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    }
 }
 
 impl Prepared {
     /// Call it once the child was started, or could not be: the supervisor is as it was, and the child
     /// can no longer lift its limits.
     pub fn restore_self(self, child: Option<Pid>) {
-        for (resource, value, before) in self.limits {
-            let fixed = Rlimit {
-                current: Some(value),
-                maximum: Some(value),
-            };
+        for taken in self.limits {
             // A child that has ended already needs no limit; our own was ours before.
-            if let Some(child) = child {
-                let _ = prlimit(Some(child), resource, fixed);
+            if let Some(child) = child.filter(|_| taken.is_fixed) {
+                let _ = prlimit(Some(child), taken.resource, fixed(taken.value));
             }
-            let _ = setrlimit(resource, before);
+            let _ = setrlimit(taken.resource, taken.before);
         }
         if let Some(score) = self.oom_score {
             let _ = fs::write(OOM_FILE, score.to_string());
@@ -93,4 +171,12 @@ fn processes_of_user() -> u64 {
         // A directory has two links more than it has directories in it: here, one per thread.
         .map(|tasks| tasks.nlink().saturating_sub(2))
         .sum()
+}
+
+/// The address space of this process, in bytes.
+fn own_size() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let kib = size.and_then(|size| size.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }

@@ -85,6 +85,17 @@ impl Mechanisms {
         self.memory.is_some() || self.unified.as_ref().is_some_and(|u| u.memory)
     }
 
+    /// Which version of groups runs are put in, or why in none.
+    pub fn groups(&self) -> Result<String, String> {
+        match (&self.unified, self.pids.is_some() || self.memory.is_some()) {
+            (Some(_), false) => Ok("version 2".to_owned()),
+            (Some(_), true) => Ok("version 2, and version 1 for limits".to_owned()),
+            (None, true) => Ok("version 1".to_owned()),
+            (None, false) if self.obstacles.is_empty() => Err("none are mounted".to_owned()),
+            (None, false) => Err(self.obstacles.join("; ")),
+        }
+    }
+
     /// One line for logs and those who ask what the daemon can do here.
     pub fn describe(&self) -> String {
         let kill = match &self.unified {

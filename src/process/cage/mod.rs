@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::descendants;
 use crate::model::RunId;
 use group::Group;
-pub use inherit::Prepared;
+pub use inherit::{Inheritable, Prepared};
 pub use mechanisms::Mechanisms;
 
 /// Each round moves what was forked during the one before.
@@ -45,6 +45,10 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Of each process.
     pub open_files: Option<u64>,
+    /// What a process has where `open_files` does not say, and may raise as far as the system lets it: the
+    /// daemon allows itself more.
+    #[serde(default)]
+    pub usual_open_files: Option<u64>,
 }
 
 /// The limit that a run ran into.
@@ -76,9 +80,14 @@ impl Cage {
         }
     }
 
+    /// The limits that a command is to be started with.
+    pub fn inheritable(&self, limits: &Limits) -> Inheritable {
+        Inheritable::of(&self.mechanisms, limits)
+    }
+
     /// Before the command starts, in the supervisor: takes on the limits that a child inherits.
-    pub fn prepare(&self, limits: &Limits) -> io::Result<Prepared> {
-        inherit::prepare(&self.mechanisms, limits)
+    pub fn prepare(&self, inheritable: Inheritable) -> io::Result<Prepared> {
+        inherit::prepare(inheritable)
     }
 
     /// Once the run has lived a while: makes the groups, sets their limits and moves every descendant of

@@ -249,11 +249,12 @@ fn as_a_supervisor() {
     let limits = Limits {
         open_files: Some(99),
         memory: Some(1 << 30),
-        processes: None,
+        ..Limits::default()
     };
     let mut nothing = one_by_one(Mechanisms::probe());
     (nothing.pids, nothing.memory) = (None, None);
-    let prepared = Cage::of(&nothing, RunId::new()).prepare(&limits).unwrap();
+    let cage = Cage::of(&nothing, RunId::new());
+    let prepared = cage.prepare(cage.inheritable(&limits)).unwrap();
     let mut child = Command::new("sh")
         .args([
             "-c",
@@ -267,5 +268,24 @@ fn as_a_supervisor() {
     child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let said = child.wait_with_output().unwrap().stdout;
     assert_eq!(String::from_utf8_lossy(&said), "99\n99\n1048576\n500\n");
+    assert_eq!(of_self(), before);
+
+    // What is merely usual can be lifted again.
+    let usual = Limits {
+        usual_open_files: Some(98),
+        ..Limits::default()
+    };
+    let cage = Cage::of(&nothing, RunId::new());
+    let prepared = cage.prepare(cage.inheritable(&usual)).unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", "read go; ulimit -n; ulimit -Sn 99; ulimit -n"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    prepared.restore_self(Some(Pid::from_child(&child)));
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let said = child.wait_with_output().unwrap().stdout;
+    assert_eq!(String::from_utf8_lossy(&said), "98\n99\n");
     assert_eq!(of_self(), before);
 }

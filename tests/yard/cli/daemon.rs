@@ -92,7 +92,7 @@ async fn what_the_daemon_prints_works_as_pasted() {
     );
     let left = stop(served).await;
     assert!(!left.text().contains(key) && !left.stderr.contains(key));
-    assert!(left.stderr.contains("without a sandbox") && !left.stderr.contains('\u{1b}'));
+    assert!(left.stderr.contains("the sandbox of builds") && !left.stderr.contains('\u{1b}'));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,95 @@
+//! The start of a run's command: bare, or in its sandbox.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::process::Pid;
+
+use super::cage::Inheritable;
+use super::remains::RUN_ID_VARIABLE;
+use super::sandbox::{self, Link, Sandbox, Sandboxed};
+use super::{Cage, Launch, own_program};
+
+/// What was started.
+pub(super) struct Spawned {
+    /// The command, or the bwrap around it: the leader of a process group of its own.
+    pub(super) pid: Pid,
+    pub(super) streams: [Option<OwnedFd>; 2],
+    /// Where there is a sandbox, the line to its init.
+    pub(super) link: Option<Link>,
+}
+
+/// Starts the command within its limits.
+pub(super) fn spawn(launch: &Launch, cage: &Cage) -> io::Result<io::Result<Spawned>> {
+    let limits = cage.inheritable(&launch.limits);
+    // In a sandbox they are for the command alone.
+    let taken_on = match &launch.sandbox {
+        Some(_) => Inheritable::default(),
+        None => limits,
+    };
+    let inherited = cage.prepare(taken_on)?;
+    let spawned = match &launch.sandbox {
+        Some(sandbox) => contained(launch, sandbox, limits),
+        None => bare(launch),
+    };
+    inherited.restore_self(spawned.as_ref().ok().map(|spawned| spawned.pid));
+    Ok(spawned)
+}
+
+fn bare(launch: &Launch) -> io::Result<Spawned> {
+    let (program, args) = launch
+        .argv
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program"))?;
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .current_dir(&launch.cwd)
+        .env_clear()
+        .envs(environment(launch))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    if let Some(handover) = &launch.handover {
+        // By this process, which is there for as long as the command is; the daemon may go.
+        handover.give(&mut command, &own_program())?;
+    }
+    let mut child = command.spawn()?;
+    Ok(Spawned {
+        pid: Pid::from_child(&child),
+        streams: [
+            child.stdout.take().map(OwnedFd::from),
+            child.stderr.take().map(OwnedFd::from),
+        ],
+        link: None,
+    })
+}
+
+fn contained(launch: &Launch, sandbox: &Sandbox, limits: Inheritable) -> io::Result<Spawned> {
+    let mut command = Command::new(sandbox.program());
+    let Sandboxed {
+        stdout,
+        stderr,
+        link,
+    } = sandbox::enter(&mut command, sandbox, launch, environment(launch), limits)?;
+    // Of the command's environment bwrap and init have only what they are found by.
+    let child = command
+        .env_clear()
+        .env(RUN_ID_VARIABLE, launch.run.to_string())
+        .current_dir("/")
+        .process_group(0)
+        .spawn()?;
+    Ok(Spawned {
+        pid: Pid::from_child(&child),
+        streams: [Some(stdout), Some(stderr)],
+        link: Some(link),
+    })
+}
+
+fn environment(launch: &Launch) -> Vec<(String, String)> {
+    let run = (RUN_ID_VARIABLE.to_owned(), launch.run.to_string());
+    launch.env.iter().cloned().chain([run]).collect()
+}
