@@ -1,6 +1,5 @@
 //! `[git.credentials."HOST"]` and `[repos.NAME.credential]`: what opens a remote over HTTP. The file
-//! says where a token is kept; the token itself stands in a variable of the daemon's or in a file, which
-//! is read each time, so that it can be renewed under a daemon that runs.
+//! says where a token is kept, not the token.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,11 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
-use super::path::resolve;
-use super::secret_file;
+use super::kept::{Keepable, Kept, Keys};
 use super::value::{TextValue, text_value};
-
-const MAX_BYTES: usize = 16 * 1024;
 
 /// A credential as the file has it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -62,14 +58,7 @@ pub struct Credential {
     pub setting: Arc<str>,
     pub username: Username,
     pub scheme: Scheme,
-    kept: Kept,
-}
-
-#[derive(Debug, Clone)]
-enum Kept {
-    /// In the environment, which was read once.
-    Here(Token),
-    File(PathBuf),
+    kept: Kept<Token>,
 }
 
 impl CredentialConfig {
@@ -81,67 +70,47 @@ impl CredentialConfig {
         base: &Path,
         home: Option<&Path>,
     ) -> Result<Credential, (&'static str, String)> {
-        let kept = match (&self.token_env, &self.token_file) {
-            (Some(name), None) => {
-                // Not quoted: who wrote the token itself here must not find it in a log.
-                let value = env.get(name).and_then(|value| value.to_str());
-                let missing =
-                    "the environment variable that token_env names is not set, or is not text";
-                let token = value.ok_or_else(|| ("token_env", missing.to_owned()))?;
-                let token = Token::parse(token).map_err(|rule| ("token_env", rule))?;
-                Kept::Here(token)
-            }
-            (None, Some(path)) => {
-                let fault = |rule| ("token_file", rule);
-                Kept::File(resolve(path, base, home).map_err(fault)?)
-            }
-            (None, None) => {
-                return Err(("", "a credential needs token_env or token_file".to_owned()));
-            }
-            (Some(_), Some(_)) => {
-                let rule = "a token comes from token_env or from token_file: choose one";
-                return Err(("token_file", rule.to_owned()));
-            }
+        let keys = Keys {
+            variable: ("token_env", self.token_env.as_deref()),
+            file: ("token_file", self.token_file.as_deref()),
         };
-        let credential = Credential {
+        Ok(Credential {
             setting: setting.into(),
             username: self.username.clone(),
             scheme: self.scheme,
-            kept,
-        };
-        let found = credential.token().map_err(|rule| ("token_file", rule))?;
-        drop(found);
-        Ok(credential)
+            kept: Kept::find(&keys, env, base, home)?,
+        })
     }
 }
 
 impl Credential {
     /// The token as it is now, or why it cannot be had.
     pub fn token(&self) -> Result<Token, String> {
+        self.kept.read()
+    }
+
+    /// The file that holds the token, where one does.
+    pub(super) fn file(&self) -> Option<&Path> {
         match &self.kept {
-            Kept::Here(token) => Ok(token.clone()),
-            Kept::File(path) => {
-                let text = secret_file::read_own(path, MAX_BYTES, "a token")?;
-                Token::parse(&text).map_err(|rule| format!("{}: {rule}", path.display()))
-            }
+            Kept::Here(_) => None,
+            Kept::File(path) => Some(path),
         }
     }
 
     /// The token, where it stands in the environment.
     pub(super) fn token_in_environment(&self) -> Option<Token> {
-        match &self.kept {
-            Kept::Here(token) => Some(token.clone()),
-            Kept::File(_) => None,
-        }
+        self.kept.in_environment().cloned()
     }
 }
 
-impl Token {
-    /// The token, or the rule that the text breaks, without a word of it.
+impl Keepable for Token {
+    const WHAT: &'static str = "a token";
+    const MAX_BYTES: usize = 16 * 1024;
+
     fn parse(text: &str) -> Result<Self, String> {
         let token = text.trim();
-        let rule = if text.len() > MAX_BYTES {
-            format!("the token is longer than {MAX_BYTES} bytes")
+        let rule = if text.len() > Self::MAX_BYTES {
+            format!("the token is longer than {} bytes", Self::MAX_BYTES)
         } else if token.is_empty() {
             "the token is empty".to_owned()
         } else if token.chars().any(char::is_control) {
@@ -151,7 +120,9 @@ impl Token {
         };
         Err(rule)
     }
+}
 
+impl Token {
     /// The token itself, for the one who hands it to git and the one who keeps it out of output.
     pub fn expose(&self) -> &str {
         &self.0

@@ -38,8 +38,8 @@ pub(super) fn message(text: &str, in_env: bool) -> String {
     found + expected
 }
 
-/// A line of a TOML file, fit to be shown: without the values of `env` and credential tables, where somebody
-/// may have put the secret itself, and what [`value`] finds.
+/// A line of a TOML file, fit to be shown: without the values of `env`, credential and secret tables, where
+/// somebody may have put the secret itself, and what [`value`] finds.
 pub(super) fn line(text: &str, number: usize) -> String {
     let line = text.split('\n').nth(number).unwrap_or("").trim_end();
     let header = line.trim_start().starts_with('[');
@@ -55,13 +55,13 @@ pub(super) fn line(text: &str, number: usize) -> String {
     key.to_owned() + &value(rest)
 }
 
-/// Whether the line lies in a table of environment variables or of a credential: under `[….env]`, on a
+/// Whether the line lies in a table of environment variables, credentials or secrets: under `[….env]`, on a
 /// line that gives `env` its value, or within the braces that such a line opens.
 pub(super) fn is_env(text: &str, number: usize) -> bool {
     let names_env = |key: &str| {
         key.split('.').any(|part| {
             let part = part.trim().trim_matches(['"', '\'']);
-            matches!(part, "env" | "credential" | "credentials")
+            matches!(part, "env" | "credential" | "credentials" | "secrets")
         })
     };
     let above: Vec<_> = text.split('\n').take(number + 1).map(str::trim).collect();
@@ -69,8 +69,9 @@ pub(super) fn is_env(text: &str, number: usize) -> bool {
         if let Some(header) = line.strip_prefix('[') {
             return names_env(header.split(']').next().unwrap_or(""));
         }
-        if names_env(line.split('=').next().unwrap_or("")) {
-            return at == number || line.matches('{').count() > line.matches('}').count();
+        let opens = line.matches('{').count() > line.matches('}').count();
+        if (at == number || opens) && names_env(line.split('=').next().unwrap_or("")) {
+            return true;
         }
     }
     false
@@ -149,6 +150,11 @@ mod tests {
             ("B = \"c\",", "B = ****"),
             ("}", "*"),
             ("env.C = 5", "env.C = *"),
+            ("[secrets.npm]", "[secrets.npm]"),
+            ("env = \"TOKEN\"", "env = *******"),
+            ("file = \"s3cret\"", "file = ********"),
+            ("[repos.x.secrets.lint]", "[repos.x.secrets.lint]"),
+            ("TOKEN = \"s3cret\"", "TOKEN = ********"),
         ];
         let text = lines.map(|(line, _)| line).join("\n");
         for (number, (_, shown)) in lines.into_iter().enumerate() {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
 
+use super::reserved::is_own_variable;
 use super::value::{TextValue, text_value};
 
 /// The name of an environment variable that a build may be given.
@@ -67,7 +68,7 @@ impl TextValue for EnvName {
                 "it is not made of letters, digits and '_', starting with no digit".to_owned(),
             );
         }
-        if text.starts_with("BRANCHYARD_") {
+        if is_own_variable(text) {
             return Err("BRANCHYARD_* is what the daemon tells builds about themselves".to_owned());
         }
         Ok(Self(text.to_owned()))

@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId};
+use super::{
+    About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
+    SandboxProfile,
+};
 
 /// What is executed: `make`, a git verb, or a task that the operator declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +51,9 @@ pub struct RunSpec {
     pub kind: RunKind,
     pub repo: RepoName,
     pub branch: BranchName,
+    /// The task's name, of a run that is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The program and its arguments, exactly as they are executed.
     pub argv: Vec<String>,
     /// What the caller adds to the environment.
@@ -123,6 +129,9 @@ pub struct RunRecord {
     /// What the run was about: known once the workspace is ready.
     #[serde(default)]
     pub about: Option<About>,
+    /// What its command was kept from: known once it runs. A git command runs outside of any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxProfile>,
     /// Why it was refused or failed to start.
     #[serde(default)]
     pub error: Option<Problem>,
@@ -187,6 +196,7 @@ impl RunRecord {
             signal: None,
             duration_ms: None,
             about: None,
+            sandbox: None,
             error: None,
             reason: None,
             diagnostics: None,

@@ -1,8 +1,8 @@
 //! Secrets are taken out of output before it reaches the disk, wherever a write cuts them in two.
 //!
-//! Hidden are a secret itself, its percent-encoded form, its base64 (standard and URL alphabet, at
-//! any place within the encoded text, as in `user:secret`), and each longer line of one that has
-//! several, such as a PEM key. A build that means to print a secret always finds another disguise:
+//! Hidden are a secret itself, its percent-encoded form, its form in JSON, its base64 (standard and URL
+//! alphabet, at any place within the encoded text, as in `user:secret`), and each longer line of one
+//! that has several, such as a PEM key. A build that means to print a secret always finds another disguise:
 //! this is a guard against accidents.
 
 use std::mem;
@@ -183,12 +183,19 @@ fn forms(secret: &str) -> Vec<Vec<u8>> {
         forms.push(within_base64(&STANDARD_NO_PAD, secret, shift));
         forms.push(within_base64(&URL_SAFE_NO_PAD, secret, shift));
     }
-    if secret.contains('\n') {
-        let telling = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
-        let lines = secret.lines().map(str::trim).filter(telling);
-        forms.extend(lines.map(|line| line.as_bytes().to_vec()));
-    }
+    forms.push(escaped(secret));
+    // What is JSON has a key's newlines escaped within one line.
+    let lines = secret.lines().flat_map(|line| line.split("\\n"));
+    let telling = |line: &&str| line.len() >= SHORTEST_LINE && !line.starts_with("-----");
+    let lines = lines.map(str::trim).filter(telling);
+    forms.extend(lines.map(|line| line.as_bytes().to_vec()));
     forms
+}
+
+/// As it stands in JSON, and, mostly, where a program quotes its environment.
+fn escaped(secret: &str) -> Vec<u8> {
+    let quoted = serde_json::Value::from(secret).to_string().into_bytes();
+    quoted[1..quoted.len() - 1].to_vec()
 }
 
 /// As `encodeURIComponent` and most others do it.

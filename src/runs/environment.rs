@@ -39,7 +39,7 @@ pub(super) fn of_run(
     git: (&Git, Reach),
     place: &Place<'_>,
     workspace: &Path,
-    caller: &BTreeMap<String, String>,
+    added: &BTreeMap<String, String>,
 ) -> Vec<(String, String)> {
     let mut env = match kind {
         RunKind::Git => git.0.environment(workspace, git.1).into_iter().collect(),
@@ -53,7 +53,7 @@ pub(super) fn of_run(
     ] {
         env.insert(name.to_owned(), value);
     }
-    env.extend(caller.clone());
+    env.extend(added.clone());
     env.into_iter().collect()
 }
 

@@ -89,7 +89,11 @@ fn equal(a: &RunSpec, b: &RunSpec) -> bool {
 }
 
 fn same_command(a: &RunSpec, b: &RunSpec) -> bool {
-    a.repo == b.repo && a.branch == b.branch && a.kind == b.kind && a.argv == b.argv
+    a.repo == b.repo
+        && a.branch == b.branch
+        && a.kind == b.kind
+        && a.task == b.task
+        && a.argv == b.argv
 }
 
 impl Runs {

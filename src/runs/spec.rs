@@ -3,9 +3,10 @@
 use super::argv::{self, GitAccess, MakePolicy};
 use super::drive::Checks;
 use super::request::{Action, RunRequest};
-use crate::auth::{Principal, Right};
+use super::secrets;
+use crate::auth::Principal;
 use crate::config::{Config, TaskName};
-use crate::model::{BranchName, ErrorKind, Problem, RunKind, RunSpec};
+use crate::model::{BranchName, ErrorKind, Problem, Right, RunKind, RunSpec};
 use crate::repos::Repo;
 use crate::workspace::protected_branch;
 
@@ -54,6 +55,10 @@ pub(super) fn of(
         kind,
         repo: repo.name.clone(),
         branch: branch.clone(),
+        task: match action {
+            Action::Task { task } => Some(task.clone()),
+            Action::Make | Action::Git { .. } => None,
+        },
         argv,
         env,
         timeout,
@@ -64,6 +69,7 @@ pub(super) fn of(
         principal: principal.name.clone(),
         group: None,
     };
+    secrets::check(&config.secrets, &spec)?;
     Ok((spec, checks))
 }
 

@@ -18,6 +18,7 @@ pub(super) fn record() -> RunRecord {
         kind: RunKind::Make,
         repo: RepoName::parse("demo").unwrap(),
         branch: BranchName::parse("main").unwrap(),
+        task: None,
         argv: vec!["make".to_owned()],
         env: BTreeMap::new(),
         timeout: Duration::from_secs(60),

@@ -130,6 +130,27 @@ fn a_key_of_many_lines_is_hidden_whole_and_line_by_line() {
 }
 
 #[test]
+fn a_key_within_json_is_hidden_as_it_stands_and_as_it_is_read() {
+    let json = serde_json::json!({ "type": "account", "private_key": PEM }).to_string();
+    assert_eq!(redacted(&[&json], &[&json]), "***");
+    let key = redacted(&[&json], &[PEM]);
+    assert!(!key.contains("MIIEvQ") && !key.contains("MzEfYy"), "{key}");
+    let quoted = serde_json::json!({ "DEPLOY_KEY": PEM.trim() }).to_string();
+    assert_eq!(redacted(&[PEM], &[&quoted]), r#"{"DEPLOY_KEY":"***"}"#);
+    let secret = r#"pa"ss\word""#;
+    let quoted = serde_json::json!({ "TOKEN": secret }).to_string();
+    assert_eq!(redacted(&[secret], &[&quoted]), r#"{"TOKEN":"***"}"#);
+}
+
+/// The shortest that `[secrets]` takes, whole and by its one longer line.
+#[test]
+fn what_is_configured_as_a_secret_is_hidden() {
+    assert_eq!(redacted(&["hunter22"], &["<hunter22>"]), "<***>");
+    let lines = "a\nsixteen-letters!";
+    assert_eq!(redacted(&[lines], &["<sixteen-letters!>"]), "<***>");
+}
+
+#[test]
 fn a_long_text_is_never_held_back() {
     let (mut redactor, mut out) = (redactor(&[PEM, "aaaaaaab"]), Vec::new());
     let piece = [b'a'; 1000];

@@ -4,103 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::{is_own_variable, is_reserved_variable};
 use crate::model::Problem;
 
 const MAX_VARIABLES: usize = 256;
 const MAX_VALUE_BYTES: usize = 32 * 1024;
-
-/// Whole families, by how the name starts.
-const PREFIXES: &[&str] = &[
-    OWN_PREFIX,
-    "BASH_FUNC",
-    "DYLD_",
-    "GIT_",
-    "LD_",
-    "LUA_INIT",
-    "MALLOC_",
-    "SSH_",
-    "XDG_",
-];
-
-/// What a run knows about itself; never a caller's to say, whatever the operator allows.
-const OWN_PREFIX: &str = "BRANCHYARD_";
-
-const NAMES: &[&str] = &[
-    // Who and where the run is: the yard says that.
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "TMPDIR",
-    "USER",
-    // How a shell starts, splits words and reports.
-    "BASHOPTS",
-    "BASH_ENV",
-    "BASH_LOADABLES_PATH",
-    "BASH_XTRACEFD",
-    "CDPATH",
-    "ENV",
-    "FPATH",
-    "IFS",
-    "POSIXLY_CORRECT",
-    "PROMPT_COMMAND",
-    "PS4",
-    "SHELL",
-    "SHELLOPTS",
-    "ZDOTDIR",
-    // How make runs; MAKE_COMMAND in the environment is what $(MAKE) becomes.
-    "GNUMAKEFLAGS",
-    "MAKE",
-    "MAKEFILES",
-    "MAKEFLAGS",
-    "MAKELEVEL",
-    "MAKEOVERRIDES",
-    "MAKESHELL",
-    "MAKE_COMMAND",
-    "MAKE_RESTARTS",
-    "MFLAGS",
-    // Code and options that an interpreter or compiler loads unasked.
-    "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "COMPILER_PATH",
-    "GCC_EXEC_PREFIX",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5DB",
-    "PERL5LIB",
-    "PERL5OPT",
-    "PERLLIB",
-    "PYTHONBREAKPOINT",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "PYTHONUSERBASE",
-    "RUBYLIB",
-    "RUBYOPT",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "RUSTC_WRAPPER",
-    "_JAVA_OPTIONS",
-    // Programs that others start.
-    "EDITOR",
-    "LESSCLOSE",
-    "LESSOPEN",
-    "PAGER",
-    "VISUAL",
-    // Files and settings that the C library reads; it ignores them itself in set-uid programs.
-    "GCONV_PATH",
-    "GETCONF_DIR",
-    "GLIBC_TUNABLES",
-    "HOSTALIASES",
-    "LOCALDOMAIN",
-    "LOCPATH",
-    "NIS_PATH",
-    "NLSPATH",
-    "RESOLV_HOST_CONF",
-    "RES_OPTIONS",
-    "TZDIR",
-];
 
 /// Checks what a caller wants in the environment of a run. `allow` holds exact names that the
 /// operator lets through.
@@ -125,25 +33,15 @@ pub fn caller_env(
     Ok(env)
 }
 
-/// Whether a variable of this name changes what runs rather than what it is told.
-pub(super) fn is_reserved(name: &str) -> bool {
-    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// Whether not even the operator can let this name through.
-pub(super) fn is_own(name: &str) -> bool {
-    name.starts_with(OWN_PREFIX)
-}
-
 fn name_rule(name: &str, allow: &[String]) -> Option<&'static str> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if name.is_empty() || !name.bytes().all(word) || name.as_bytes()[0].is_ascii_digit() {
         return Some("a name is letters, digits and '_', and does not start with a digit");
     }
-    if is_own(name) {
+    if is_own_variable(name) {
         return Some("the yard alone sets BRANCHYARD_ variables");
     }
-    if is_reserved(name) && !allow.iter().any(|allowed| allowed == name) {
+    if is_reserved_variable(name) && !allow.iter().any(|allowed| allowed == name) {
         return Some("it changes which programs run or how they start");
     }
     None
