@@ -1,10 +1,12 @@
 //! What is kept of sessions on disk: a file for each, for the daemon's user alone, and not too many of them.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rmcp::transport::streamable_http_server::session::SessionState;
@@ -15,7 +17,7 @@ use crate::disk::Margin;
 /// A session that nobody named for so long is forgotten.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Most clients end without a word. Where there are more sessions than this, those go that were named
-/// longest ago, some at once so that it is done rarely.
+/// longest ago, of those who have most, some at once so that it is done rarely.
 const MOST: usize = 4_096;
 const LEFT: usize = MOST / 4 * 3;
 
@@ -25,6 +27,8 @@ pub(super) struct SessionFiles {
     dir: PathBuf,
     margin: Margin,
     count: AtomicUsize,
+    /// Held by the one who tidies up.
+    tidying: Mutex<()>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,6 +44,7 @@ impl SessionFiles {
             dir,
             margin,
             count: AtomicUsize::new(0),
+            tidying: Mutex::default(),
         };
         if let Err(error) = files.make_dir().and_then(|()| files.tidy()) {
             tracing::warn!(%error, "old MCP sessions cannot be looked through");
@@ -66,10 +71,11 @@ impl SessionFiles {
             }
         }
         found.sort_unstable_by(|a, b| b.cmp(a));
-        let most = match found.len() > MOST {
-            true => LEFT,
-            false => MOST,
-        };
+        let mut most = MOST;
+        if found.len() > MOST {
+            found = by_turns(found);
+            most = LEFT;
+        }
         let now = SystemTime::now();
         let is_old = |used| now.duration_since(used).is_ok_and(|idle| idle > KEPT);
         let mut left = 0;
@@ -78,8 +84,12 @@ impl SessionFiles {
                 left += 1;
                 continue;
             }
-            if let Err(error) = fs::remove_file(&path) {
-                tracing::warn!(path = %path.display(), %error, "an old MCP session stays");
+            match fs::remove_file(&path) {
+                // Its client ended it meanwhile.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(path = %path.display(), %error, "an old MCP session stays");
+                }
+                _ => {}
             }
         }
         self.count.store(left, Ordering::Relaxed);
@@ -123,7 +133,11 @@ impl SessionFiles {
             options.open(&path)?.write_all(&text)
         })?;
         if self.count.fetch_add(1, Ordering::Relaxed) >= MOST {
-            self.tidy()?;
+            let _one = self.tidying.lock().unwrap_or_else(PoisonError::into_inner);
+            // Of those who come at once the first does it for all.
+            if self.count.load(Ordering::Relaxed) > MOST {
+                self.tidy()?;
+            }
         }
         Ok(())
     }
@@ -134,4 +148,25 @@ impl SessionFiles {
             _ => Ok(()),
         }
     }
+}
+
+/// Of files from the newest to the oldest first the newest of each principal, then the next of each: whoever
+/// has many makes room before others do.
+fn by_turns(found: Vec<(SystemTime, PathBuf)>) -> Vec<(SystemTime, PathBuf)> {
+    let mut counts = HashMap::<String, usize>::new();
+    let mut placed: Vec<_> = found
+        .into_iter()
+        .map(|(used, path)| {
+            // One that cannot be read is nobody's.
+            let kept = fs::read(&path).ok();
+            let kept = kept.and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+            let count = counts.entry(kept.map_or_else(String::new, |kept| kept.principal));
+            let count = count.or_default();
+            *count += 1;
+            (*count, used, path)
+        })
+        .collect();
+    placed.sort_by_key(|(place, ..)| *place);
+    let placed = placed.into_iter().map(|(_, used, path)| (used, path));
+    placed.collect()
 }

@@ -1,6 +1,7 @@
 //! Sessions of the older protocol: what their `initialize` said, so that neither a restart nor a long
 //! silence makes an agent begin again; and whose they are.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::auth::Principal;
 use crate::model::{ErrorKind, Problem};
 
 const HEADER: &str = "mcp-session-id";
-/// So many are in memory. Beyond that the one that was named longest ago leaves it, and comes back from
-/// disk when it is named again.
+/// So many are in memory. Beyond that one leaves it, and comes back from disk when it is named again: of the
+/// principal who has most, the one that was named longest ago.
 const MOST: usize = 512;
 /// How exactly the disk knows when a session was last named.
 const BETWEEN_TOUCHES: Duration = Duration::from_secs(60 * 60);
@@ -51,9 +52,9 @@ struct Known {
 
 impl Sessions {
     pub(super) fn open(app: &App, manager: Arc<LocalSessionManager>) -> Self {
-        let dir = app.margin.state().join("mcp-sessions");
+        let dir = app.margin().state().join("mcp-sessions");
         Self {
-            files: Arc::new(SessionFiles::open(dir, app.margin.clone())),
+            files: Arc::new(SessionFiles::open(dir, app.margin().clone())),
             manager,
             known: DashMap::new(),
         }
@@ -112,8 +113,7 @@ impl Sessions {
     async fn remember(&self, id: &str, known: Known) {
         self.known.insert(id.to_owned(), known);
         while self.known.len() > MOST {
-            let oldest = self.known.iter().min_by_key(|known| known.named_at);
-            let Some(oldest) = oldest.map(|known| known.key().clone()) else {
+            let Some(oldest) = self.oldest_of_the_greediest() else {
                 return;
             };
             self.known.remove(&oldest);
@@ -121,6 +121,19 @@ impl Sessions {
                 tracing::warn!(%error, "an MCP session does not leave memory");
             }
         }
+    }
+
+    /// Nobody loses a session to what another opens.
+    fn oldest_of_the_greediest(&self) -> Option<String> {
+        let mut counts = HashMap::<_, usize>::new();
+        for known in &self.known {
+            *counts.entry(known.principal.clone()).or_default() += 1;
+        }
+        let (greediest, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        let theirs = self.known.iter();
+        let theirs = theirs.filter(|known| known.principal == greediest);
+        let oldest = theirs.min_by_key(|known| known.named_at);
+        oldest.map(|known| known.key().clone())
     }
 
     async fn on_disk<T: Send + 'static>(

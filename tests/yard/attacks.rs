@@ -1,15 +1,54 @@
-//! Hostile input at the wire, and what it gets. Names that merely look alike (and must be different
-//! workspaces) are in `names`.
+//! Hostile input at the wire, and what it gets: every row of the list of attacks, over HTTP and over MCP. What
+//! is named without a path is a module below this one; the rest is beside it.
+//!
+//! | row | what | HTTP | MCP |
+//! | --- | --- | --- | --- |
+//! | 1 | branches that are none | `segments`, `urls` | `tools` |
+//! | 2 | shell syntax in a branch | `segments`, `names` | `agents` |
+//! | 3 | names that look alike | `names` | `agents` |
+//! | 4 | escapes in a path | `segments` | `tools`, `mcp::resources` (names of resources; a tool has no path) |
+//! | 5 | URLs of repositories | `urls`; by `git/clone`: `tools` | `tools` |
+//! | 6 | a token in a URL | `urls`, `tools`; one that git uses: `git::remotes::hidden` | `tools` |
+//! | 7 | arguments for git | `arguments`, `git::look::refused`, `git::integrate::attacks` | `tools`, and those |
+//! | 8 | git that harms others | `arguments`, `git::push`, `git::reset`, `git::clean` | `tools`, and those |
+//! | 9 | what a build plants | `plants`, `disguises`, `sandbox::hostile` | `agents` |
+//! | 10 | submodules | `makefiles`, `disguises` | `agents` |
+//! | 11 | links out of the tree | `reads`, `agents` | `agents`, `mcp::files`, `mcp::resources`, `mcp::grep` |
+//! | 12 | what is no file to read | `reads`, `agents` | `mcp::files`, `mcp::resources`, `agents` |
+//! | 13 | arguments for make | `makefiles` | `tools`; honest ones: `agents` |
+//! | 14 | the number of jobs | `makefiles` | `agents` |
+//! | 15 | variables | `environment` | `tools`; what a build is given: `agents` |
+//! | 16 | foreign pages | `doors` | `mcp::doors`, `agents` |
+//! | 17 | what is almost a key | `doors`, `tokens::attacks`, `wire::slow`, `oauth::forged` | the same, at `/mcp`; `agents` |
+//! | 18 | what is others' | `rights::addresses`, `rights::bounds` | `rights::tools`, `rights::bounds`, `others` |
+//! | 19 | output that forges | `output` | `agents` |
+//! | 20 | cursors | `output` | `agents`, `mcp::hostile` |
+//! | 21 | secrets in output | `secrets::given` | `mcp::secrets`, `secrets::given` |
+//! | 22 | bodies | `bodies` | `mcp::doors`, `agents`; fields of every tool: `tools` |
+//! | 23 | too many, too slow | `others`, `wire::limits`, `wire::slow`, `wire::soak` | `others`, `wire::limits` |
+//! | 24 | paths of others in arguments | `reads`, `git::look::refused` | `tools`, `mcp::files`, `git::integrate::attacks` |
+//!
+//! What is not sent, and why:
+//!
+//! - Bytes that are no UTF-8 (row 1) over MCP: JSON has none, so there is no message to send. In the name of a
+//!   resource they are `%ff`, in `tools`.
+//! - Slow heads and readers (row 23) at `/mcp`: the connection is served before its address is known, and
+//!   `wire::slow` is about connections. That `/mcp` counts as a stream is in `wire::limits`.
+//! - That hashes are compared in constant time (row 17) is not measured, for a clock says nothing of it over a
+//!   socket: `auth` compares by `subtle`, and `tokens::attacks` shows that all refusals are the same.
 
+mod agents;
 mod arguments;
 mod bodies;
 mod disguises;
 mod doors;
 mod environment;
 mod makefiles;
+mod others;
 mod output;
 mod plants;
 mod segments;
+mod tools;
 mod urls;
 
 use std::path::{Path, PathBuf};

@@ -20,6 +20,9 @@ pub fn object<'repo>(
 ) -> Result<Object<'repo>, Error> {
     check(revision).map_err(|problem| problem.field(field))?;
     let meant = of_branch(repo, revision);
+    if is_set_apart(&meant) {
+        return Err(absent(revision).field(field).into());
+    }
     let found = repo.revparse_single(&meant).or_else(|error| {
         let at_remote = format!("refs/remotes/origin/{revision}");
         repo.revparse_single(&at_remote).map_err(|_| error)
@@ -49,13 +52,28 @@ pub fn tree<'repo>(
     Ok(tree.map_err(|_| other_kind(&object, revision, "tree").field(field))?)
 }
 
+/// Whether a revision begins with a stash or a salvage. These hold what was never committed, of whichever
+/// branch; the verbs for them know whose they are, and no others are to reach them.
+pub fn is_set_apart(revision: &str) -> bool {
+    let name = name_in(revision);
+    let short = name.strip_prefix("refs/").unwrap_or(name);
+    short == "stash"
+        || short.starts_with("branchyard/salvage/")
+        || name.starts_with("refs/branchyard/")
+}
+
+/// What it begins with: the name of a ref, or an id.
+fn name_in(revision: &str) -> &str {
+    let end = revision.find(['~', '^', ':', '@']);
+    &revision[..end.unwrap_or(revision.len())]
+}
+
 /// Git takes a name that a branch and a tag share for the tag. Here it is the branch's: nobody's merge is
 /// to go elsewhere because somebody made a tag.
 fn of_branch<'a>(repo: &Repository, revision: &'a str) -> Cow<'a, str> {
-    let end = revision.find(['~', '^', ':', '@']);
-    let name = &revision[..end.unwrap_or(revision.len())];
+    let name = name_in(revision);
     let has = |kind: &str| matches!(read_ref(repo, &format!("refs/{kind}/{name}")), Ok(Some(_)));
-    match has("tags") && has("heads") {
+    match (has("tags") || is_set_apart(revision)) && has("heads") {
         true => format!("refs/heads/{revision}").into(),
         false => revision.into(),
     }
@@ -98,13 +116,18 @@ fn unresolved(revision: &str, error: &git2::Error) -> Problem {
         )
         .help("give more digits of the id, or a full name such as `refs/heads/…`"),
         ErrorCode::InvalidSpec => Problem::bad("revision", format!("{named} is no revision")),
-        _ => Problem::new(
-            ErrorKind::NotFound,
-            "revision_not_found",
-            format!("there is no {named} here"),
-        )
-        .help("name a branch, a tag, a commit id, or one from there as in `HEAD~2`; what is only at the remote has to be fetched first"),
+        _ => absent(revision),
     }
+}
+
+fn absent(revision: &str) -> Problem {
+    let named = revision.escape_debug();
+    Problem::new(
+        ErrorKind::NotFound,
+        "revision_not_found",
+        format!("there is no {named} here"),
+    )
+    .help("name a branch, a tag, a commit id, or one from there as in `HEAD~2`; what is only at the remote has to be fetched first")
 }
 
 fn other_kind(object: &Object<'_>, revision: &str, wanted: &str) -> Problem {
@@ -121,6 +144,23 @@ fn other_kind(object: &Object<'_>, revision: &str, wanted: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_put_aside_is_told_from_what_is_only_called_so() {
+        for apart in [
+            "stash",
+            "stash@{0}",
+            "refs/stash^2:a",
+            "refs/branchyard/seen/main",
+            "refs/branchyard/salvage/x:worktree/.env",
+            "branchyard/salvage/x",
+        ] {
+            assert!(is_set_apart(apart), "{apart}");
+        }
+        for other in ["stash-it", "refs/heads/stash", "branchyard/x", "main:stash"] {
+            assert!(!is_set_apart(other), "{other}");
+        }
+    }
 
     #[test]
     fn what_cannot_be_a_revision_is_refused_unresolved() {

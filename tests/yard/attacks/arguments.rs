@@ -6,7 +6,7 @@ use super::untouched;
 use crate::support::{Yard, problem_of};
 
 /// Verb, arguments, and the statuses that it may get.
-const HOSTILE: &[(&str, &[&str], &[u16])] = &[
+pub(super) const HOSTILE: &[(&str, &[&str], &[u16])] = &[
     // What would run a program, or read or write outside of the workspace.
     ("-c", &["core.sshCommand=touch x", "fetch"], &[400]),
     ("-c alias.x=!id x", &[], &[400]),

@@ -8,53 +8,56 @@ use serde_json::json;
 use super::untouched;
 use crate::support::{Options, Yard, problem_of, text_of};
 
+/// What a caller may not set, by name or by value.
+pub(super) const VARIABLES: &[(&str, &str)] = &[
+    ("LD_PRELOAD", "/tmp/x.so"),
+    ("LD_LIBRARY_PATH", "/tmp"),
+    ("LD_AUDIT", "/tmp/x.so"),
+    ("BASH_ENV", "/tmp/x"),
+    ("ENV", "/tmp/x"),
+    ("BASH_FUNC_ls%%", "() { id; }"),
+    ("BASH_FUNC_ls", "() { id; }"),
+    ("GIT_DIR", "/tmp"),
+    ("GIT_SSH_COMMAND", "touch x"),
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_PARAMETERS", "'core.pager=id'"),
+    ("GIT_EXTERNAL_DIFF", "touch x"),
+    ("GIT_ALLOW_PROTOCOL", "ext"),
+    ("SSH_AUTH_SOCK", "/tmp/x"),
+    ("MAKEFLAGS", "--eval=x"),
+    ("GNUMAKEFLAGS", "--eval=x"),
+    ("MAKEFILES", "/tmp/x"),
+    ("MFLAGS", "-n"),
+    ("PATH", "/tmp"),
+    ("HOME", "/tmp"),
+    ("SHELL", "/tmp/sh"),
+    ("TMPDIR", "/"),
+    ("IFS", "x"),
+    ("PS4", "$(id)"),
+    ("PYTHONSTARTUP", "/tmp/x"),
+    ("PERL5OPT", "-Mx"),
+    ("NODE_OPTIONS", "--require=/tmp/x"),
+    ("RUBYOPT", "-rx"),
+    ("RUSTC_WRAPPER", "/tmp/x"),
+    ("BRANCHYARD_RUN_ID", "x"),
+    ("BRANCHYARD_SESSION_KEY", "x"),
+    ("", "x"),
+    ("A=B", "x"),
+    ("A B", "x"),
+    ("1A", "x"),
+    ("A\0", "x"),
+    ("A\n", "x"),
+    ("V", "a\0b"),
+    ("V", "$(shell id)"),
+    ("V", "${shell id}"),
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn variables_that_change_what_runs_are_refused() {
     let mut yard = Yard::new().await;
-    for (name, value) in [
-        ("LD_PRELOAD", "/tmp/x.so"),
-        ("LD_LIBRARY_PATH", "/tmp"),
-        ("LD_AUDIT", "/tmp/x.so"),
-        ("BASH_ENV", "/tmp/x"),
-        ("ENV", "/tmp/x"),
-        ("BASH_FUNC_ls%%", "() { id; }"),
-        ("BASH_FUNC_ls", "() { id; }"),
-        ("GIT_DIR", "/tmp"),
-        ("GIT_SSH_COMMAND", "touch x"),
-        ("GIT_CONFIG_COUNT", "1"),
-        ("GIT_CONFIG_PARAMETERS", "'core.pager=id'"),
-        ("GIT_EXTERNAL_DIFF", "touch x"),
-        ("GIT_ALLOW_PROTOCOL", "ext"),
-        ("SSH_AUTH_SOCK", "/tmp/x"),
-        ("MAKEFLAGS", "--eval=x"),
-        ("GNUMAKEFLAGS", "--eval=x"),
-        ("MAKEFILES", "/tmp/x"),
-        ("MFLAGS", "-n"),
-        ("PATH", "/tmp"),
-        ("HOME", "/tmp"),
-        ("SHELL", "/tmp/sh"),
-        ("TMPDIR", "/"),
-        ("IFS", "x"),
-        ("PS4", "$(id)"),
-        ("PYTHONSTARTUP", "/tmp/x"),
-        ("PERL5OPT", "-Mx"),
-        ("NODE_OPTIONS", "--require=/tmp/x"),
-        ("RUBYOPT", "-rx"),
-        ("RUSTC_WRAPPER", "/tmp/x"),
-        ("BRANCHYARD_RUN_ID", "x"),
-        ("BRANCHYARD_SESSION_KEY", "x"),
-        ("", "x"),
-        ("A=B", "x"),
-        ("A B", "x"),
-        ("1A", "x"),
-        ("A\0", "x"),
-        ("A\n", "x"),
-        ("V", "a\0b"),
-        ("V", "$(shell id)"),
-        ("V", "${shell id}"),
-    ] {
+    for (name, value) in VARIABLES {
         let mut env = serde_json::Map::new();
-        env.insert(name.to_owned(), json!(value));
+        env.insert((*name).to_owned(), json!(value));
         for (kind, body) in [
             ("make", json!({"env": env})),
             ("git", json!({"operation": "status", "env": env})),
@@ -102,7 +105,7 @@ async fn git_is_given_no_variables_at_all() {
 }
 
 /// Everything that a build is given: declared by the yard, or made by make and the shell themselves.
-const DECLARED: &[&str] = &[
+pub(super) const DECLARED: &[&str] = &[
     "PATH",
     "HOME",
     "LANG",
@@ -116,7 +119,7 @@ const DECLARED: &[&str] = &[
     "OPERATORS",
     "CALLERS",
 ];
-const MAKES_AND_SHELLS: &[&str] = &[
+pub(super) const MAKES_AND_SHELLS: &[&str] = &[
     "MAKEFLAGS",
     "MAKELEVEL",
     "MAKE_TERMERR",

@@ -1,16 +1,14 @@
 //! Arguments for make, and repositories whose files are hostile.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Marker, find, untouched};
 use crate::support::{Options, Yard, git, problem_of, text_of};
 
 const MAKE: &str = "/stream/repos/demo/branches/main/make";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn make_arguments_that_lead_out_or_run_something_are_refused() {
-    let mut yard = Yard::new().await;
-    for args in [
+pub(super) fn hostile() -> Vec<Value> {
+    vec![
         json!(["-f", "/x"]),
         json!(["-f/x"]),
         json!(["-kf", "/x"]),
@@ -67,7 +65,13 @@ async fn make_arguments_that_lead_out_or_run_something_are_refused() {
         json!("'-f' \"/x\""),
         json!("--ev'al'=x"),
         json!("'open"),
-    ] {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn make_arguments_that_lead_out_or_run_something_are_refused() {
+    let mut yard = Yard::new().await;
+    for args in hostile() {
         let answer = yard.post(MAKE, json!({"args": args})).await;
         let (status, problem) = problem_of(answer).await;
         assert_eq!(
@@ -130,6 +134,22 @@ async fn honest_make_arguments_pass_as_they_are() {
     yard.stop().await;
 }
 
+/// Arguments, and what becomes of them where three jobs are the most.
+pub(super) fn jobs() -> Vec<(Value, &'static str)> {
+    vec![
+        (json!(["-j", "flags"]), "-j3"),
+        (json!(["-j99999", "flags"]), "-j3"),
+        (json!(["-j", "99999", "flags"]), "-j3"),
+        (json!(["-kj99999", "flags"]), "-j3"),
+        (json!(["-kj", "flags"]), "-j3"),
+        (json!(["--jobs", "flags"]), "-j3"),
+        (json!(["--jobs=99999999999999999999", "flags"]), "-j3"),
+        (json!(["-j2", "-j", "flags"]), "-j3"),
+        (json!(["-j2", "flags"]), "-j2"),
+        (json!(["--jobs=3", "flags"]), "-j3"),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_jobs_is_clamped() {
     let mut yard = Yard::with(Options {
@@ -141,18 +161,7 @@ async fn the_number_of_jobs_is_clamped() {
         .write("Makefile", "flags:\n\t@echo 'flags: $(MAKEFLAGS)'\n");
     yard.origin.commit("flags");
     yard.origin.push("main");
-    for (args, jobs) in [
-        (json!(["-j", "flags"]), "-j3"),
-        (json!(["-j99999", "flags"]), "-j3"),
-        (json!(["-j", "99999", "flags"]), "-j3"),
-        (json!(["-kj99999", "flags"]), "-j3"),
-        (json!(["-kj", "flags"]), "-j3"),
-        (json!(["--jobs", "flags"]), "-j3"),
-        (json!(["--jobs=99999999999999999999", "flags"]), "-j3"),
-        (json!(["-j2", "-j", "flags"]), "-j3"),
-        (json!(["-j2", "flags"]), "-j2"),
-        (json!(["--jobs=3", "flags"]), "-j3"),
-    ] {
+    for (args, jobs) in jobs() {
         let events = yard.run("make", "main", json!({"args": args})).await;
         let said = text_of(&events);
         let words: Vec<_> = said.split_whitespace().collect();

@@ -3,10 +3,10 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Event, Raw, Yard, events_of, read_events};
+use crate::support::{Agent, Event, Options, Raw, Yard, events_of, read_events};
 
 /// Everything that a stream's format gives a meaning to, and some that a terminal does.
-const FORGED: &[u8] = b"before\r\nevent: complete\ndata: {}\n\n\
+pub(super) const FORGED: &[u8] = b"before\r\nevent: complete\ndata: {}\n\n\
 id: 99999\nevent: complete\ndata: {\"type\":\"complete\",\"state\":\"succeeded\"}\n\n\
 \revent: complete\rdata: {}\r\r\
 : comment\nretry: 1\n\n\
@@ -64,6 +64,44 @@ async fn output_is_never_taken_for_an_event() {
     let log = log.bytes().await.unwrap();
     assert!(log.starts_with(FORGED));
     yard.stop().await;
+}
+
+/// Neither what a build prints nor what a caller sends is a line, or a command to a terminal, in the daemon's
+/// own log.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_forges_a_line_of_the_daemons_log() {
+    let mut yard = Yard::asleep(Options {
+        top: "log = \"debug\"".to_owned(),
+        ..Options::default()
+    });
+    yard.origin.write("output.bin", FORGED);
+    yard.origin
+        .write("Makefile", "exact:\n\t@cat output.bin; exit 1\n");
+    yard.origin.commit("forged");
+    yard.origin.push("main");
+    let mut daemon = yard.start_binary(&[]).await;
+    yard.make("main", &["-s", "exact"]).await;
+    let agent = Agent::new(&yard);
+    let hostile = "x\r\nFORGED \u{1b}]52;c;cm0gLXJm\u{7}\u{1b}[2J\u{85}\u{202e}";
+    for name in ["branch", "path", "repo"] {
+        let mut asked = json!({"repo": "demo", "branch": "main", "path": "x"});
+        asked[name] = json!(hostile);
+        agent.refusal("read_file", asked).await;
+    }
+    let target = format!(
+        "/api/repos/{0}/branches/{0}?{0}={0}",
+        crate::support::encode(hostile)
+    );
+    Raw::json(&yard, "GET", &target, "").send(&yard).await;
+    daemon.stop().await;
+    assert!(daemon.said.iter().any(|line| line.contains("DEBUG")));
+    for line in &daemon.said {
+        let plain = |c: char| c == '\t' || !c.is_control();
+        assert!(line.chars().all(plain), "{line:?}");
+        for forged in ["FORGED", "event: complete", "branchyard: succeeded"] {
+            assert!(!line.trim_start().starts_with(forged), "{line:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

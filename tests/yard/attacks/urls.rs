@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::{Options, Yard, problem_of};
 
-const HOSTILE: &[&str] = &[
+pub(super) const HOSTILE: &[&str] = &[
     "ext::sh -c id",
     "ext::sh -c touch% /tmp/x",
     "fd::3",

@@ -52,18 +52,16 @@ async fn bodies_that_are_too_much_are_refused() {
         "x".repeat(100_000)
     );
     for (body, expected) in [
-        (deep, 400..=422),
-        (large, 413..=413),
-        ("{".to_owned(), 400..=422),
-        (String::new(), 400..=422),
+        (deep, 400),
+        (large, 413),
+        ("{".to_owned(), 400),
+        ("[1]".to_owned(), 400),
+        (r#"{"jsonrpc":"2.0","id":{},"method":7}"#.to_owned(), 400),
+        (String::new(), 400),
     ] {
         let start: String = body.chars().take(80).collect();
         let answer = raw(&yard, body).send(&yard).await;
-        assert!(
-            expected.contains(&answer.status),
-            "{start}: {}",
-            answer.status
-        );
+        assert_eq!(answer.status, expected, "{start}: {answer:?}");
     }
     assert!(
         Agent::new(&yard)

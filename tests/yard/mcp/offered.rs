@@ -102,7 +102,7 @@ async fn headers_choose_sets_roles_and_reading_alone() {
 #[tokio::test]
 async fn the_operators_word_is_the_upper_bound() {
     let mut yard = Yard::with(Options {
-        tables: "[mcp]\ntoolsets = [\"yard\", \"ops\"]\nread_only = true\nroles = { king = [\"yard\", \"admin\"] }".into(),
+        tables: "[mcp]\ntoolsets = [\"yard\", \"ops\"]\nread_only = true\n[auth.roles.king]\nscopes = []\ntoolsets = [\"yard\", \"admin\"]".into(),
         ..Options::default()
     })
     .await;

@@ -155,3 +155,32 @@ async fn sessions_that_nobody_ends_are_bounded_in_memory() {
     first.request("tools/list", json!({})).await.unwrap();
     yard.stop().await;
 }
+
+#[tokio::test]
+async fn nobody_loses_a_session_to_what_another_opens() {
+    let mut yard = Yard::new().await;
+    let greedy = yard.token(json!({ "role": "ui" })).await;
+    let dir = yard.workspaces.join(".branchyard/mcp-sessions");
+    Agent::older_holding(&yard, &greedy).await;
+    let text = std::fs::read(&kept(&yard)[0]).unwrap();
+    for n in 0..3_700 {
+        let path = dir.join(format!("1e7a4a0e-0000-4000-8000-{n:012}"));
+        std::fs::write(path, &text).unwrap();
+    }
+    yard.stop().await;
+    yard.start().await;
+    let modest = Agent::older(&yard, &[]).await;
+    let file = dir.join(modest.session().unwrap());
+    let earlier = SystemTime::now() - Duration::from_secs(60 * 60);
+    let touched = std::fs::File::open(&file).unwrap();
+    touched.set_modified(earlier).unwrap();
+    let mut stream = modest.notifications().await;
+    for _ in 0..513 {
+        Agent::older_holding(&yard, &greedy).await;
+    }
+    assert!(kept(&yard).len() < 4_096, "some had to go");
+    assert!(file.exists());
+    let silent = tokio::time::timeout(Duration::from_millis(200), stream.next()).await;
+    assert!(silent.is_err(), "it is still open");
+    yard.stop().await;
+}

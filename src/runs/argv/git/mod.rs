@@ -8,6 +8,7 @@
 //! The argv that comes out is canonical: options first, each in a word of its own with its value
 //! attached, then revisions and paths. So git cannot read a word otherwise than it was read here.
 
+mod apart;
 mod network;
 mod options;
 mod reads;
@@ -88,7 +89,8 @@ pub fn git_quick(operation: &str, args: Vec<String>) -> Result<GitCall, Problem>
     finish(verb, parsed)
 }
 
-fn finish(verb: &Verb, parsed: Parsed) -> Result<GitCall, Problem> {
+fn finish(verb: &Verb, mut parsed: Parsed) -> Result<GitCall, Problem> {
+    apart::keep_apart(verb.name, &mut parsed)?;
     parsed
         .operands()
         .try_for_each(|word| revision_or_path(word))?;

@@ -75,7 +75,13 @@ pub(super) const VERBS: &[Verb] = &[
     },
     Verb::new("merge-base", Read, &[MERGE_BASE]),
     Verb::new("cat-file", Read, &["-p -t -s -e"]),
-    Verb::new("name-rev", Read, &[NAME_REV]),
+    Verb {
+        forbidden: Forbidden {
+            options: "--all",
+            help: "`rev-list --all` lists the commits of all branches and tags",
+        },
+        ..Verb::new("name-rev", Read, &[NAME_REV])
+    },
 ];
 
 const BRANCH_HELP: &str = "the yard makes and removes branches: PUT or DELETE the branch; `branch --list <pattern>` lists them";
@@ -240,4 +246,4 @@ const REFLOG: &str = "\
 
 const MERGE_BASE: &str = "-a --all --octopus --independent --is-ancestor --fork-point";
 
-const NAME_REV: &str = "--name-only --tags --refs= --exclude= --always --no-undefined --all";
+const NAME_REV: &str = "--name-only --tags --refs= --exclude= --always --no-undefined";

@@ -96,8 +96,8 @@ fn values_are_attached_and_short_options_come_apart() {
         ("-U 3", "-U 3"),
         ("-M90 -B -w", "-M90 -B -w"),
         (
-            "--oneline --graph --decorate=short --all",
-            "--oneline --graph --decorate=short --all",
+            "--oneline --graph --decorate=short --branches",
+            "--oneline --graph --decorate=short --branches",
         ),
         ("--pretty --stat=80", "--pretty --stat=80"),
         ("--grep --output=x", "--grep=--output=x"),
@@ -423,11 +423,45 @@ proptest! {
                 _ => word.starts_with(known),
             });
             let number = word.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
-            prop_assert!(!word.starts_with('-') || known || number, "{word:?} of {call:?}");
+            let ours = apart::BUT.contains(&word.as_str());
+            prop_assert!(!word.starts_with('-') || known || number || ours, "{word:?} of {call:?}");
             prop_assert!(!word.starts_with('/'), "{word:?}");
         }
         for path in back.iter().skip(1) {
             prop_assert!(!path.starts_with(['-', '/']) && !path.split('/').any(|part| part == ".."), "{path:?}");
         }
+    }
+}
+
+#[test]
+fn stashes_and_salvages_are_not_reached() {
+    assert_kind(
+        "show stash | show refs/stash | log stash@{1} | log main..refs/stash | log ^stash main
+            log main...stash | cat-file -p refs/branchyard/salvage/x:worktree/.env | diff stash^2
+            merge refs/stash | cherry-pick -n stash | reset refs/stash | ls-tree branchyard/salvage/x
+            restore -s stash a | restore --source=refs/stash a | rebase --onto=refs/stash main
+            branch --contains=refs/stash | checkout refs/stash -- a | grep x refs/stash
+            name-rev --all",
+        ErrorKind::Forbidden,
+    );
+    let but = "--exclude=refs/stash '--exclude=refs/branchyard/*'";
+    for (line, expected) in [
+        ("rev-parse --all", format!("rev-parse {but} --all")),
+        (
+            "rev-list -n1 --all --glob=x",
+            format!("rev-list -n1 {but} --all {but} --glob=x"),
+        ),
+        ("add --all stash", "add --all stash".to_owned()),
+        ("branch --list stash", "branch --list stash".to_owned()),
+        (
+            "rev-list HEAD -- stash",
+            "rev-list HEAD -- stash".to_owned(),
+        ),
+        (
+            "cat-file -p main:stash",
+            "cat-file -p main:stash".to_owned(),
+        ),
+    ] {
+        assert_eq!(check(line).expect(line).args, words(&expected), "{line}");
     }
 }

@@ -1,8 +1,8 @@
 //! The words of a make command line that are not options: variables and targets, and the paths
 //! that options carry.
 
-use super::super::env;
 use super::super::words::refusal;
+use crate::config::{is_own_variable, is_reserved_variable};
 use crate::model::Problem;
 
 /// Variables that make acts on by itself and that are no environment variables.
@@ -77,8 +77,8 @@ fn variable(word: &str, head: &str, value: &str, allow: &[String]) -> Result<(),
                 .help("write NAME=value; a target cannot hold '='"),
         );
     }
-    let reserved = name.starts_with('.') || MAKES_OWN.contains(&name) || env::is_reserved(name);
-    let allowed = !env::is_own(name)
+    let reserved = name.starts_with('.') || MAKES_OWN.contains(&name) || is_reserved_variable(name);
+    let allowed = !is_own_variable(name)
         && allow
             .iter()
             .any(|entry| entry.strip_suffix('=') == Some(name));
