@@ -53,6 +53,9 @@ check: tools ## Check format, lints, licences and dependencies
 	fi
 
 .PHONY: test
+# Tests wait more than they compute: there are two for each core.
+test: export NEXTEST_TEST_THREADS ?= $(shell echo $$(($$(nproc) * 2)))
+test: export TMPDIR := $(shell .ci/tmpdir.sh)
 test: setup ## Run the tests (TESTS='…' for some of them)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	    set -x; $(CARGO) nextest run --locked $(TESTS); \

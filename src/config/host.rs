@@ -40,6 +40,10 @@ impl HostName {
             return Err("the host holds a character that is not a letter, digit, '.', '_' or '-'");
         }
         let text = text.strip_suffix('.').unwrap_or(text);
+        // What is left of `localhost..` would be another name than `localhost`, and the same host.
+        if !bracketed && text.split('.').any(str::is_empty) {
+            return Err("the host has nothing between two of its dots");
+        }
         match Host::parse(text) {
             Ok(host) => Ok(Self(host)),
             Err(_) if bracketed => Err("the host is not an IPv6 address"),

@@ -5,6 +5,9 @@ use std::fmt;
 use super::format::HEADER_LEN;
 use crate::model::Problem;
 
+/// The digits of a frame's offset and of a place in its payload, and the dot between.
+const LONGEST: usize = 31;
+
 /// The place just past an event: a frame's offset in the file and the bytes of its payload that were
 /// already seen. Carrying the frame's offset lets a resume go straight there, whatever the log's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +23,7 @@ impl Cursor {
     };
 
     pub fn parse(text: &str) -> Result<Self, Problem> {
+        let refused = || Self::refused(format_args!("{:?}", shortened(text)));
         let parsed = match text.split_once('.') {
             None => digits(text).map(|frame| (frame, 0)),
             Some((frame, within)) => digits(frame).zip(digits(within)),
@@ -27,11 +31,9 @@ impl Cursor {
         match parsed {
             Some((0, 0)) => Ok(Self::START),
             Some((frame, within)) if frame >= Self::START.frame => u32::try_from(within)
-                .map_or_else(
-                    |_| Err(Self::refused(text)),
-                    |within| Ok(Self { frame, within }),
-                ),
-            _ => Err(Self::refused(text)),
+                .map(|within| Self { frame, within })
+                .map_err(|_| refused()),
+            _ => Err(refused()),
         }
     }
 
@@ -40,6 +42,12 @@ impl Cursor {
         Problem::bad("from", format!("{text} is not a cursor of this run"))
             .help("send the id of the last event that you saw of this run, or leave it out to start from the beginning")
     }
+}
+
+/// As much as any cursor has, of what may be anything.
+fn shortened(text: &str) -> &str {
+    let end = text.char_indices().nth(LONGEST);
+    end.map_or(text, |(end, _)| &text[..end])
 }
 
 /// Plain decimal digits only: `+1`, `-1` and `9e99` are no cursors.

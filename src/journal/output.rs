@@ -39,7 +39,9 @@ impl Output {
         let mut unended = 0;
         while let Some(payload) = self.more()? {
             here.pass(payload);
-            unended = u64::from(payload.last() != Some(&b'\n'));
+            if let Some(last) = payload.last() {
+                unended = u64::from(*last != b'\n');
+            }
         }
         Ok(Totals {
             bytes: here.bytes,

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ impl Source {
                     return Ok(0);
                 }
                 // Made for each read: between reads a viewer should hold nothing large.
-                let mut unpacked = DecodeOptions::new(file)
+                let mut unpacked = DecodeOptions::new(Unending(file))
                     .seek_table(table.clone())
                     .offset(offset)
                     .offset_limit(end)
@@ -72,6 +72,25 @@ impl std::fmt::Debug for Source {
             Self::Plain(_) => "Plain",
             Self::Packed { .. } => "Packed",
         })
+    }
+}
+
+/// A packed file in which the end is an error: where frames are damaged, the decoder would wait forever
+/// for more of them.
+struct Unending<'a>(&'a File);
+
+impl Read for Unending<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 if !buffer.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            n => Ok(n),
+        }
+    }
+}
+
+impl Seek for Unending<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
     }
 }
 

@@ -133,6 +133,10 @@ fn scp_like(text: &str) -> Result<Form, Refusal> {
     if path.starts_with('-') {
         return malformed("its path starts with '-'");
     }
+    if text.contains("://") {
+        // For git all that stands before is a protocol.
+        return malformed("it holds '://' behind something that is no protocol");
+    }
     check_path(path)?;
     let host = read_host(host)?;
     let protocol = Protocol::Ssh;
