@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use crate::support::{Options, PROGRAM, Yard};
+use crate::support::{Options, PROGRAM, Yard, each_file};
 
 /// With characters that every encoding turns into others.
 const NPM: &str = "npm+S3cret/of=\"yard\"17";
@@ -121,20 +121,9 @@ fn assert_clean(what: &str, bytes: &[u8]) {
 
 /// Looks at every file of the yard; how many there were.
 fn assert_clean_below(dir: &Path) -> usize {
-    let mut files = 0;
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() {
-            files += assert_clean_below(&path);
-        } else if path.is_file() {
-            files += 1;
-            assert_clean(&path.display().to_string(), &std::fs::read(&path).unwrap());
-        }
-    }
-    files
+    each_file(dir, &mut |path, bytes| {
+        assert_clean(&path.display().to_string(), bytes);
+    })
 }
 
 /// The `branchyard` command beside the yard's daemon; what it said is looked through.

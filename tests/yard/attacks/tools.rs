@@ -1,13 +1,12 @@
 //! The same over MCP, where it is refused before anything starts: one agent with every tool, many inputs.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::segments::BRANCHES;
 use super::{arguments, environment, makefiles, untouched, urls};
-use crate::support::{Agent, Options, Yard, encode, problem_of};
+use crate::support::{Agent, Options, Yard, each_file, encode, problem_of};
 
 const ALL: [(&str, &str); 1] = [("branchyard-toolsets", "all")];
 
@@ -179,21 +178,12 @@ async fn hostile_urls_are_refused_and_a_token_in_one_is_kept_nowhere() {
     for line in &daemon.said {
         assert!(!line.contains(TOKEN), "in the log: {line}");
     }
-    no_file_holds(&yard.workspaces, TOKEN.as_bytes());
-}
-
-/// Looks into every file below `dir`.
-fn no_file_holds(dir: &Path, word: &[u8]) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            no_file_holds(&path, word);
-        } else if path.is_file() {
-            let bytes = std::fs::read(&path).unwrap();
-            let held = bytes.windows(word.len()).any(|part| part == word);
-            assert!(!held, "it is in {}", path.display());
-        }
-    }
+    each_file(&yard.workspaces, &mut |path, bytes| {
+        let held = bytes
+            .windows(TOKEN.len())
+            .any(|part| part == TOKEN.as_bytes());
+        assert!(!held, "it is in {}", path.display());
+    });
 }
 
 /// Row 22: every tool, and every field of it.

@@ -4,6 +4,7 @@
 mod agent;
 mod binary;
 pub mod failing;
+mod files;
 mod origin;
 mod processes;
 mod raw;
@@ -15,6 +16,7 @@ mod yard;
 
 pub use agent::{Agent, Answering};
 pub use binary::Binary;
+pub use files::each_file;
 pub use origin::{Origin, git, git_as, try_git};
 pub use processes::{
     end_processes_in, is_alive, kib, kill, pids_in, processes_in, processes_of, until,

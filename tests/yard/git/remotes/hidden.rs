@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{asleep, assert_built};
 use crate::support::remotes::{Auth, Fault, HttpRemote};
-use crate::support::{Yard, events_of, read_events, text_of, until};
+use crate::support::{Yard, each_file, events_of, read_events, text_of, until};
 
 const OF_HOST: &str = "b4sic+T0ken/of=host";
 const OF_REPO: &str = "be4rer+T0ken/of=repo";
@@ -40,20 +40,9 @@ fn assert_clean(what: &str, bytes: &[u8]) {
 }
 
 fn assert_clean_below(dir: &Path) -> usize {
-    let mut files = 0;
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() {
-            files += assert_clean_below(&path);
-        } else if path.is_file() {
-            files += 1;
-            assert_clean(&path.display().to_string(), &std::fs::read(&path).unwrap());
-        }
-    }
-    files
+    each_file(dir, &mut |path, bytes| {
+        assert_clean(&path.display().to_string(), bytes);
+    })
 }
 
 /// Writes what a build can see of itself to files, where nothing is redacted, and prints it, too.
