@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// The system's keeps for good what a crowd of viewers took; this one gives it back (`serve` has it do so).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     branchyard::cli::main()
 }

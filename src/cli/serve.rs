@@ -46,6 +46,14 @@ pub struct CheckConfigArgs {
     pub config: Option<PathBuf>,
 }
 
+/// Has the allocator return what is free to the system also when nothing happens any more; by itself it does so only
+/// in passing, when there is more to allocate.
+fn give_memory_back() {
+    if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
+        tracing::warn!(%error, "memory that was in use once is not given back");
+    }
+}
+
 /// Runs the daemon until it is told to stop.
 pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     let flags = Flags {
@@ -55,6 +63,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     };
     let config = Config::from_process(args.config.clone(), flags)?;
     telemetry::start_logging(config.log.as_str());
+    give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

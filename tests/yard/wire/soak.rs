@@ -20,7 +20,7 @@ const SLOWER: u32 = 3;
 const NOISE: Duration = Duration::from_millis(2);
 /// What may be left of descriptors and of memory when the streams are gone.
 const FILES_LEFT: usize = 32;
-const MEMORY_LEFT_KIB: u64 = 64 << 10;
+const MEMORY_LEFT_KIB: u64 = 16 << 10;
 
 /// The 99th of a hundred times that `/api/repos` takes, asked one after the other, ten in a burst.
 async fn p99(yard: &Yard, authorization: &str) -> Duration {
@@ -139,6 +139,8 @@ async fn soak_six_thousand_streams_of_one_leave_another_its_answers() {
         while readers.join_next().await.is_some() {}
         let given_back = || files_of(pid) <= before.0 + FILES_LEFT;
         until("the descriptors are given back", given_back).await;
+        let given_back = || kib(pid, "status", "VmRSS") <= before.1 + MEMORY_LEFT_KIB;
+        until("the memory is given back", given_back).await;
         (files_of(pid), kib(pid, "status", "VmRSS"))
     };
     let after = gone(readers).await;
@@ -158,7 +160,4 @@ async fn soak_six_thousand_streams_of_one_leave_another_its_answers() {
     daemon.stop().await;
     assert!(crowded.0 >= before.0 + IDLE + ACTIVE);
     assert!(busy <= (quiet * SLOWER).max(NOISE), "{quiet:?} {busy:?}");
-    for left in [after, again] {
-        assert!(left.1 <= before.1 + MEMORY_LEFT_KIB, "{before:?} {left:?}");
-    }
 }
