@@ -14,6 +14,8 @@ use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right, Rights};
 pub struct Principal {
     /// Unique to the credential, and never another's later: sessions and idempotency keys are kept by it.
     pub name: String,
+    /// The principal by whose limits it counts: giving one's work to others does not make one's share larger.
+    pub account: String,
     grant: Arc<Grant>,
     /// When the credential is taken back.
     revoked: CancellationToken,
@@ -21,8 +23,10 @@ pub struct Principal {
 
 impl Principal {
     pub fn new(name: impl Into<String>, grant: Grant) -> Self {
+        let name = name.into();
         Self {
-            name: name.into(),
+            account: name.clone(),
+            name,
             grant: Arc::new(grant),
             revoked: CancellationToken::new(),
         }
@@ -32,6 +36,13 @@ impl Principal {
     #[must_use]
     pub fn revocable(mut self, revoked: CancellationToken) -> Self {
         self.revoked = revoked;
+        self
+    }
+
+    /// One who counts by the limits of another.
+    #[must_use]
+    pub fn charged_to(mut self, account: impl Into<String>) -> Self {
+        self.account = account.into();
         self
     }
 

@@ -51,7 +51,7 @@ async fn authorize(
     let mut response = match right.map_or(Ok(()), |right| principal.require(right)) {
         Ok(()) => {
             request.extensions_mut().insert(principal.clone());
-            let answer = limits::admitted(&app, &principal.name, request, next).await;
+            let answer = limits::admitted(&app, &principal.account, request, next).await;
             until_gone(answer, principal.clone())
         }
         Err(problem) => ProblemResponse(problem).into_response(),

@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::auth::{Peer, Permit, Use};
 use crate::model::Problem;
 
-/// Answers a request of `who`, unless they have too much under way. Refused before anything is done.
+/// Answers a request that counts as one of `who`, unless they have too much under way. Refused before anything is done.
 pub(super) async fn admitted(app: &App, who: &str, request: Request, next: Next) -> Response {
     let permit = match app.limiter().admit(who, use_of(&request)) {
         Ok(permit) => permit,

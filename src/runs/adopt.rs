@@ -181,7 +181,9 @@ impl Runs {
     /// seen them go is.
     fn live_left(&self, record: RunRecord, extent: watch::Receiver<Extent>) -> Arc<Live> {
         let unended = !record.state.is_ended();
-        let live = self.live_of(record, OnDisconnect::Continue, extent);
+        // By whose limits it counted is not on the disk, and whoever asked is close enough to that.
+        let account = record.spec.principal.clone();
+        let live = self.live_of(record, account, OnDisconnect::Continue, extent);
         let noted = live.record.borrow().reason.clone();
         if let Some(reason) = noted.filter(|_| unended) {
             // Noted before the end, it is a cancel that may not have been passed on.

@@ -21,6 +21,8 @@ use crate::workspace::Workspace;
 /// A run that is about to be.
 pub(super) struct Launching {
     pub(super) id: RunId,
+    /// By whose limits it counts.
+    pub(super) account: String,
     pub(super) spec: RunSpec,
     pub(super) asked: Asked,
     pub(super) idempotency: Option<Idempotency>,
@@ -49,7 +51,7 @@ impl Runs {
             asked_at: run.asked_at,
         };
         let on_disconnect = record.spec.on_disconnect;
-        let live = self.live_of(record, on_disconnect, extent);
+        let live = self.live_of(record, run.account, on_disconnect, extent);
         self.0.live.insert(id, live.clone());
         metrics::counter!("branchyard_runs_started_total").increment(1);
         let drive = Drive::new(self.0.clone(), live.clone(), Pen::Ours(journal));
@@ -60,11 +62,13 @@ impl Runs {
     pub(super) fn live_of(
         &self,
         record: RunRecord,
+        account: String,
         on_disconnect: OnDisconnect,
         extent: watch::Receiver<Extent>,
     ) -> Arc<Live> {
         Arc::new(Live {
             id: record.run_id,
+            account,
             record: watch::channel(record).0,
             extent,
             audience: self.audience(on_disconnect),

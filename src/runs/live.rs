@@ -11,6 +11,8 @@ use crate::model::{RunId, RunRecord};
 #[derive(Debug)]
 pub struct Live {
     pub id: RunId,
+    /// The principal by whose limits it counts.
+    pub(super) account: String,
     pub(super) record: watch::Sender<RunRecord>,
     pub(super) extent: watch::Receiver<Extent>,
     pub audience: Audience,

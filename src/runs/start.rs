@@ -236,6 +236,7 @@ impl Runs {
             let live = self
                 .launch(Launching {
                     id: RunId::new(),
+                    account: principal.account.clone(),
                     spec,
                     asked,
                     idempotency,
@@ -255,7 +256,7 @@ impl Runs {
         let most = self.0.config.limits.max_queued_runs_per_principal;
         let waits = |live: &Live| {
             let record = live.record.borrow();
-            record.state == RunState::Queued && record.spec.principal == principal.name
+            record.state == RunState::Queued && live.account == principal.account
         };
         let queued = self.0.live.iter().filter(|live| waits(live)).count();
         if queued + more <= most {
@@ -263,7 +264,7 @@ impl Runs {
         }
         let detail = format!(
             "{queued} runs of {} wait to be started; limits.max_queued_runs_per_principal is the limit ({most})",
-            principal.name
+            principal.account
         );
         Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
             .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")

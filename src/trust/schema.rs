@@ -23,6 +23,9 @@ const VERSIONS: &[M<'static>] = &[
     ) STRICT;",
     ),
     M::up(audit::tables::VERSION),
+    M::up(
+        "ALTER TABLE tokens ADD COLUMN account TEXT; -- whose limits its use counts by; NULL: its own",
+    ),
 ];
 
 pub(super) static SCHEMA: Schema = Schema {

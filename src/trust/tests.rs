@@ -36,6 +36,7 @@ fn token(id: &str, name: &str) -> TokenRow {
         role: Some("dev".to_owned()),
         grant_json: "{}".to_owned(),
         parent: None,
+        account: None,
         created_by: "session".to_owned(),
         created_at: "2026-01-02T03:04:05.123456Z".parse().unwrap(),
         expires_at: Some("2026-01-03T03:04:05Z".parse().unwrap()),
@@ -51,6 +52,7 @@ async fn tokens_come_back_as_they_were_kept() {
     assert_eq!(found, Found::Fresh);
     let (first, mut second) = (token("1", "one"), token("2", "two"));
     second.parent = Some(first.id.clone());
+    second.account = Some("token:one".to_owned());
     second.role = None;
     assert!(trust.add_token(first.clone()).await.unwrap());
     assert!(trust.add_token(second.clone()).await.unwrap());

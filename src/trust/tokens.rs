@@ -6,9 +6,9 @@ use rusqlite::{Connection, ErrorCode, Row, named_params};
 use super::{Error, Trust};
 
 pub(super) const INSERT: &str = "INSERT INTO tokens (id, name, hash, role, grant_json, parent,
-        created_by, created_at, expires_at, revoked_at, last_used_at)
+        account, created_by, created_at, expires_at, revoked_at, last_used_at)
     VALUES (:id, :name, :hash, :role, :grant, :parent,
-        :created_by, :created_at, :expires_at, :revoked_at, :last_used_at)";
+        :account, :created_by, :created_at, :expires_at, :revoked_at, :last_used_at)";
 
 /// One token. What its grant means is for those who check credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct TokenRow {
     pub grant_json: String,
     /// The token that it was made with.
     pub parent: Option<String>,
+    /// The principal by whose limits its use counts, where those are not its own.
+    pub account: Option<String>,
     pub created_by: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -107,6 +109,7 @@ impl TokenRow {
             ":role": self.role,
             ":grant": self.grant_json,
             ":parent": self.parent,
+            ":account": self.account,
             ":created_by": self.created_by,
             ":created_at": self.created_at.as_microsecond(),
             ":expires_at": micros(self.expires_at),
@@ -124,6 +127,7 @@ impl TokenRow {
             role: row.get("role")?,
             grant_json: row.get("grant_json")?,
             parent: row.get("parent")?,
+            account: row.get("account")?,
             created_by: row.get("created_by")?,
             created_at: time(row.get("created_at")?)?,
             expires_at: optional(row.get("expires_at")?)?,

@@ -8,7 +8,7 @@ use super::credential::{self, Credential};
 use super::narrow::narrowed;
 use super::{REMEMBERED, State, Token, TokenRow, Tokens, Wish, not_kept};
 use crate::auth::{ANONYMOUS, Grant, Principal, SESSION};
-use crate::model::{ErrorKind, Problem};
+use crate::model::{ErrorKind, Problem, Right};
 
 /// How many makers may stand above a token.
 const DEEPEST: usize = 8;
@@ -74,6 +74,7 @@ impl Tokens {
                 Problem::new(ErrorKind::Internal, "token_not_made", detail)
             })?,
             parent: parent.as_ref().map(|parent| parent.id.clone()),
+            account: account_of(asker),
             created_by: asker.name.clone(),
             created_at: now,
             expires_at: grant.expires,
@@ -129,6 +130,12 @@ impl Tokens {
         }
         Ok(())
     }
+}
+
+/// Whoever runs the yard gives others a share of their own; anybody else gives a part of theirs.
+fn account_of(asker: &Principal) -> Option<String> {
+    let gives_their_own = !asker.rights().contains(Right::Admin);
+    gives_their_own.then(|| asker.account.clone())
 }
 
 fn check_name(name: &str) -> Result<(), Problem> {

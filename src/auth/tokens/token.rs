@@ -54,7 +54,11 @@ impl Token {
     ) -> Self {
         let revoked = CancellationToken::new();
         let standing = standing(row, &grant, parent, config).map(|grant| {
-            Principal::new(principal_name(&row.name), grant).revocable(revoked.clone())
+            let name = principal_name(&row.name);
+            let account = row.account.clone().unwrap_or_else(|| name.clone());
+            Principal::new(name, grant)
+                .charged_to(account)
+                .revocable(revoked.clone())
         });
         let mut line = parent.map_or_else(Vec::new, |parent| parent.line.clone());
         line.push(row.created_by.clone());

@@ -245,6 +245,7 @@ impl Runs {
                     spec.on_disconnect = OnDisconnect::Continue;
                     self.launch(Launching {
                         id: member.run_id,
+                        account: principal.account.clone(),
                         spec,
                         asked,
                         idempotency: None,

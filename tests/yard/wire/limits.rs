@@ -45,6 +45,61 @@ async fn runs(yard: &Yard) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn those_whom_one_made_tokens_for_share_the_limits_of_that_one() {
+    let mut yard = Yard::with(Options {
+        tables: "[limits]\nmax_streams_per_principal = 2\nmax_queued_runs_per_principal = 1\n"
+            .to_owned(),
+        ..Options::default()
+    })
+    .await;
+    let mut gate = yard
+        .start_run("make", "main", json!({"args": ["gate"]}))
+        .await;
+    gate.until_line("waiting").await;
+    let path = format!("/stream/runs/{}", gate.run_id());
+    let ask = |method: Method, path: &str, token: &str| {
+        let request = yard.client.request(method, format!("{}{path}", yard.url));
+        request.bearer_auth(token)
+    };
+    let watch = async |token: &str| ask(Method::GET, &path, token).send().await.unwrap();
+    let made_with = async |token: &str, asked: Value| {
+        let made = ask(Method::POST, "/api/tokens", token).json(&asked).send();
+        let made: Value = made.await.unwrap().json().await.unwrap();
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let dev = yard.token(json!({ "role": "dev", "expires": "1h" })).await;
+    let child = made_with(&dev, json!({ "role": "dev", "expires": "30m" })).await;
+    let grandchild = made_with(&child, json!({ "role": "dev", "expires": "10m" })).await;
+    let other = yard.token(json!({ "role": "dev", "expires": "1h" })).await;
+
+    let mut open = vec![watch(&dev).await, watch(&child).await];
+    let key = "limits.max_streams_per_principal";
+    for token in [&dev, &child, &grandchild] {
+        limited(watch(token).await, "too_many_streams", key).await;
+    }
+    open.push(watch(&other).await);
+    assert!(open.iter().all(|stream| stream.status() == 200));
+
+    let wait = async |token: &str| {
+        let request = ask(Method::POST, MAKE, token).header("prefer", "respond-async");
+        let request = request.json(&json!({"args": ["who"], "detach": true}));
+        request.send().await.unwrap()
+    };
+    let queued: Value = wait(&grandchild).await.json().await.unwrap();
+    let key = "limits.max_queued_runs_per_principal";
+    limited(wait(&dev).await, "too_many_queued_runs", key).await;
+    let others: Value = wait(&other).await.json().await.unwrap();
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    for run in [queued, others] {
+        let run = run["run_id"].as_str().unwrap();
+        assert_eq!(yard.ended(run).await["state"], "succeeded");
+    }
+    gate.end().await;
+    drop(open);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_one_principal_has_under_way_is_bounded() {
     let mut yard = Yard::with(Options {
         tables:
