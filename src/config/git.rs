@@ -1,13 +1,14 @@
 //! `[git]`: which remotes may be used, and who commits.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::document::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{TextValue, text_value};
-use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig};
+use super::{BranchGlobs, duration, CredentialConfig, HostName, HttpConfig, SshConfig};
 
 /// What git may talk to, and the identity it writes commits with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,6 +20,10 @@ pub struct GitConfig {
     pub allow_protocols: Vec<Protocol>,
     /// Loopback, link-local and private hosts that may be registered over the API. Default none.
     pub allow_hosts: Vec<HostName>,
+    /// How old what a remote said of a branch may be, for a workspace to be brought up to date with it. Default `0s`:
+    /// every request asks.
+    #[serde(deserialize_with = "duration::or_zero")]
+    pub freshness: Duration,
     /// Branches that are not pushed to, forced or deleted without more ado. Default main, master, production,
     /// prod, develop and all below `release/`.
     pub protected: BranchGlobs,
@@ -92,6 +97,7 @@ impl Default for GitConfig {
             allow_local: false,
             allow_protocols: vec![Protocol::Https, Protocol::Ssh],
             allow_hosts: Vec::new(),
+            freshness: Duration::ZERO,
             protected: BranchGlobs::of(&PROTECTED),
             user_name: Identity("Branchyard".to_owned()),
             user_email: Identity("branchyard@localhost".to_owned()),

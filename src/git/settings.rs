@@ -24,6 +24,8 @@ pub struct Settings {
     pub user_email: String,
     /// Value of `GIT_ALLOW_PROTOCOL`.
     pub protocols: String,
+    /// How old what a remote said may be to bring a workspace up to date with.
+    pub freshness: Duration,
     /// How long a remote may take to list its refs.
     pub remote_timeout: Duration,
     /// How long a transfer may go without progress.
@@ -50,6 +52,7 @@ impl Settings {
             user_name: "Test".to_owned(),
             user_email: "test@localhost".to_owned(),
             protocols: "file".to_owned(),
+            freshness: Duration::ZERO,
             remote_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),

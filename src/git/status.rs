@@ -8,6 +8,7 @@ use git2::{
 };
 
 use super::refs::parked_oid;
+use super::untouched::is_untouched;
 use super::{Error, Seen, read_ref};
 use crate::model::{About, BranchName, CommitId};
 
@@ -45,6 +46,12 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
 
 /// Whether tracked files or the index differ from HEAD, files that git was told to overlook included.
 pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
+    if let Some(workdir) = repo.workdir()
+        && let Ok(tree) = repo.head().and_then(|head| head.peel_to_tree())
+        && is_untouched(workdir, &repo.path().join("index"), tree.id())
+    {
+        return Ok(false);
+    }
     let mut options = StatusOptions::new();
     options.include_untracked(false).include_ignored(false);
     if !repo.statuses(Some(&mut options))?.is_empty() {

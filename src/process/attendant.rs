@@ -2,22 +2,21 @@
 //! waiting for its end, asking it to stop.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::Launch;
 use super::exit::Exit;
 use super::proof::{self, Identity, Proof};
-use super::{Launch, SUPERVISOR_COMMAND};
-use crate::config::{crash_point, crash_variable};
+use super::standby::{Idle, Standby};
+use crate::config::crash_point;
 
 /// From its start until a supervisor is ready for signals it has a few system calls to make.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -41,9 +40,9 @@ pub enum Found {
 }
 
 impl Supervisor {
-    /// Starts a supervisor by `program` and tells it what to run. Blocks for as long as that takes.
+    /// Tells the one that stands by what to run, or one that is started for it. Blocks for as long as that takes.
     /// After an error the command was not started and will not be.
-    pub fn start(program: &Path, launch: &Launch) -> io::Result<Self> {
+    pub fn start(standby: &Standby, launch: &Launch) -> io::Result<Self> {
         let message = serde_json::to_vec(launch)?;
         Exit::make_room(&launch.home)?;
         let proof = proof::create(&launch.home)?;
@@ -51,38 +50,21 @@ impl Supervisor {
         // error would leave alone.
         let seen = File::open(launch.home.join(proof::FILE))?;
         crash_point("locked");
-        let (mut ours, theirs) = UnixStream::pair()?;
-        let mut child = Command::new(program)
-            .arg0("branchyard")
-            .arg(SUPERVISOR_COMMAND)
-            .arg(launch.run.to_string())
-            .env_clear()
-            .envs(crash_variable())
-            .current_dir("/")
-            .stdin(Stdio::from(proof.try_clone()?))
-            .stdout(Stdio::from(OwnedFd::from(theirs)))
-            .stderr(Stdio::null())
-            .spawn()?;
-        crash_point("spawned");
-        let watched = watch(pid_of(&child)?);
-        let told = watched.and_then(|pidfd| ours.write_all(&message).map(|()| pidfd));
-        match told {
-            Ok(pidfd) => {
-                drop(ours);
-                crash_point("handed-over");
-                Ok(Self {
-                    pidfd,
-                    proof: seen,
-                    child: Some(child),
-                })
-            }
-            Err(error) => {
-                // It was not told all, so it starts nothing; but it should not linger either.
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error)
-            }
-        }
+        let told = match standby.take() {
+            Some(idle) => hand_over(idle, &message, &proof).ok(),
+            None => None,
+        };
+        let (pidfd, child) = match told {
+            Some(told) => told,
+            // One that stood by may be gone by now; then it has started nothing.
+            None => hand_over(standby.start()?, &message, &proof)?,
+        };
+        crash_point("handed-over");
+        Ok(Self {
+            pidfd,
+            proof: seen,
+            child: Some(child),
+        })
     }
 
     /// Looks for the supervisor of the run in `home`.
@@ -130,6 +112,19 @@ impl Supervisor {
             other => Ok(other?),
         }
     }
+}
+
+/// Tells a supervisor of its run. It is watched before it has anything to do.
+fn hand_over(idle: Idle, message: &[u8], proof: &File) -> io::Result<(AsyncFd<OwnedFd>, Child)> {
+    crash_point("spawned");
+    let pidfd = match pid_of(&idle.child).and_then(watch) {
+        Ok(pidfd) => pidfd,
+        Err(error) => {
+            idle.dismiss();
+            return Err(error);
+        }
+    };
+    Ok((pidfd, idle.tell(message, proof)?))
 }
 
 /// The process that the lock file names, unless its number is another's by now.

@@ -1,7 +1,6 @@
 //! Proof of life: the lock that a supervisor holds for as long as it lives.
 //!
-//! The daemon takes the lock before it starts the supervisor, which inherits the open file as its
-//! standard input; so there is no moment at which a live supervisor is without it. The kernel lets go
+//! The daemon takes the lock and hands the open file to the supervisor together with the run; so there is no moment at which a live supervisor is without it. The kernel lets go
 //! of it with the process, whatever ends it. What stands in the file says which process that is; it is
 //! written before the command is started and after all of the launch was read.
 

@@ -1,11 +1,11 @@
 //! The supervisor: a process of its own for every run, so that a command outlives the daemon that
 //! started it. This is all of it; there is no async runtime here, and little memory.
 //!
-//! It is given three descriptors: standard input is the run's lock file, already locked; standard
-//! output is a socket with the [`Launch`]; standard error leads nowhere. It reads the launch to its
+//! Standard output is a socket, by which it is told of its run ([`Launch`]) and given the run's lock file,
+//! already locked, which it keeps as its standard input; standard error leads nowhere. It reads the launch to its
 //! end before it starts anything, so that a daemon which dies in mid-sentence starts nothing.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use signal_hook::low_level::pipe;
 use super::exit::Exit;
 use super::proof::Identity;
 use super::supervise::{Signals, supervise};
-use super::{CommandError, Launch};
+use super::{CommandError, Launch, standby};
 use crate::config::crash_point;
 use crate::journal::{Recorder, Writer};
 
@@ -38,8 +38,9 @@ fn attend() -> io::Result<()> {
     let _ = rustix::process::setsid();
     let signals = signals()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let mut told = Vec::new();
-    UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).read_to_end(&mut told)?;
+    let line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let (told, lock) = standby::listen(line)?;
+    rustix::stdio::dup2_stdin(lock)?;
     // Cut short: the daemon went before it had said all. Without a name in the lock file the run counts
     // as never started.
     let launch: Launch = serde_json::from_slice(&told)?;

@@ -1,5 +1,6 @@
 //! One repository.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -267,6 +268,23 @@ impl Repo {
             .ok_or(Error::Abandoned)
     }
 
+    /// As [`Repo::ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
+    /// lets it (`git.freshness`), if it had the branch then.
+    pub async fn ask_lately(
+        self: &Arc<Self>,
+        branch: &BranchName,
+        not_before: Instant,
+    ) -> Result<Asked, Error> {
+        let lately = not_before.checked_sub(self.git.settings().freshness);
+        let is_fresh = |asked: &Asked| {
+            asked.head.is_some() && lately.is_some_and(|lately| asked.began >= lately)
+        };
+        match self.remembered(branch).filter(is_fresh) {
+            Some(asked) => Ok(asked),
+            None => self.ask(branch, not_before).await,
+        }
+    }
+
     /// Makes sure that the store has what the remote said, and that its refs say the same.
     pub async fn bring(
         self: &Arc<Self>,
@@ -312,7 +330,10 @@ impl Repo {
     async fn ask_all(&self, branches: Vec<BranchName>) -> Result<Answers, Error> {
         let began = Instant::now();
         let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
-        let mut heads = git::remote_heads(&self.git, self.config.url.as_str(), &refs).await?;
+        let mut heads = match self.neighbour_heads(refs.clone()).await {
+            Some(heads) => heads,
+            None => git::remote_heads(&self.git, self.config.url.as_str(), &refs).await?,
+        };
         let at = Timestamp::now();
         let answers: Vec<_> = branches
             .into_iter()
@@ -330,6 +351,19 @@ impl Repo {
         }
         drop(remembered);
         Ok(Arc::new(answers))
+    }
+
+    /// What a remote on this machine has, where that can be had without a process. A disk that hangs is left
+    /// to the process, which can be ended.
+    async fn neighbour_heads(&self, refs: Vec<String>) -> Option<HashMap<String, CommitId>> {
+        if !self.config.url.is_local() {
+            return None;
+        }
+        let url = self.config.url.as_str().to_owned();
+        let looking = tokio::task::spawn_blocking(move || git::neighbour_heads(&url, &refs));
+        let patience = self.git.settings().remote_timeout;
+        let looked = tokio::time::timeout(patience, looking).await;
+        looked.ok()?.ok()?
     }
 
     /// Compares the store's remote-tracking ref with the answer; a branch that is gone loses its ref.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -16,6 +17,9 @@ use crate::journal::{Watch, valid_length};
 use crate::model::{About, Event, RunKind, RunState, SandboxProfile, Status};
 use crate::process::{Exit, Launch, SANDBOX_TMP, Sandbox, Supervisor};
 use crate::workspace::Workspace;
+
+/// Most commands have been started by then, and the shortest have ended.
+const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
 
 impl Drive {
     /// Hands the run over to a supervisor of its own. After an error nothing was started.
@@ -58,7 +62,7 @@ impl Drive {
         let journal = history.journal(self.live.id);
         let started = match self.shared.watcher.watch(&journal, len, extent) {
             Ok(watch) => {
-                let program = self.shared.program.clone();
+                let standby = self.shared.standby.clone();
                 // What git makes was asked for; it is no build's output.
                 let is_git = self.live.record().spec.kind == RunKind::Git;
                 let builds_in = (!is_git).then(|| workspace.clone());
@@ -66,8 +70,9 @@ impl Drive {
                     if let Some(workspace) = builds_in {
                         workspace.command_begins();
                     }
-                    Supervisor::start(&program, &launch)
+                    Supervisor::start(&standby, &launch)
                 };
+                self.replace_supervisor();
                 tokio::task::spawn_blocking(start)
                     .await
                     .map_err(io::Error::other)
@@ -80,6 +85,18 @@ impl Drive {
             self.take_back(len)?;
         }
         started
+    }
+
+    /// Has another supervisor stand by for the next run, once this one's command has had the machine to start on.
+    fn replace_supervisor(&self) {
+        let (standby, live) = (self.shared.standby.clone(), self.live.clone());
+        self.shared.tasks.spawn(async move {
+            // Over by then or not, it is time.
+            let _ = tokio::time::timeout(NEXT_SUPERVISOR_AFTER, live.ended()).await;
+            if !live.leaving.is_cancelled() {
+                tokio::task::spawn_blocking(move || standby.prepare());
+            }
+        });
     }
 
     /// Waits for the end of the run's supervisor, passing a cancel on to it. Without a watch viewers see

@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
 use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
-use crate::process::{Limits, Mechanisms};
+use crate::process::{Limits, Mechanisms, Standby};
 use crate::repos::{Repo, Repos};
 use crate::store::Retention;
 use crate::workspace::{Workspace, Workspaces};
@@ -63,8 +63,8 @@ pub(super) struct Shared {
     pub(super) workspaces: Arc<Workspaces>,
     pub(super) margin: Margin,
     pub(super) watcher: Watcher,
-    /// What a supervisor is started from.
-    pub(super) program: PathBuf,
+    /// Where supervisors come from.
+    pub(super) standby: Arc<Standby>,
     /// What there is on this machine to hold runs within their limits.
     pub(super) mechanisms: Mechanisms,
     /// What there is to keep them from what is not theirs.
@@ -125,7 +125,7 @@ impl Runs {
             workspaces,
             margin,
             watcher: Watcher::start()?,
-            program,
+            standby: Arc::new(Standby::new(program)),
             mechanisms,
             sandboxes,
             history,
@@ -137,6 +137,8 @@ impl Runs {
             draining: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         }));
+        let standby = runs.0.standby.clone();
+        tokio::task::spawn_blocking(move || standby.prepare());
         runs.adopt(unended).await;
         runs.adopt_groups();
         runs.0.tasks.spawn(runs.clone().forget_the_old());

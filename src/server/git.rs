@@ -51,6 +51,7 @@ pub(super) fn settings(config: &Config, program: &Path) -> Settings {
         user_name: config.git.user_name.as_str().to_owned(),
         user_email: config.git.user_email.as_str().to_owned(),
         protocols: config.git.allowed_protocols_env(),
+        freshness: config.git.freshness,
         remote_timeout: config.timeouts.remote,
         stall_timeout: config.timeouts.fetch_stall,
         fetch_timeout: config.timeouts.fetch,

@@ -47,7 +47,7 @@ impl Workspace {
             return Ok(floor);
         }
         drop(floor);
-        let asked = self.repo.ask(&self.branch, not_before).await?;
+        let asked = self.repo.ask_lately(&self.branch, not_before).await?;
         if asked.head.is_none() && !self.repo.is_cloned() {
             return Err(branch_not_found(&self.branch).into());
         }
@@ -124,7 +124,7 @@ impl Workspace {
 
     /// Whether the remote, asked no earlier than `not_before`, or the store has the branch.
     pub async fn is_to_be_had(self: &Arc<Self>, not_before: Instant) -> Result<bool, Error> {
-        let asked = self.repo.ask(&self.branch, not_before).await?;
+        let asked = self.repo.ask_lately(&self.branch, not_before).await?;
         Ok(asked.head.is_some() || (self.repo.is_cloned() && self.local_tip().await?.is_some()))
     }
 

@@ -136,7 +136,7 @@ impl Workspace {
             return Ok(Remote::Head(head));
         }
         let learned = async {
-            let asked = self.repo.ask(&self.branch, wish.not_before).await?;
+            let asked = self.repo.ask_lately(&self.branch, wish.not_before).await?;
             self.bring(&asked, report).await?;
             Ok::<_, Error>(asked)
         };
