@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::document::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{TextValue, text_value};
-use super::{BranchGlobs, duration, CredentialConfig, HostName, HttpConfig, SshConfig};
+use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};
 
 /// What git may talk to, and the identity it writes commits with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

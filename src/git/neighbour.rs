@@ -22,7 +22,14 @@ pub fn neighbour_heads(url: &str, refs: &[String]) -> Option<HashMap<String, Com
     let nowhere_else: [&str; 0] = [];
     let flags = RepositoryOpenFlags::NO_SEARCH;
     let repo = Repository::open_ext(Path::new(path), flags, nowhere_else).ok()?;
-    if repo.config().ok()?.entries(Some(HIDING)).ok()?.next().is_some() {
+    if repo
+        .config()
+        .ok()?
+        .entries(Some(HIDING))
+        .ok()?
+        .next()
+        .is_some()
+    {
         return None;
     }
     let objects = repo.odb().ok()?;
@@ -52,7 +59,8 @@ mod tests {
         let who = git2::Signature::now("Test", "test@localhost").unwrap();
         let tree = repo.treebuilder(None).unwrap().write().unwrap();
         let tree = repo.find_tree(tree).unwrap();
-        repo.commit(Some(name), &who, &who, name, &tree, &[]).unwrap();
+        repo.commit(Some(name), &who, &who, name, &tree, &[])
+            .unwrap();
     }
 
     #[tokio::test]
@@ -74,7 +82,9 @@ mod tests {
             let packed = repo.refname_to_id("refs/heads/packed").unwrap();
             fs::write(
                 repo.path().join("packed-refs"),
-                format!("# pack-refs with: peeled fully-peeled sorted \n{packed} refs/heads/packed\n"),
+                format!(
+                    "# pack-refs with: peeled fully-peeled sorted \n{packed} refs/heads/packed\n"
+                ),
             )
             .unwrap();
             fs::remove_file(repo.path().join("refs/heads/packed")).unwrap();
@@ -96,11 +106,17 @@ mod tests {
             assert_eq!(neighbour_heads(odd, &refs), None, "{odd}");
         }
         let repo = Repository::open(&bare).unwrap();
-        fs::write(bare.join("refs/heads/gone"), format!("{}\n", "1".repeat(40))).unwrap();
+        fs::write(
+            bare.join("refs/heads/gone"),
+            format!("{}\n", "1".repeat(40)),
+        )
+        .unwrap();
         assert_eq!(neighbour_heads(url, &refs), None);
         fs::remove_file(bare.join("refs/heads/gone")).unwrap();
         let mut config = repo.config().unwrap();
-        config.set_str("uploadpack.hideRefs", "refs/heads/topic").unwrap();
+        config
+            .set_str("uploadpack.hideRefs", "refs/heads/topic")
+            .unwrap();
         assert_eq!(neighbour_heads(url, &refs), None);
     }
 }

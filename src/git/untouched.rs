@@ -181,7 +181,13 @@ impl<'a> Entry<'a> {
             }
         }
         let inode = u32::try_from(st_ino & 0xffff_ffff).ok()?;
-        let rest = [(20, inode), (24, expected), (28, st_uid), (32, st_gid), (36, low(st_size)?)];
+        let rest = [
+            (20, inode),
+            (24, expected),
+            (28, st_uid),
+            (32, st_gid),
+            (36, low(st_size)?),
+        ];
         for (at, value) in rest {
             if self.word(at)? != value {
                 return None;
@@ -192,7 +198,11 @@ impl<'a> Entry<'a> {
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
+    bytes
+        .get(at..)?
+        .first_chunk()
+        .copied()
+        .map(u32::from_be_bytes)
 }
 
 #[cfg(test)]
@@ -213,7 +223,10 @@ mod tests {
     impl Tree {
         /// A few thousand files of a minute ago, committed.
         async fn new() -> Self {
-            let (dir, git) = (tempfile::tempdir().unwrap(), Git::new(Settings::for_tests()));
+            let (dir, git) = (
+                tempfile::tempdir().unwrap(),
+                Git::new(Settings::for_tests()),
+            );
             let tree = Self { dir, git };
             for n in 0..2 * WORTH_A_THREAD + 7 {
                 let name = format!("d{}/{}", n % 50, "x".repeat(n % 60 + 1));
@@ -225,7 +238,10 @@ mod tests {
             tree.run(&["commit", "-q", "-m", "all"]).await;
             // With the moment of a link nothing can be done but to wait for another.
             let link = fs::symlink_metadata(tree.path().join("link")).unwrap();
-            while fs::metadata(tree.path().join(".git/index")).unwrap().modified().unwrap()
+            while fs::metadata(tree.path().join(".git/index"))
+                .unwrap()
+                .modified()
+                .unwrap()
                 <= link.modified().unwrap()
             {
                 fs::remove_file(tree.path().join(".git/index")).unwrap();
@@ -244,7 +260,12 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, content).unwrap();
             let then = SystemTime::now() - Duration::from_secs(60);
-            File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_modified(then)
+                .unwrap();
         }
 
         async fn run(&self, args: &[&str]) {
@@ -269,14 +290,19 @@ mod tests {
         let file = tree.path().join(name);
         let before = fs::metadata(&file).unwrap().modified().unwrap();
         let put_back = async || {
-            tree.run(&["checkout", "-q", "-f", "HEAD", "--", "."]).await;
+            tree.run(&["reset", "-q", "--hard"]).await;
             tree.write(name, "content");
             tree.run(&["update-index", "-q", "--refresh"]).await;
             assert!(tree.is_untouched());
         };
         // Of the same size, and with the time that it had.
         fs::write(&file, "Content").unwrap();
-        File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
+        File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(before)
+            .unwrap();
         assert!(!tree.is_untouched());
         put_back().await;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
@@ -291,18 +317,23 @@ mod tests {
         tree.write(name, "content");
         assert!(!tree.is_untouched());
         put_back().await;
-        tree.run(&["update-index", "--assume-unchanged", name]).await;
+        tree.run(&["update-index", "--assume-unchanged", name])
+            .await;
         assert!(!tree.is_untouched());
-        tree.run(&["update-index", "--no-assume-unchanged", name]).await;
+        tree.run(&["update-index", "--no-assume-unchanged", name])
+            .await;
 
         // Another commit's tree, and one without a word about trees.
         let repo = Repository::open(tree.path()).unwrap();
         let index = repo.path().join("index");
         assert!(!is_untouched(tree.path(), &index, Oid::ZERO_SHA1));
         let who = Signature::now("Test", "test@localhost").unwrap();
-        let empty = repo.find_tree(repo.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let empty = repo
+            .find_tree(repo.treebuilder(None).unwrap().write().unwrap())
+            .unwrap();
         let parent = repo.head().unwrap().peel_to_commit().unwrap();
-        repo.commit(Some("HEAD"), &who, &who, "empty", &empty, &[&parent]).unwrap();
+        repo.commit(Some("HEAD"), &who, &who, "empty", &empty, &[&parent])
+            .unwrap();
         assert!(!tree.is_untouched());
         // Whatever is cut off or spoilt is no proof.
         let whole = fs::read(&index).unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Event, Yard, git, problem_of};
+use crate::support::{Event, Options, Yard, git, problem_of};
 
 fn text(events: &[Event]) -> String {
     String::from_utf8(events.iter().flat_map(Event::bytes).collect()).unwrap()
@@ -39,6 +39,47 @@ async fn an_untouched_workspace_follows_pushes_and_force_pushes() {
         ),
         (&json!(0), &json!(0), &json!(false))
     );
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn within_its_freshness_an_answer_of_the_remote_serves_again() {
+    let mut yard = Yard::with(Options {
+        git: "freshness = \"1h\"\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
+    let commit = yard.origin.branch("topic");
+    let first = yard.make("topic", &["who"]).await;
+    assert_eq!(first.last().unwrap().data["commit"], commit.as_str());
+
+    // It is not asked: nobody would notice that it is gone, or that it has moved on.
+    let away = yard.origin.bare.with_extension("away");
+    std::fs::rename(&yard.origin.bare, &away).unwrap();
+    let events = yard.make("topic", &["who"]).await;
+    assert_eq!(events.last().unwrap().data["state"], "succeeded");
+    assert_eq!(warnings(&events), Vec::<String>::new());
+    std::fs::rename(&away, &yard.origin.bare).unwrap();
+    yard.origin.at(&commit);
+    yard.origin.write("name.txt", "later\n");
+    let later = yard.origin.commit("later");
+    yard.origin.push("topic");
+    let events = yard.make("topic", &["who"]).await;
+    assert_eq!(events.last().unwrap().data["commit"], commit.as_str());
+
+    // Whoever means what the remote has now, asks; from then on everybody knows.
+    yard.post_json("/api/repos/demo/branches/topic/git/fetch", json!({}))
+        .await;
+    let events = yard.make("topic", &["who"]).await;
+    assert_eq!(events.last().unwrap().data["commit"], later.as_str());
+
+    // That there was no such branch is believed for no time at all.
+    let missing = "/api/repos/demo/branches/new";
+    let answer = yard.put(missing, json!({})).await;
+    assert_eq!(answer.status(), 404);
+    yard.origin.branch("new");
+    let answer = yard.put(missing, json!({})).await;
+    assert!(answer.status().is_success());
     yard.stop().await;
 }
 
