@@ -8,6 +8,7 @@ mod credential;
 mod environment;
 mod error;
 mod failure;
+mod index_file;
 mod isolation;
 mod locks;
 mod maintenance;
@@ -71,5 +72,6 @@ pub use status::{
 };
 pub use store::{Store, StoreInfo};
 pub use strays::{Stray, StrayKind, is_submodule, strays, strays_in, submodules};
+pub use untouched::is_untouched;
 pub use version::lacks_bearer;
 pub use worktree::{Moved, Worktree};

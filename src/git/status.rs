@@ -46,10 +46,7 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
 
 /// Whether tracked files or the index differ from HEAD, files that git was told to overlook included.
 pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
-    if let Some(workdir) = repo.workdir()
-        && let Ok(tree) = repo.head().and_then(|head| head.peel_to_tree())
-        && is_untouched(workdir, &repo.path().join("index"), tree.id())
-    {
+    if is_untouched(repo) {
         return Ok(false);
     }
     let mut options = StatusOptions::new();

@@ -8,18 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 
-use git2::Oid;
-use rustix::fs::{AtFlags, FileType, Stat, statat};
+use git2::{Oid, Repository};
+use rustix::fs::{AtFlags, FileType, statat};
 
-const SIGNATURE: &[u8] = b"DIRC";
-const HEADER: usize = 12;
-/// What every entry begins with: times, place, mode, owner, size, id, flags.
-const FIXED: usize = 62;
-const ID: usize = 20;
-/// Bits of an entry's flags: git is to overlook the file, or there are more flags; and the stages of a
-/// conflict.
-const SPECIAL: u16 = 0xf000;
-const NAME_LENGTH: u16 = 0x0fff;
+use super::index_file::{Entry, Field, IndexFile};
+
 const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const EXECUTABLE: u32 = 0o100;
@@ -28,9 +21,14 @@ const EXECUTABLE: u32 = 0o100;
 const WORTH_A_THREAD: usize = 2048;
 const MOST_THREADS: usize = 4;
 
-/// Whether the files in `workdir` and the index at `index` are those of `tree`, beyond doubt. Blocks.
-pub(super) fn is_untouched(workdir: &Path, index: &Path, tree: Oid) -> bool {
-    look(workdir, index, tree).unwrap_or(false)
+/// Whether index and files are those of HEAD, beyond doubt. Blocks.
+pub fn is_untouched(repo: &Repository) -> bool {
+    let Ok(tree) = repo.head().and_then(|head| head.peel_to_tree()) else {
+        return false;
+    };
+    let index = repo.path().join("index");
+    let looked = repo.workdir().and_then(|dir| look(dir, &index, tree.id()));
+    looked.unwrap_or(false)
 }
 
 /// `None` where it cannot be told this way.
@@ -38,7 +36,7 @@ fn look(workdir: &Path, index: &Path, tree: Oid) -> Option<bool> {
     // Before its content: a later change makes what was read look older than it is, and never newer.
     let written = fs::symlink_metadata(index).ok()?;
     let bytes = fs::read(index).ok()?;
-    let index = Index::read(&bytes)?;
+    let index = IndexFile::read(&bytes)?;
     if index.tree? != tree.as_bytes() {
         return None;
     }
@@ -47,17 +45,17 @@ fn look(workdir: &Path, index: &Path, tree: Oid) -> Option<bool> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = (index.entries.len() / WORTH_A_THREAD).clamp(1, threads.min(MOST_THREADS));
     let share = index.entries.len().div_ceil(threads).max(1);
-    let is_as_noted = |entries: &[Entry<'_>]| {
+    let are_as_noted = |entries: &[Entry<'_>]| {
         let mut entries = entries.iter();
-        entries.all(|entry| entry.is_as_noted(&dir, written))
+        entries.all(|entry| is_as_noted(entry, &dir, written) == Some(true))
     };
     Some(thread::scope(|scope| {
         let mut shares = index.entries.chunks(share);
         let own = shares.next().unwrap_or_default();
         let others: Vec<_> = shares
-            .map(|entries| scope.spawn(move || is_as_noted(entries)))
+            .map(|entries| scope.spawn(move || are_as_noted(entries)))
             .collect();
-        let own = is_as_noted(own);
+        let own = are_as_noted(own);
         others
             .into_iter()
             .all(|other| other.join().unwrap_or(false))
@@ -65,144 +63,40 @@ fn look(workdir: &Path, index: &Path, tree: Oid) -> Option<bool> {
     }))
 }
 
-/// An index file, as far as it matters here. Versions 2 and 3, which git writes unless it is told otherwise.
-struct Index<'a> {
-    entries: Vec<Entry<'a>>,
-    /// The tree that all of it stands for, where git noted that.
-    tree: Option<&'a [u8]>,
-}
-
-struct Entry<'a> {
-    fixed: &'a [u8; FIXED],
-    path: &'a [u8],
-}
-
-impl<'a> Index<'a> {
-    /// `None` where there is anything in it that is not plain: conflicts, flags, submodules, parts that are
-    /// elsewhere or left out.
-    fn read(bytes: &'a [u8]) -> Option<Self> {
-        let (signature, version, count) = (bytes.get(..4)?, word(bytes, 4)?, word(bytes, 8)?);
-        if signature != SIGNATURE || !matches!(version, 2 | 3) {
-            return None;
-        }
-        let bytes = bytes.get(..bytes.len().checked_sub(ID)?)?;
-        let count = usize::try_from(count).ok()?;
-        let mut entries = Vec::with_capacity(count.min(bytes.len() / FIXED));
-        let mut rest = bytes.get(HEADER..)?;
-        for _ in 0..count {
-            let entry = Entry::read(rest)?;
-            // A name ends with at least one zero, and the whole with a multiple of eight bytes.
-            let length = (FIXED + entry.path.len() + 8) & !7;
-            rest = rest.get(length..)?;
-            entries.push(entry);
-        }
-        let mut tree = None;
-        while !rest.is_empty() {
-            let (name, length) = (rest.get(..4)?, usize::try_from(word(rest, 4)?).ok()?);
-            let content = rest.get(8..)?.get(..length)?;
-            match name {
-                b"TREE" => tree = root(content),
-                // Those that begin with a small letter change what the index means.
-                [b'a'..=b'z', ..] => return None,
-                _ => {}
-            }
-            rest = rest.get(8..)?.get(length..)?;
-        }
-        Some(Self { entries, tree })
-    }
-}
-
-/// The root of the trees that git noted: no name, the number of entries (or -1, if it is out of date), the number of
-/// subtrees, an id.
-fn root(trees: &[u8]) -> Option<&[u8]> {
-    let rest = trees.strip_prefix(b"\0")?;
-    let line = memchr::memchr(b'\n', rest)?;
-    let (numbers, rest) = rest.split_at(line);
-    if numbers.starts_with(b"-") {
-        return None;
-    }
-    rest.get(1..1 + ID)
-}
-
-impl<'a> Entry<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Self> {
-        let fixed = bytes.first_chunk::<FIXED>()?;
-        let flags = u16::from_be_bytes([fixed[60], fixed[61]]);
-        let length = usize::from(flags & NAME_LENGTH);
-        // A name that is longer than can be said here is none that is met.
-        if flags & SPECIAL != 0 || length == usize::from(NAME_LENGTH) {
-            return None;
-        }
-        let path = bytes.get(FIXED..FIXED + length)?;
-        Some(Self { fixed, path })
-    }
-
-    fn word(&self, at: usize) -> Option<u32> {
-        word(self.fixed, at)
-    }
-
-    /// Whether the file is the one that was written then, and was not written to since. One that was written
-    /// when the index was, or later, may have been changed right after without showing it.
-    fn is_as_noted(&self, dir: impl AsFd, index_written: (i64, i64)) -> bool {
-        self.compare(dir, index_written).unwrap_or(false)
-    }
-
-    fn compare(&self, dir: impl AsFd, index_written: (i64, i64)) -> Option<bool> {
-        let Stat {
-            st_ctime,
-            st_ctime_nsec,
-            st_mtime,
-            st_mtime_nsec,
-            st_ino,
-            st_mode,
-            st_uid,
-            st_gid,
-            st_size,
-            ..
-        } = statat(dir, self.path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let expected = match FileType::from_raw_mode(st_mode) {
-            FileType::Symlink => LINK,
-            FileType::RegularFile if st_mode & EXECUTABLE != 0 => REGULAR | 0o755,
-            FileType::RegularFile => REGULAR | 0o644,
-            _ => return None,
-        };
-        // Git keeps the low 32 bits of each.
-        let low = |value: i64| u32::try_from(value & 0xffff_ffff).ok();
-        let nanos = |value| u32::try_from(value).ok();
-        let found = [
-            low(st_ctime)?,
-            nanos(st_ctime_nsec)?,
-            low(st_mtime)?,
-            nanos(st_mtime_nsec)?,
-        ];
-        for (at, value) in found.into_iter().enumerate() {
-            if self.word(at * 4)? != value {
-                return None;
-            }
-        }
-        let inode = u32::try_from(st_ino & 0xffff_ffff).ok()?;
-        let rest = [
-            (20, inode),
-            (24, expected),
-            (28, st_uid),
-            (32, st_gid),
-            (36, low(st_size)?),
-        ];
-        for (at, value) in rest {
-            if self.word(at)? != value {
-                return None;
-            }
-        }
-        Some((st_mtime, i64::from(nanos(st_mtime_nsec)?)) < index_written)
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..)?
-        .first_chunk()
-        .copied()
-        .map(u32::from_be_bytes)
+/// Whether the file is the one that was written then, and was not written to since. One that was written when
+/// the index was, or later, may have been changed right after without showing it.
+fn is_as_noted(entry: &Entry<'_>, dir: impl AsFd, index_written: (i64, i64)) -> Option<bool> {
+    let found = statat(dir, entry.path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let mode = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Symlink => LINK,
+        FileType::RegularFile if found.st_mode & EXECUTABLE != 0 => REGULAR | 0o755,
+        FileType::RegularFile => REGULAR | 0o644,
+        _ => return None,
+    };
+    // Git keeps the low 32 bits of each.
+    let low = |value: i64| u32::try_from(value & 0xffff_ffff).ok();
+    let modified = i64::try_from(found.st_mtime_nsec).ok()?;
+    let same = [
+        (Field::ChangedSeconds, low(found.st_ctime)?),
+        (
+            Field::ChangedNanos,
+            u32::try_from(found.st_ctime_nsec).ok()?,
+        ),
+        (Field::ModifiedSeconds, low(found.st_mtime)?),
+        (Field::ModifiedNanos, low(modified)?),
+        (
+            Field::Inode,
+            u32::try_from(found.st_ino & 0xffff_ffff).ok()?,
+        ),
+        (Field::Mode, mode),
+        (Field::User, found.st_uid),
+        (Field::Group, found.st_gid),
+        (Field::Size, low(found.st_size)?),
+    ];
+    let is_same = same
+        .iter()
+        .all(|(field, value)| entry.get(*field) == *value);
+    Some(entry.is_plain() && is_same && (found.st_mtime, modified) < index_written)
 }
 
 #[cfg(test)]
@@ -210,7 +104,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::{Duration, SystemTime};
 
-    use git2::{Repository, Signature};
+    use git2::Signature;
 
     use super::*;
     use crate::git::{Git, Settings};
@@ -273,9 +167,7 @@ mod tests {
         }
 
         fn is_untouched(&self) -> bool {
-            let repo = Repository::open(self.path()).unwrap();
-            let tree = repo.head().unwrap().peel_to_tree().unwrap().id();
-            is_untouched(self.path(), &repo.path().join("index"), tree)
+            is_untouched(&Repository::open(self.path()).unwrap())
         }
     }
 
@@ -289,10 +181,15 @@ mod tests {
         let name = "d1/xx1";
         let file = tree.path().join(name);
         let before = fs::metadata(&file).unwrap().modified().unwrap();
+        // Git itself goes by whole seconds, and would see nothing to put back.
         let put_back = async || {
-            tree.run(&["reset", "-q", "--hard"]).await;
+            tree.run(&["rm", "-q", "-f", "--cached", name]).await;
+            if file.exists() {
+                fs::remove_file(&file).unwrap();
+            }
             tree.write(name, "content");
-            tree.run(&["update-index", "-q", "--refresh"]).await;
+            tree.run(&["add", name]).await;
+            tree.run(&["write-tree"]).await;
             assert!(tree.is_untouched());
         };
         // Of the same size, and with the time that it had.
@@ -326,7 +223,7 @@ mod tests {
         // Another commit's tree, and one without a word about trees.
         let repo = Repository::open(tree.path()).unwrap();
         let index = repo.path().join("index");
-        assert!(!is_untouched(tree.path(), &index, Oid::ZERO_SHA1));
+        assert_eq!(look(tree.path(), &index, Oid::ZERO_SHA1), None);
         let who = Signature::now("Test", "test@localhost").unwrap();
         let empty = repo
             .find_tree(repo.treebuilder(None).unwrap().write().unwrap())
@@ -338,7 +235,7 @@ mod tests {
         // Whatever is cut off or spoilt is no proof.
         let whole = fs::read(&index).unwrap();
         for cut in (0..whole.len()).step_by(whole.len() / 97) {
-            assert!(Index::read(&whole[..cut]).is_none_or(|index| index.tree.is_none()));
+            assert!(IndexFile::read(&whole[..cut]).is_none_or(|index| index.tree.is_none()));
         }
     }
 }

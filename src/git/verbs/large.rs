@@ -10,18 +10,13 @@ use std::time::Duration;
 use git2::{Index, IndexEntry, IndexTime, ObjectType, Oid, Repository};
 
 use super::person::text;
-use crate::git::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
-use crate::git::{Error, Git};
+use crate::git::index_file::{Entry, IndexFile};
+use crate::git::{Error, Git, is_untouched};
 
 /// About where the command's lead over libgit2 makes up for starting a process.
 const LARGE: u32 = 3_000;
 /// Signature, version, number of entries.
 const HEADER: usize = 12;
-/// Where an entry's flags are, after its times, modes and id.
-const FLAGS_AT: usize = 60;
-/// The flag that more flags follow, and the bits with the length of the name.
-const EXTENDED: u16 = 0x4000;
-const NAME_LENGTH: u16 = 0x0fff;
 /// How long git may take to look at one.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -40,41 +35,11 @@ pub fn is_large(repo: &Repository) -> bool {
 /// Whether some files may be flagged `assume-unchanged` or `skip-worktree`; certain if there are none.
 pub fn may_have_flagged_files(repo: &Repository) -> bool {
     let index = std::fs::read(repo.path().join("index"));
-    index.map_or(true, |index| has_flags(&index).unwrap_or(true))
+    index.map_or(true, |index| may_have_flags(&index))
 }
 
-/// Goes through the flags of an index's entries alone; `None` where they are not laid out as expected.
-fn has_flags(index: &[u8]) -> Option<bool> {
-    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
-    let flags = |at: usize| Some(u16::from_be_bytes(index.get(at..at + 2)?.try_into().ok()?));
-    if !index.starts_with(b"DIRC") || !matches!(number(4)?, 2 | 3) {
-        return None;
-    }
-    let mut at = HEADER;
-    for _ in 0..number(8)? {
-        let first = flags(at + FLAGS_AT)?;
-        let is_extended = first & EXTENDED != 0;
-        let more = if is_extended {
-            flags(at + FLAGS_AT + 2)?
-        } else {
-            0
-        };
-        if first & ASSUME_UNCHANGED != 0 || more & SKIP_WORKTREE != 0 {
-            return Some(true);
-        }
-        let name_at = FLAGS_AT + if is_extended { 4 } else { 2 };
-        let name = match usize::from(first & NAME_LENGTH) {
-            // Too long to be told there.
-            0xfff => index
-                .get(at + name_at..)?
-                .iter()
-                .position(|byte| *byte == 0)?,
-            length => length,
-        };
-        // At least one NUL, up to a multiple of eight.
-        at += (name_at + name + 8) & !7;
-    }
-    Some(false)
+fn may_have_flags(index: &[u8]) -> bool {
+    IndexFile::read(index).is_none_or(|index| index.entries.iter().any(Entry::is_flagged))
 }
 
 /// What the files, or the index, are compared with.
@@ -82,6 +47,20 @@ fn has_flags(index: &[u8]) -> Option<bool> {
 pub enum Against {
     Index,
     Tree { tree: Oid, staged: bool },
+}
+
+impl Against {
+    /// Whether there is nothing that could differ from it.
+    pub fn is_untouched(self, repo: &Repository) -> bool {
+        let is_head = |tree| {
+            let head = repo.head().and_then(|head| head.peel_to_tree());
+            head.is_ok_and(|head| head.id() == tree)
+        };
+        match self {
+            Self::Index => is_untouched(repo),
+            Self::Tree { tree, .. } => is_head(tree) && is_untouched(repo),
+        }
+    }
 }
 
 /// Files that may differ, with what the index has of them; no others do.
@@ -183,12 +162,13 @@ mod tests {
     #[test]
     fn an_index_that_is_not_understood_may_have_flags() {
         for (index, expected) in [
-            (&b"DIRC\0\0\0\x02\0\0\0\0"[..], Some(false)),
-            (b"DIRC\0\0\0\x04\0\0\0\0", None),
-            (b"DIRC\0\0\0\x02\0\0\0\x01", None),
-            (b"", None),
+            (&b"DIRC\0\0\0\x02\0\0\0\0hash-of-twenty-bytes"[..], false),
+            (b"DIRC\0\0\0\x04\0\0\0\0hash-of-twenty-bytes", true),
+            (b"DIRC\0\0\0\x02\0\0\0\x01hash-of-twenty-bytes", true),
+            (b"DIRC\0\0\0\x02\0\0\0\0", true),
+            (b"", true),
         ] {
-            assert_eq!(has_flags(index), expected);
+            assert_eq!(may_have_flags(index), expected);
         }
     }
 

@@ -4,10 +4,18 @@
 use std::sync::Arc;
 
 use crate::git::verbs::diff::{self, Comparison, Differences};
-use crate::git::verbs::large::{self, Suspects};
+use crate::git::verbs::large::{self, Against, Suspects};
 use crate::git::verbs::status::{self, Found, Status};
 use crate::model::About;
 use crate::workspace::{Error, Workspace};
+
+/// How it is known which files to compare.
+enum Narrowing {
+    None,
+    ByCommand(Against),
+    /// Nothing was touched, so there is none.
+    ToNothing,
+}
 
 impl Workspace {
     pub async fn status(
@@ -47,23 +55,28 @@ impl Workspace {
         request: diff::Request,
     ) -> Result<(About, Differences), Error> {
         let asked = request.clone();
-        let (paths, against) = self
+        let (paths, narrowing) = self
             .with_repository(move |this, repo| {
                 let paths = this.inside("paths", &asked.paths)?;
-                let is_quicker = !asked.include_untracked && large::is_large(repo);
-                let against = match is_quicker {
-                    true => Comparison::resolve(repo, &asked)?.against(),
-                    false => None,
+                let against = match asked.include_untracked {
+                    true => None,
+                    false => Comparison::resolve(repo, &asked)?.against(),
                 };
-                Ok((paths, against))
+                let narrowing = match against {
+                    Some(against) if against.is_untouched(repo) => Narrowing::ToNothing,
+                    Some(against) if large::is_large(repo) => Narrowing::ByCommand(against),
+                    _ => Narrowing::None,
+                };
+                Ok((paths, narrowing))
             })
             .await?;
-        let suspects = match against {
-            Some(against) => {
+        let suspects = match narrowing {
+            Narrowing::ToNothing => Some(Suspects::default()),
+            Narrowing::ByCommand(against) => {
                 let (git, dir) = (self.repo.git(), self.path());
                 Some(Suspects::ask(git, dir, against, &paths).await?)
             }
-            None => None,
+            Narrowing::None => None,
         };
         self.look(move |_, repo| {
             let comparison = Comparison::resolve(repo, &request)?;
