@@ -1,21 +1,24 @@
-//! Requests to the daemon: paths spelt safely, answers taken apart, problem documents made into
-//! [`Failure`]s. No proxy is used and no redirect followed, so that the key goes to the daemon and
+//! Requests to the daemon. No proxy is used and no redirect followed, so that the key goes to the daemon and
 //! to nobody else.
 
-use std::fmt::Write as _;
+mod paths;
+mod refusal;
+
 use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::endpoint::{Endpoint, Lookup};
-use super::exit::{self, Failure};
+use super::exit::Failure;
 use super::subject::Subject;
-use crate::model::{BranchName, RepoName};
+
+pub use paths::{Query, branch_path, encode, repo_path};
+pub use refusal::{Error, ProblemDocument};
+use refusal::{root_cause, strange};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For what the daemon answers out of its head.
@@ -39,35 +42,6 @@ pub struct Start {
     pub body: Value,
     /// What makes it the same request when it is sent again.
     pub key: Option<String>,
-}
-
-/// The query part of a URL.
-#[derive(Debug, Default)]
-pub struct Query(String);
-
-/// What a request ended with instead of an answer.
-#[derive(Debug)]
-pub enum Error {
-    /// The daemon said no.
-    Refused {
-        status: StatusCode,
-        problem: ProblemDocument,
-    },
-    /// Nobody answered, or the answer broke off.
-    Unreachable(Failure),
-    /// Something answered that is no branchyard.
-    Strange(Failure),
-}
-
-/// RFC 9457, as far as people want to know.
-#[derive(Debug, Default, Deserialize)]
-pub struct ProblemDocument {
-    #[serde(default)]
-    pub title: Option<String>,
-    #[serde(default)]
-    pub detail: Option<String>,
-    #[serde(default)]
-    pub help: Option<String>,
 }
 
 /// A JSON answer, kept as it came for `--json`.
@@ -275,68 +249,6 @@ impl Client {
     }
 }
 
-impl Query {
-    pub fn add(&mut self, name: &str, value: &str) {
-        let mark = if self.0.is_empty() { '?' } else { '&' };
-        let _ = write!(self.0, "{mark}{name}={}", encode(value));
-    }
-
-    pub fn add_some(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.add(name, value);
-        }
-    }
-
-    pub fn after(&self, path: &str) -> String {
-        format!("{path}{}", self.0)
-    }
-}
-
-impl Error {
-    /// The daemon knows of no such thing.
-    pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
-    }
-
-    /// Whether the same request may well succeed in a moment, here or where the daemon is by then. One
-    /// that was started anew does not know the old key.
-    pub fn may_pass(&self) -> bool {
-        match self {
-            Self::Refused { status, .. } => {
-                let for_now = [StatusCode::UNAUTHORIZED, StatusCode::TOO_MANY_REQUESTS];
-                status.is_server_error() || for_now.contains(status)
-            }
-            Self::Unreachable(_) => true,
-            Self::Strange(_) => false,
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Unreachable(failure) | Error::Strange(failure) => failure,
-            Error::Refused { status, problem } => {
-                let detail = problem
-                    .detail
-                    .or(problem.title)
-                    .unwrap_or_else(|| format!("the daemon answered {status}"));
-                let help = problem.help.or_else(|| match status {
-                    StatusCode::UNAUTHORIZED => {
-                        Some("give the daemon's key with --key-file".to_owned())
-                    }
-                    _ => None,
-                });
-                Failure {
-                    exit: exit::of_status(status),
-                    detail,
-                    help,
-                }
-            }
-        }
-    }
-}
-
 impl Answer {
     /// What the daemon has nothing to say about: a deletion, a check on this side.
     pub fn ours(value: &Value) -> Self {
@@ -363,30 +275,6 @@ impl Answer {
     }
 }
 
-/// `/api/repos/…` with what follows it.
-pub fn repo_path(repo: &RepoName, rest: &str) -> String {
-    format!("/api/repos/{}{rest}", encode(repo.as_str()))
-}
-
-/// `/api/repos/…/branches/…` with what follows it.
-pub fn branch_path(repo: &RepoName, branch: &BranchName, rest: &str) -> String {
-    let branch = encode(branch.as_str());
-    repo_path(repo, &format!("/branches/{branch}{rest}"))
-}
-
-/// One segment or value of a URL: everything but unreserved characters is percent-encoded.
-pub fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
 /// The certificates in a file of `--ca-file`.
 fn authorities(file: &Path) -> Result<Vec<reqwest::Certificate>, Failure> {
     let bad = |why: String| {
@@ -400,82 +288,5 @@ fn authorities(file: &Path) -> Result<Vec<reqwest::Certificate>, Failure> {
     match found.is_empty() {
         true => Err(bad("there is no certificate in it".to_owned())),
         false => Ok(found),
-    }
-}
-
-fn strange(endpoint: &Endpoint, what: &str) -> Error {
-    Error::Strange(
-        Failure::daemon(format!(
-            "what answers at {} is no branchyard daemon: {what}",
-            endpoint.url
-        ))
-        .help("check the address: --url, BRANCHYARD_URL"),
-    )
-}
-
-/// The innermost cause: "connection refused" rather than the layers around it.
-fn root_cause(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "it took too long".to_owned();
-    }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_one_segment_whatever_it_holds() {
-        let repo = RepoName::parse("my.app").unwrap();
-        for (branch, segment) in [
-            ("main", "main"),
-            ("feature/login", "feature%2Flogin"),
-            ("#42", "%2342"),
-            ("100%", "100%25"),
-            ("a&b=c+d", "a%26b%3Dc%2Bd"),
-            ("ünï", "%C3%BCn%C3%AF"),
-            ("A-b_c.d", "A-b_c.d"),
-        ] {
-            let branch = BranchName::parse(branch).unwrap();
-            assert_eq!(
-                branch_path(&repo, &branch, "/ls"),
-                format!("/api/repos/my.app/branches/{segment}/ls")
-            );
-        }
-        assert_eq!(encode("a b?~\n"), "a%20b%3F~%0A");
-    }
-
-    #[test]
-    fn an_encoded_path_is_sent_as_it_is() {
-        let sent = url::Url::parse("http://h/api/repos/a/branches/feature%2Fx%2542").unwrap();
-        assert_eq!(sent.path(), "/api/repos/a/branches/feature%2Fx%2542");
-    }
-
-    #[test]
-    fn a_refusal_says_what_the_daemon_said() {
-        let problem = serde_json::from_str(
-            r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"there is no repo \"x\"",
-                "code":"repo_not_found","help":"add it"}"#,
-        )
-        .unwrap();
-        let failure = Failure::from(Error::Refused {
-            status: StatusCode::NOT_FOUND,
-            problem,
-        });
-        assert_eq!(failure.exit, 125);
-        assert_eq!(failure.detail, "there is no repo \"x\"");
-        assert_eq!(failure.help.as_deref(), Some("add it"));
-
-        let failure = Failure::from(Error::Refused {
-            status: StatusCode::UNAUTHORIZED,
-            problem: ProblemDocument::default(),
-        });
-        assert_eq!(failure.detail, "the daemon answered 401 Unauthorized");
-        assert!(failure.help.unwrap().contains("--key-file"));
     }
 }
