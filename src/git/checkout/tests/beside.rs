@@ -113,7 +113,7 @@ impl Beside {
         String::from_utf8(said.unwrap()).unwrap()
     }
 
-    /// The same files, modes and index, the same view of git on both, and the same commit of the same change.
+    /// The same files, modes and index.
     pub async fn assert_equal(&self, ours: &Worktree, theirs: &Worktree) {
         let (written, expected) = (listing(ours.path()), listing(theirs.path()));
         assert_eq!(
@@ -125,10 +125,16 @@ impl Beside {
             assert_eq!(written.mode, expected.mode, "{path}");
             assert_eq!(written.content, expected.content, "{path}");
         }
+        let stages = &["ls-files", "--stage", "-t", "-v"];
+        assert_eq!(self.say(ours, stages).await, self.say(theirs, stages).await);
+        assert_true_index(ours, true);
+    }
+
+    /// The same view of git on both, and the same tree of the same change.
+    pub async fn assert_same_view(&self, ours: &Worktree, theirs: &Worktree) {
         for question in [
             // First, for it does not refresh the index.
             ["diff-files", "--raw"].as_slice(),
-            &["ls-files", "--stage", "-t", "-v"],
             &[
                 "status",
                 "--porcelain=v2",
@@ -140,7 +146,6 @@ impl Beside {
             let (ours, theirs) = (self.say(ours, question), self.say(theirs, question));
             assert_eq!(ours.await, theirs.await, "{question:?}");
         }
-        assert_true_index(ours, true);
         let mut trees = Vec::new();
         for worktree in [ours, theirs] {
             change_a_file_of_some_directories(worktree.path());

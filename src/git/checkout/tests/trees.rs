@@ -85,6 +85,23 @@ impl Item {
         }
     }
 
+    /// Whether its files hold what git would make of them again. Where they do not, git calls a file changed or
+    /// not as it happens to look at its content or at the index alone.
+    pub fn is_settled(&self) -> bool {
+        !(self.any(&|name, _| name == ".gitattributes")
+            && self.any(&|_, content| content.contains(&b'\r')))
+    }
+
+    fn any(&self, wanted: &dyn Fn(&str, &[u8]) -> bool) -> bool {
+        let Self::Directory(items) = self else {
+            return false;
+        };
+        items.iter().any(|(name, item)| match item {
+            Self::File(content) | Self::Program(content) => wanted(name, content),
+            _ => item.any(wanted),
+        })
+    }
+
     fn mode(&self) -> i32 {
         match self {
             Self::File(_) => 0o100_644,
