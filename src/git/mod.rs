@@ -3,6 +3,7 @@
 //! runs; callers hold whatever lock an operation asks for.
 
 mod broken;
+mod checkout;
 mod command;
 mod credential;
 mod environment;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
+use super::checkout::{Filled, register, write_files};
 use super::marks::PREPARING;
 use super::refs::set_head;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
@@ -132,27 +133,25 @@ impl Worktree {
         start: &CommitId,
         exists: bool,
     ) -> Result<(), Error> {
-        let add = git.at(store.path()).args([
-            "worktree",
-            "add",
-            "--quiet",
-            "--no-checkout",
-            "--lock",
-            "--reason",
-            PREPARING,
-        ]);
-        let add = if exists {
-            add.arg("--end-of-options")
-                .arg(&self.path)
-                .arg(self.branch.as_str())
-        } else {
-            // Git refuses to be told about tracking where it makes no branch.
-            add.args(["--no-track", "-b", self.branch.as_str()])
-                .arg("--end-of-options")
-                .arg(&self.path)
-                .arg(start.as_str())
+        if exists {
+            return self.add_existing(git, store).await;
+        }
+        let (this, store, start, git) = (self.clone(), store.clone(), start.clone(), git.clone());
+        let register = move || {
+            let repo = Repository::open_bare(store.path())?;
+            register(&this, &repo, &start, git.settings())
         };
-        add.output().await?;
+        tokio::task::spawn_blocking(register).await?
+    }
+
+    async fn add_existing(&self, git: &Git, store: &Store) -> Result<(), Error> {
+        git.at(store.path())
+            .args(["worktree", "add", "--quiet", "--no-checkout", "--lock"])
+            .args(["--reason", PREPARING, "--end-of-options"])
+            .arg(&self.path)
+            .arg(self.branch.as_str())
+            .output()
+            .await?;
         let upstream = self.admin.join("config.worktree");
         write_whole(&upstream, self.configuration()).map_err(Error::io("set the upstream"))
     }
@@ -222,6 +221,19 @@ impl Worktree {
 
     /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
     pub async fn fill(&self, git: &Git) -> Result<(), Error> {
+        let (this, threads) = (self.clone(), git.settings().checkout_workers);
+        let filled = tokio::task::spawn_blocking(move || write_files(&this, threads)).await?;
+        if let Err(why) = &filled {
+            tracing::debug!(path = %self.path.display(), %why, "left to git");
+        }
+        if !matches!(filled, Ok(Filled::Whole)) {
+            self.fill_by_git(git).await?;
+        }
+        fs::remove_file(self.admin.join("locked")).map_err(Error::io("mark the workspace as whole"))
+    }
+
+    /// Writes the files of HEAD that are not there as the index has them.
+    pub(super) async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
         git.at(&self.path)
             .args([
                 "-c",
@@ -229,8 +241,8 @@ impl Worktree {
             ])
             .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
             .output()
-            .await?;
-        fs::remove_file(self.admin.join("locked")).map_err(Error::io("mark the workspace as whole"))
+            .await
+            .map(drop)
     }
 
     /// Moves branch and files to `commit`. Untracked and ignored files stay; if one is in the way,

@@ -12,6 +12,7 @@ mod attacks;
 mod audit;
 mod builds;
 mod bytes;
+mod checkout;
 mod cli;
 mod corners;
 mod crashes;
