@@ -7,6 +7,7 @@
 //! order: turn, floor, the repo's registry.
 
 mod agents;
+mod beside;
 mod create;
 mod decide;
 mod describe;
