@@ -16,6 +16,7 @@ mod files;
 mod fits;
 mod look;
 mod made;
+mod names;
 mod pin;
 mod prepare;
 mod reaper;

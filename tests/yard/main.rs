@@ -22,6 +22,7 @@ mod formats;
 mod full;
 mod git;
 mod groups;
+mod growth;
 mod history;
 mod interrupted;
 mod leaving;
