@@ -3,7 +3,8 @@
 
 use super::history::{History, read};
 use super::repeat;
-use crate::model::RunId;
+use crate::model::{RunId, RunRecord};
+use crate::process::Exit;
 use crate::store;
 
 /// So many runs are handed to the index before it is waited for.
@@ -25,41 +26,47 @@ impl History {
         Ok(later)
     }
 
-    /// Whether nobody needs to know of a run to go on with it: its journal was packed, which is the last
-    /// that is done about one, and its key, if it had any, has expired.
+    /// Whether nobody need know of a run before the daemon serves: its command has ended, so it holds no
+    /// turn, and its key, if it had any, has expired.
     fn can_wait(&self, run: RunId) -> bool {
-        let home = self.home(run);
-        run.made_at() < repeat::horizon()
-            && !home.join("journal").exists()
-            && home.join("journal.zst").exists()
+        run.made_at() < repeat::horizon() && Exit::is_in(&self.home(run))
     }
 
-    fn index(&self, run: RunId) {
+    /// Takes a run into the index; its record, if there is something left to do about it.
+    fn index(&self, run: RunId) -> Option<RunRecord> {
         match read(&self.home(run)) {
-            Ok(Some(record)) => self.note(&record),
+            Ok(Some(record)) => {
+                self.note(&record);
+                return (!record.state.is_ended()).then_some(record);
+            }
             // It never came to be a run.
             Ok(None) => self.discard(run),
             Err(error) => {
                 tracing::error!(%run, %error, "the record of a run cannot be read; it is left as it is");
             }
         }
+        None
     }
 
     /// Indexes what [`History::open`] left for later, the newest first; ends early once `is_over`, for the
-    /// next daemon to go on. Blocks.
-    pub(super) fn index_the_rest(&self, mut later: Vec<RunId>, is_over: impl Fn() -> bool) {
-        let runs = later.len();
-        while let Some(run) = later.pop() {
-            if is_over() {
-                return;
-            }
-            self.index(run);
+    /// next daemon to go on. Returns the runs of those whose end was not recorded. Blocks.
+    pub(super) fn index_the_rest(
+        &self,
+        mut later: Vec<RunId>,
+        is_over: impl Fn() -> bool,
+    ) -> Vec<RunRecord> {
+        let (runs, mut unended) = (later.len(), Vec::new());
+        while let Some(run) = later.pop()
+            && !is_over()
+        {
+            unended.extend(self.index(run));
             if later.len().is_multiple_of(AT_ONCE) {
                 self.store.catch_up();
             }
         }
         if runs > 0 {
-            tracing::info!(runs, "old runs were indexed");
+            tracing::info!(runs = runs - later.len(), "old runs were indexed");
         }
+        unended
     }
 }

@@ -147,13 +147,7 @@ impl Runs {
         }));
         runs.adopt(unended).await;
         runs.adopt_groups();
-        let indexing = runs.0.clone();
-        runs.0.tasks.spawn_blocking(move || {
-            let leaving = &indexing.leaving;
-            indexing
-                .history
-                .index_the_rest(later, || leaving.is_cancelled());
-        });
+        runs.0.tasks.spawn(runs.clone().take_in(later));
         runs.0.tasks.spawn(runs.clone().forget_the_old());
         Ok(runs)
     }
@@ -284,6 +278,19 @@ impl Runs {
         Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
             .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")
             .retry_after(QUEUE_MOVES))
+    }
+
+    /// Takes old runs into the index, and tells the ends of those that have one to tell.
+    async fn take_in(self, later: Vec<RunId>) {
+        let shared = self.0.clone();
+        let indexing = move || {
+            let is_over = || shared.leaving.is_cancelled();
+            shared.history.index_the_rest(later, is_over)
+        };
+        match self.0.tasks.spawn_blocking(indexing).await {
+            Ok(unended) => self.adopt(unended).await,
+            Err(error) => tracing::error!(%error, "failed to index old runs"),
+        }
     }
 
     /// From time to time lets go of runs that are beyond what is to be kept.
