@@ -13,19 +13,10 @@ use crate::repos::{Registration, Repo, Source};
 use crate::workspace::{Description, Going, Report, Reporter, Wish, several};
 
 impl Desk {
-    /// All workspaces of a repo; with `remote` also the branches that only the remote has.
-    pub async fn branches(
-        &self,
-        repo: &RepoName,
-        remote: bool,
-    ) -> Result<Vec<Description>, Problem> {
-        let (found, _) = self.branches_after(repo, remote, None, usize::MAX).await?;
-        Ok(found)
-    }
-
-    /// The same in the order of their names, of the first `most` that come after `last`, for to describe a
-    /// workspace is to look at all its files; and the last of these, if there are more. Some may be missing:
-    /// what is only being made cannot be described.
+    /// Workspaces of a repo, and with `remote` also the branches that only the remote has: in the order of
+    /// their names the first `most` that come after `last`, for to describe a workspace is to look at all its
+    /// files; and the last of these, if there are more. Some may be missing: what is only being made cannot
+    /// be described.
     pub async fn branches_after(
         &self,
         repo: &RepoName,

@@ -111,8 +111,7 @@ impl Desk {
         }
         let principal = self.principal().clone();
         self.ask_runs(move |runs| {
-            let is_seen = |run: &RunRecord| principal.sees(&run.spec.repo, &run.spec.branch);
-            runs.list(&filter, limit, is_seen)
+            runs.list(&filter, limit, |repo, branch| principal.sees(repo, branch))
         })
         .await
     }

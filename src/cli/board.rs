@@ -188,6 +188,7 @@ fn sentence(ended: &MemberEnded) -> String {
         signal: ended.signal,
         commit: None,
         duration_ms: ended.duration_ms,
+        cached: None,
         reason: None,
         diagnostics: None,
     });

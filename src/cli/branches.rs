@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::{BranchesArgs, PrepareArgs, RmArgs};
-use super::client::{Answer, branch_path, repo_path};
+use super::client::{Answer, branch_path, encode, repo_path};
 use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone, short_commit};
@@ -15,6 +15,14 @@ use super::stream::Holder;
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Workspace>,
+}
+
+/// A page as it came, and after which branch the next one begins.
+#[derive(Deserialize)]
+struct Part {
+    items: Vec<Value>,
+    #[serde(default)]
+    next: Option<String>,
 }
 
 /// A workspace, or with no path a branch that only the remote has.
@@ -60,12 +68,29 @@ struct Warning {
     message: String,
 }
 
+/// All pages of the list, as one.
+async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> {
+    let mut query = if args.remote { "?remote=true" } else { "" }.to_owned();
+    let mut items = Vec::new();
+    loop {
+        let path = repo_path(&args.repo, &format!("/branches{query}"));
+        let answer = context.client.get_slowly(&path).await?;
+        let page: Part = answer.parse()?;
+        if page.next.is_none() && items.is_empty() {
+            return Ok(answer);
+        }
+        items.extend(page.items);
+        let Some(last) = page.next else {
+            let body = json!({"items": items, "next": null}).to_string();
+            return Ok(Answer { body: body.into() });
+        };
+        query = format!("?remote={}&after={}", args.remote, encode(&last));
+    }
+}
+
 pub async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure> {
     let console = &context.console;
-    let query = if args.remote { "?remote=true" } else { "" };
-    let path = repo_path(&args.repo, &format!("/branches{query}"));
-    let asking = context.client.get_slowly(&path);
-    let answer = patiently(console, "asking the remote", asking).await?;
+    let answer = patiently(console, "asking the remote", all(context, args)).await?;
     if console.json {
         console.print_json(&answer)?;
         return Ok(exit::OK);

@@ -73,6 +73,7 @@ fn body(flags: &RunFlags, args: &[String], what: What) -> Value {
         ("stale", flags.stale),
         ("coalesce", flags.coalesce),
         ("supersede", flags.supersede),
+        ("reuse", flags.reuse),
         ("detach", flags.detach),
     ] {
         if is_set {
@@ -109,7 +110,7 @@ mod tests {
         let sha = "0123456789abcdef0123456789abcdef01234567";
         let words = format!(
             "main --commit {sha} --timeout 10m --env A=1 --env A=2 --env B= --clean --stale \
-             --coalesce -- -j8 all"
+             --coalesce --reuse -- -j8 all"
         );
         let words: Vec<&str> = words.split_whitespace().collect();
         assert_eq!(
@@ -117,6 +118,7 @@ mod tests {
             json!({
                 "args": ["-j8", "all"], "env": {"A": "2", "B": ""}, "timeout": "10m",
                 "sync": "commit", "commit": sha, "clean": true, "stale": true, "coalesce": true,
+                "reuse": true,
             })
         );
         let words = [

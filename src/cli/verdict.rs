@@ -29,6 +29,9 @@ pub fn words(complete: &Complete) -> String {
     if let Some(commit) = &complete.commit {
         text.push_str(&format!(" at {}", short_commit(commit)));
     }
+    if let Some(earlier) = &complete.cached {
+        text.push_str(&format!(", cached from run {earlier}"));
+    }
     if let Some(reason) = &complete.reason {
         text.push_str(&format!(": {reason}"));
     }
@@ -58,6 +61,10 @@ mod tests {
             (
                 r#"{"state":"timed_out","duration_ms":600000}"#,
                 "timed out after 10m00s",
+            ),
+            (
+                r#"{"state":"succeeded","duration_ms":12,"cached":"01JX"}"#,
+                "succeeded in 12ms, cached from run 01JX",
             ),
             (r#"{"state":"cancelled"}"#, "cancelled"),
         ] {

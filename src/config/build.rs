@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::EnvName;
+use super::count::optional;
 use super::value::{TextValue, text_value};
 
 /// What holds for the builds of all repos.
@@ -14,6 +15,9 @@ use super::value::{TextValue, text_value};
 pub struct BuildConfig {
     /// The `PATH` of builds. Default: the daemon's own.
     pub path: Option<SearchPath>,
+    /// How many jobs a `make` run has that names no number. Default: one, as make has it.
+    #[serde(deserialize_with = "optional")]
+    pub jobs: Option<usize>,
     /// Extra `make` arguments that callers may pass, each given whole. Default none.
     pub allow_make_args: Vec<MakeArg>,
     /// Extra environment variables that callers may set. Default none.

@@ -153,7 +153,8 @@ fn the_defaults_are_what_the_example_says() {
     default.git.signing_key = shown.git.signing_key.clone();
     default.git.allowed_signers = shown.git.allowed_signers.clone();
     assert_eq!(shown.git, default.git);
-    // `path` has no default of its own.
+    // These have no default of their own.
     default.build.path = shown.build.path.clone();
+    default.build.jobs = shown.build.jobs;
     assert_eq!(shown.build, default.build);
 }

@@ -19,7 +19,7 @@ pub struct Limits {
     /// Workspaces whose files are written at the same time. Default: the number of cores.
     #[serde(deserialize_with = "count")]
     pub max_concurrent_checkouts: usize,
-    /// The most that `make -j` is given; more, or none named, becomes this. Default: the number of cores.
+    /// The most that `make -j` is given; more becomes this. Default: the number of cores.
     #[serde(deserialize_with = "count")]
     pub max_jobs: usize,
     /// The largest request body. Default `1MiB`.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::build::MakeArg;
 use super::{
     BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
-    TaskName,
+    TaskName, Tool,
 };
 use super::{count, value};
 use crate::model::BranchName;
@@ -39,6 +39,13 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// What builds make, which is nobody's work. Default `target`, `node_modules` and object files.
     #[serde(default)]
     pub build_output: BuildOutput,
+    /// How many jobs a `make` run has that names no number. Default `build.jobs`.
+    #[serde(default, deserialize_with = "count::optional")]
+    pub jobs: Option<usize>,
+    /// What tells which tools build this repo: commands whose output is compared before an earlier run
+    /// answers for a later one. Default none.
+    #[serde(default)]
+    pub toolchain: Vec<Tool>,
     /// Extra `make` arguments that callers may pass in this repo. Default none.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
@@ -65,6 +72,8 @@ impl<Url> RepoConfig<Url> {
             env: BTreeMap::new(),
             secrets: BTreeMap::new(),
             build_output: BuildOutput::default(),
+            jobs: None,
+            toolchain: Vec::new(),
             allow_make_args: Vec::new(),
             allow_env: Vec::new(),
             max_concurrent_runs: None,
@@ -83,6 +92,8 @@ impl<Url> RepoConfig<Url> {
             env: self.env,
             secrets: self.secrets,
             build_output: self.build_output,
+            jobs: self.jobs,
+            toolchain: self.toolchain,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             max_concurrent_runs: self.max_concurrent_runs,

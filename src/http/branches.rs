@@ -19,15 +19,28 @@ pub(super) struct ListParams {
     /// Also the branches that only the remote has.
     #[serde(default)]
     remote: bool,
+    /// The `next` of the page before.
+    after: Option<BranchName>,
+    limit: Option<usize>,
 }
+
+/// To describe a workspace is to look at all its files.
+const DEFAULT_PAGE: usize = 100;
+const MAX_PAGE: usize = 500;
 
 pub(super) async fn list(
     desk: Desk,
     RepoAt(repo): RepoAt,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let items = desk.branches(&repo, params.remote).await?;
-    Ok(Json(json!({ "items": items, "next": null })))
+    let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
+    if limit == 0 {
+        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
+    }
+    let (items, next) = desk
+        .branches_after(&repo, params.remote, params.after.as_ref(), limit)
+        .await?;
+    Ok(Json(json!({ "items": items, "next": next })))
 }
 
 pub(super) async fn show(

@@ -40,6 +40,9 @@ pub(super) struct Outcome<'a> {
     /// Whether tracked files differed from that commit.
     dirty: Option<bool>,
     duration_ms: Option<u64>,
+    /// The earlier run that answered for this one, whose command was not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<RunId>,
     /// Why it was refused or ended as it did, where the state does not say all.
     reason: Option<String>,
     errors: usize,
@@ -97,6 +100,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             commit: record.about.as_ref().map(|about| &about.commit),
             dirty: record.about.as_ref().and_then(|about| about.dirty),
             duration_ms: record.duration_ms,
+            cached: record.cached,
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,
@@ -151,6 +155,9 @@ fn text(outcome: &Outcome<'_>) -> String {
     }
     if let Some(commit) = outcome.commit {
         text.push_str(&format!(", commit {commit}"));
+    }
+    if let Some(earlier) = outcome.cached {
+        text.push_str(&format!(", cached: answered by run {earlier}"));
     }
     text.push_str(&format!(" (run_id {})\n", outcome.run_id));
     if let Some(reason) = &outcome.reason {

@@ -44,7 +44,7 @@ pub enum Phase {
 /// Where a run stands on its way to its command.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Status {
-    /// `queued`, `preparing` or `running`.
+    /// `queued`, `preparing`, and then `running` or `cached`.
     pub state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
@@ -57,7 +57,10 @@ pub struct Status {
     pub phase: Option<Phase>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
-    /// What the command is about to see: only with `running`.
+    /// The earlier run that answers for this one: only with `cached`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<RunId>,
+    /// What the command is about to see, or would see: only with `running` and `cached`.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
 }
@@ -127,6 +130,9 @@ pub struct Complete {
     /// Errors and warnings in the output; left out where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// The earlier run whose output and end this is; its command was not started again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<RunId>,
     /// In words, where the state does not say all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

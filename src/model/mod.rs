@@ -26,7 +26,7 @@ pub use names::{BranchName, DirName, RepoName, TagName};
 pub use problem::{ErrorKind, Problem};
 pub use right::{Right, Rights};
 pub use run::{
-    EndState, Idempotency, OnDisconnect, RunKind, RunRecord, RunSpec, RunState, SyncMode,
+    EndState, Idempotency, OnDisconnect, Reusable, RunKind, RunRecord, RunSpec, RunState, SyncMode,
 };
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;

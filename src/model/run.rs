@@ -56,6 +56,9 @@ pub struct RunSpec {
     pub task: Option<String>,
     /// The program and its arguments, exactly as they are executed.
     pub argv: Vec<String>,
+    /// What was asked for, where `argv` names a number of jobs that the caller did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_argv: Option<Vec<String>>,
     /// What the caller adds to the environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -68,12 +71,23 @@ pub struct RunSpec {
     pub clean: bool,
     /// Whether to go on with what is there when the remote cannot be asked.
     pub stale: bool,
+    /// Whether an earlier run may answer for this one, and this one for a later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reuse: bool,
     pub on_disconnect: OnDisconnect,
     /// Who asked.
     pub principal: String,
     /// The runs that it was started with, where it was not started alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupId>,
+}
+
+impl RunSpec {
+    /// The command as it was asked for: two runs that were asked for alike are alike, however many share
+    /// the cores when each of them starts.
+    pub fn asked_argv(&self) -> &[String] {
+        self.asked_argv.as_deref().unwrap_or(&self.argv)
+    }
 }
 
 /// What makes a repeated request the same request.
@@ -83,6 +97,25 @@ pub struct Idempotency {
     pub key: String,
     /// A digest of what was asked for under it.
     pub request: String,
+}
+
+/// What a run saw, as digests: another that would see the same need not be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reusable {
+    /// Tree, command, environment, sandbox and tools.
+    pub inputs: String,
+    /// What lay beside the tracked files when it started.
+    pub before: String,
+    /// What lies there since it succeeded; none before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+impl Reusable {
+    /// Whether it can answer where this lies beside the tracked files: what it began with, or what it left.
+    pub fn fits(&self, beside: &str) -> bool {
+        self.after.is_some() && (self.before == beside || self.after.as_deref() == Some(beside))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -140,6 +173,12 @@ pub struct RunRecord {
     pub reason: Option<String>,
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// The earlier run that answered for this one, whose command was not started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<RunId>,
+    /// When this run may answer for a later one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reusable: Option<Reusable>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
 }
@@ -200,6 +239,8 @@ impl RunRecord {
             error: None,
             reason: None,
             diagnostics: None,
+            cached: None,
+            reusable: None,
             idempotency: None,
         }
     }
@@ -209,6 +250,7 @@ impl RunRecord {
     pub fn shown(mut self) -> Self {
         self.hide_env();
         self.idempotency = None;
+        self.reusable = None;
         self
     }
 

@@ -119,6 +119,11 @@ impl Exit {
         fs::rename(&fresh, home.join(FILE))
     }
 
+    /// Whether there is a record in a run's directory: by then its command has ended.
+    pub fn is_in(home: &Path) -> bool {
+        home.join(FILE).exists()
+    }
+
     /// The record in a run's directory; `None` where none was written, or none that can be read here.
     pub fn load(home: &Path) -> Option<Self> {
         let record: Record = serde_json::from_slice(&fs::read(home.join(FILE)).ok()?).ok()?;

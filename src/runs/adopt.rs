@@ -13,9 +13,10 @@ use super::finish::{Ending, end_event, tidy};
 use super::history::Asked;
 use super::live::Live;
 use super::pen::Pen;
+use super::reuse::pieces_in;
 use super::start::Runs;
 use crate::journal::{self, Cursor, Extent, Writer};
-use crate::model::{Event, OnDisconnect, RunRecord, RunState};
+use crate::model::{Event, OnDisconnect, RunId, RunRecord, RunState};
 use crate::process::{Found, Supervisor};
 use crate::workspace::Workspace;
 
@@ -29,6 +30,12 @@ impl Runs {
             if record.state.is_ended() {
                 if let Err(error) = self.settle(record) {
                     tracing::error!(run = %id, %error, "failed to settle a run that has ended");
+                }
+                continue;
+            }
+            if let Some(earlier) = record.cached {
+                if let Err(error) = self.answer_on(record, earlier) {
+                    tracing::error!(run = %id, %error, "failed to go on with an answer");
                 }
                 continue;
             }
@@ -137,6 +144,18 @@ impl Runs {
         }
     }
 
+    /// An earlier run was being repeated in answer to it. That needs nothing but the two journals.
+    fn answer_on(&self, record: RunRecord, earlier: RunId) -> io::Result<()> {
+        let said = pieces_in(&self.0.history.journal(record.run_id))?;
+        let drive = self.resume(record)?;
+        self.0.live.insert(drive.live.id, drive.live.clone());
+        self.0.tasks.spawn(async move {
+            let ending = drive.go_on_saying(earlier, said).await;
+            drive.close(ending, None).await;
+        });
+        Ok(())
+    }
+
     /// It was never started: it gets a place in the line again, in the order of request.
     fn line_up_again(&self, mut record: RunRecord) -> io::Result<()> {
         tracing::info!(run = %record.run_id, "queueing a run again that had not started");
@@ -165,6 +184,7 @@ impl Runs {
             workspace,
             checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
             asked_at: Instant::now(),
+            asker: None,
         };
         self.0.tasks.spawn(drive.run_until_end(errand));
         Ok(())

@@ -14,6 +14,7 @@ use super::pen::Pen;
 use super::secrets;
 use super::slots::Slot;
 use super::start::Shared;
+use crate::auth::Principal;
 use crate::git::Reach;
 use crate::model::{About, ErrorKind, Event, Holder, Problem, RunKind, RunState, Status};
 use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
@@ -25,6 +26,9 @@ pub(super) struct Checks {
     pub(super) beneath: Vec<String>,
     /// It talks to the remote.
     pub(super) network: bool,
+    /// Words of the command line whose number of jobs depends on who else is at work.
+    #[serde(default)]
+    pub(super) open_jobs: Vec<usize>,
 }
 
 /// Where a run has to go before its command can start.
@@ -34,6 +38,8 @@ pub(super) struct Errand {
     pub(super) place: Place,
     pub(super) checks: Checks,
     pub(super) asked_at: Instant,
+    /// Who asked, unless that was an earlier daemon's doing.
+    pub(super) asker: Option<Principal>,
 }
 
 /// The turn of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
@@ -87,6 +93,7 @@ impl Drive {
             place,
             checks,
             asked_at,
+            asker,
         } = errand;
         let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
         // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
@@ -98,7 +105,7 @@ impl Drive {
         };
         let ending = tokio::select! {
             biased;
-            ending = self.prepare_and_execute(&workspace, &checks, asked_at) => ending,
+            ending = self.prepare_and_execute(&workspace, &checks, asked_at, asker.as_ref()) => ending,
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
             () = self.before_start(self.live.audience.stopped()) => Some(Ending::CancelledBeforeStart),
             () = self.before_start(self.live.leaving.cancelled()) => None,
@@ -130,6 +137,7 @@ impl Drive {
         workspace: &Arc<Workspace>,
         checks: &Checks,
         asked_at: Instant,
+        asker: Option<&Principal>,
     ) -> Option<Ending> {
         let (about, slot, floor) = match self.prepare(workspace, checks, asked_at).await {
             Ok(prepared) => prepared,
@@ -166,6 +174,13 @@ impl Drive {
             Ok(sandbox) => sandbox,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
+        if let Some(answered) = self
+            .answer_from_earlier(workspace, &about, &secrets, asker)
+            .await
+        {
+            return Some(answered);
+        }
+        self.share_cores(&checks.open_jobs);
         match self
             .start(workspace, about, sandbox, (loan, reach), secrets)
             .await

@@ -27,6 +27,8 @@ pub(super) enum Ending {
     /// Refused or failed before its command ran.
     Refused(Problem),
     CancelledBeforeStart,
+    /// Answered by an earlier run, whose output it has by now.
+    Reused(RunId),
     /// Its supervisor is gone and left no word.
     Lost,
 }
@@ -40,6 +42,7 @@ impl Drive {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
                 self.note_output(exit, held.as_ref()).await;
+                self.settle_reuse(exit, held.as_ref()).await;
             }
             Ending::Lost => {
                 let cage = Cage::of(&self.shared.mechanisms, id);
@@ -53,7 +56,7 @@ impl Drive {
                 tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run was lost");
                 self.recover_tail();
             }
-            Ending::Refused(_) | Ending::CancelledBeforeStart => {}
+            Ending::Refused(_) | Ending::CancelledBeforeStart | Ending::Reused(_) => {}
         }
         let mut record = self.live.record();
         if let Some(reason) = self.live.audience.reason() {
@@ -128,7 +131,7 @@ impl Drive {
 
     /// Looks through the output for errors and warnings, and keeps them beside it.
     async fn diagnose(&self, ending: &Ending) -> Option<DiagnosticsSummary> {
-        if !matches!(ending, Ending::Exited(_) | Ending::Lost) {
+        if !matches!(ending, Ending::Exited(_) | Ending::Reused(_) | Ending::Lost) {
             return None;
         }
         let (shared, id) = (self.shared.clone(), self.live.id);
@@ -171,6 +174,8 @@ fn close(record: &mut RunRecord, ending: Ending, limits: &Limits) {
     };
     record.hide_env();
     record.ended_at = Some(ended);
+    // Where it was to answer and could not, it is not its answer.
+    record.cached = None;
     let duration = ended.duration_since(record.created_at);
     record.duration_ms = Some(u64::try_from(duration.as_millis()).unwrap_or(0));
     let state = match ending {
@@ -183,6 +188,12 @@ fn close(record: &mut RunRecord, ending: Ending, limits: &Limits) {
             return refuse(record, problem);
         }
         Ending::CancelledBeforeStart => EndState::Cancelled,
+        Ending::Reused(earlier) => {
+            record.cached = Some(earlier);
+            record.exit_code = Some(0);
+            record.reason = None;
+            EndState::Succeeded
+        }
         Ending::Lost => {
             record.reason = Some(
                 "its supervisor ended without a word: killed, or the machine went down".to_owned(),
@@ -228,6 +239,7 @@ pub(super) fn end_event(record: &RunRecord) -> Event {
         commit: record.about.as_ref().map(|about| about.commit.clone()),
         duration_ms: record.duration_ms.unwrap_or(0),
         diagnostics: record.diagnostics.clone(),
+        cached: record.cached,
         reason: record.reason.clone(),
     })
 }

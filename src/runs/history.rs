@@ -18,8 +18,8 @@ use super::request::{Action, RunRequest};
 use crate::diagnostics::{Collector, Diagnostics};
 use crate::disk::{Margin, Trash};
 use crate::journal::{self, Output};
-use crate::model::{DiagnosticsSummary, Idempotency, RunId, RunRecord};
-use crate::store::{self, Filter, Found, Opened, Retention, Store};
+use crate::model::{BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord};
+use crate::store::{self, Filter, Found, Retention, Store};
 
 const RECORD: &str = "run.json";
 const DIAGNOSTICS: &str = "diagnostics.json";
@@ -32,8 +32,17 @@ pub(super) struct History {
     dir: PathBuf,
     tmp: PathBuf,
     trash: Trash,
-    store: Store,
+    pub(super) store: Store,
     ended: Mutex<LruCache<RunId, RunRecord>>,
+}
+
+/// The history as a daemon finds it.
+pub(super) struct Opening {
+    pub(super) history: History,
+    /// Runs that have not ended or whose end may not have been told, oldest first.
+    pub(super) unended: Vec<RunRecord>,
+    /// Old runs that the index lacks, for [`History::index_the_rest`].
+    pub(super) later: Vec<RunId>,
 }
 
 /// What a run was asked for with, beyond what its record shows: to go on with it after a restart, or
@@ -46,13 +55,12 @@ pub(super) struct Asked {
 }
 
 impl History {
-    /// The runs in `<state>/runs`, and of those the ones that have not ended or whose end may not have
-    /// been told, oldest first. What is on disk is the truth; the index is brought to it.
-    pub(super) fn open(margin: &Margin, trash: Trash) -> io::Result<(Self, Vec<RunRecord>)> {
+    /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it.
+    pub(super) fn open(margin: &Margin, trash: Trash) -> io::Result<Opening> {
         let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
-        let Opened { store, found } =
+        let store::Opened { store, found } =
             Store::open(&state.join("yard.db"), move || reserve.make_room())
                 .map_err(io::Error::other)?;
         match found {
@@ -69,31 +77,18 @@ impl History {
             store,
             ended: Mutex::new(LruCache::new(REMEMBERED)),
         };
-        history.reconcile().map_err(io::Error::other)?;
+        let later = history.reconcile().map_err(io::Error::other)?;
         let unended = history.store.unended().map_err(io::Error::other)?;
         let mut unended: Vec<_> = unended
             .into_iter()
             .filter_map(|id| history.load(id))
             .collect();
         unended.sort_by_key(|record| record.run_id);
-        Ok((history, unended))
-    }
-
-    fn reconcile(&self) -> Result<(), store::Error> {
-        let (known, on_disk) = (self.store.ids()?, self.ids());
-        let gone: Vec<_> = known.difference(&on_disk).copied().collect();
-        self.store.remove(&gone);
-        for id in on_disk.difference(&known) {
-            match read(&self.home(*id)) {
-                Ok(Some(record)) => self.note(&record),
-                // It never came to be a run.
-                Ok(None) => self.discard(*id),
-                Err(error) => {
-                    tracing::error!(run = %id, %error, "the record of a run cannot be read; it is left as it is");
-                }
-            }
-        }
-        Ok(())
+        Ok(Opening {
+            history,
+            unended,
+            later,
+        })
     }
 
     pub(super) fn journal(&self, run: RunId) -> PathBuf {
@@ -143,8 +138,18 @@ impl History {
         &self,
         filter: &Filter,
         limit: usize,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<Vec<RunRecord>, store::Error> {
-        self.store.list(filter, limit)
+        self.store.list(filter, limit, is_seen)
+    }
+
+    /// Runs that succeeded and had these inputs, newest first.
+    pub(super) fn reusable(
+        &self,
+        inputs: &str,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, store::Error> {
+        self.store.reusable(inputs, limit)
     }
 
     /// Idempotency keys that still count.
@@ -222,7 +227,7 @@ impl History {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ids(&self) -> HashSet<RunId> {
+    pub(super) fn ids(&self) -> HashSet<RunId> {
         fs::read_dir(&self.dir)
             .into_iter()
             .flatten()
@@ -236,7 +241,7 @@ impl History {
 }
 
 /// The record of a run; `None` where there is none.
-fn read(home: &Path) -> io::Result<Option<RunRecord>> {
+pub(super) fn read(home: &Path) -> io::Result<Option<RunRecord>> {
     match fs::read(home.join(RECORD)) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

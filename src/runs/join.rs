@@ -86,6 +86,7 @@ fn equal(a: &RunSpec, b: &RunSpec) -> bool {
         && a.sync == b.sync
         && a.clean == b.clean
         && a.stale == b.stale
+        && a.reuse == b.reuse
 }
 
 fn same_command(a: &RunSpec, b: &RunSpec) -> bool {
@@ -93,7 +94,7 @@ fn same_command(a: &RunSpec, b: &RunSpec) -> bool {
         && a.branch == b.branch
         && a.kind == b.kind
         && a.task == b.task
-        && a.argv == b.argv
+        && a.asked_argv() == b.asked_argv()
 }
 
 impl Runs {

@@ -13,6 +13,7 @@ use super::join::Company;
 use super::live::Live;
 use super::pen::Pen;
 use super::start::Runs;
+use crate::auth::Principal;
 use crate::config::crash_point;
 use crate::journal::{Extent, Writer};
 use crate::model::{Event, Idempotency, OnDisconnect, RunId, RunRecord, RunSpec, Status};
@@ -28,6 +29,7 @@ pub(super) struct Launching {
     pub(super) idempotency: Option<Idempotency>,
     pub(super) workspace: Arc<Workspace>,
     pub(super) asked_at: Instant,
+    pub(super) asker: Option<Principal>,
 }
 
 impl Runs {
@@ -49,6 +51,7 @@ impl Runs {
             workspace,
             checks: asked.checks,
             asked_at: run.asked_at,
+            asker: run.asker,
         };
         let on_disconnect = record.spec.on_disconnect;
         let live = self.live_of(record, run.account, on_disconnect, extent);

@@ -77,29 +77,19 @@ impl Runs {
         }
     }
 
-    /// Runs by `filter` of which `is_seen` holds, newest first, at most `limit`; and whether there are
-    /// more. Blocks.
+    /// Runs by `filter` of branches of which `is_seen` holds, newest first, at most `limit`; and whether
+    /// there are more. Blocks.
     pub fn list(
         &self,
         filter: &Filter,
         limit: usize,
-        is_seen: impl Fn(&RunRecord) -> bool,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        let (mut seen, mut filter) = (Vec::new(), filter.clone());
-        // The index does not know who may see what; where most is hidden, it is asked more than once.
-        let page = limit + 1;
-        loop {
-            let found = self.0.history.list(&filter, page).map_err(|error| {
-                let detail = format!("the history of runs cannot be read: {error}");
-                Problem::new(ErrorKind::Internal, "history_unreadable", detail)
-            })?;
-            let is_last = found.len() < page;
-            filter.before = found.last().map(|run| run.run_id);
-            seen.extend(found.into_iter().filter(&is_seen));
-            if is_last || seen.len() > limit {
-                break;
-            }
-        }
+        let found = self.0.history.list(filter, limit + 1, is_seen);
+        let mut seen = found.map_err(|error| {
+            let detail = format!("the history of runs cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "history_unreadable", detail)
+        })?;
         let more = seen.len() > limit;
         seen.truncate(limit);
         Ok((seen.into_iter().map(RunRecord::shown).collect(), more))

@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use super::drive::Drive;
-use crate::journal::{self, Extent, Writer};
+use crate::journal::{self, Extent, FrameKind, Writer};
 use crate::model::Event;
 
 /// Who may write.
@@ -83,6 +83,14 @@ impl Drive {
             && !journal.is_closed()
         {
             self.note_failure(journal.event(event));
+        }
+    }
+
+    /// Journals what was said elsewhere. Once the journal is closed, nothing follows.
+    pub(super) fn repeat(&self, kind: FrameKind, said: &[u8], micros: u64) -> io::Result<()> {
+        match &mut *self.pen() {
+            Pen::Ours(journal) if !journal.is_closed() => journal.append_at(kind, said, micros),
+            _ => Ok(()),
         }
     }
 

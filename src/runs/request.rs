@@ -58,6 +58,9 @@ pub struct RunRequest {
     /// End older runs of the same branch and command, queued or running.
     #[serde(default)]
     pub supersede: bool,
+    /// Answer from an earlier run that succeeded, if nothing that it saw differs from what this one would see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reuse: bool,
     /// `cancel` (default) or `continue`: what it means when the one who asked goes away.
     #[serde(default)]
     pub on_disconnect: Option<OnDisconnect>,
@@ -100,7 +103,8 @@ impl RunRequest {
     pub fn git(self) -> Result<(Action, Self), Problem> {
         let request = self
             .of_one_branch()?
-            .without("task", |r| r.task.is_some())?;
+            .without("task", |r| r.task.is_some())?
+            .without("reuse", |r| r.reuse)?;
         let operation = request.operation.clone().ok_or_else(|| {
             Problem::unprocessable(
                 "operation",

@@ -2,7 +2,7 @@
 //! a run where the two do not meet.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -18,6 +18,14 @@ use crate::workspace::Workspace;
 pub(super) struct Sandboxes {
     config: Arc<Config>,
     containment: Containment,
+}
+
+/// What of a sandbox decides what a run finds in it.
+#[derive(Debug, Serialize)]
+pub(super) struct Decides {
+    profile: SandboxProfile,
+    read_only: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
 }
 
 /// What those who ask are told of it.
@@ -152,8 +160,22 @@ impl Sandboxes {
         }
     }
 
+    /// What of a sandbox decides what a run finds in it.
+    pub(super) fn decides(&self, repo: &RepoConfig, kind: RunKind) -> Result<Decides, Problem> {
+        let profile = self.profile(repo, kind)?;
+        let [read_only, writable] = match profile {
+            SandboxProfile::None => Default::default(),
+            _ => self.binds(repo),
+        };
+        Ok(Decides {
+            profile,
+            read_only,
+            writable,
+        })
+    }
+
     /// What the operator has builds of this repo see besides: to read, and to change.
-    fn binds(&self, repo: &RepoConfig) -> [Vec<std::path::PathBuf>; 2] {
+    fn binds(&self, repo: &RepoConfig) -> [Vec<PathBuf>; 2] {
         let (all, own) = (&self.config.sandbox, &repo.sandbox);
         [
             [&*all.binds_read_only, &*own.binds_read_only].concat(),

@@ -26,10 +26,12 @@ pub(super) fn of(
     let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
     let env = argv::caller_env(request.env, &allow)?;
     let args = request.args.into_words()?;
+    let mut asked_argv = None;
     let (kind, argv, checks) = match action {
         Action::Make => {
             principal.require(Right::BuildRun)?;
-            let (argv, checks) = make(config, repo, args)?;
+            let (argv, asked, checks) = make(config, repo, args)?;
+            asked_argv = asked;
             (RunKind::Make, argv, checks)
         }
         Action::Git { operation } => {
@@ -60,11 +62,13 @@ pub(super) fn of(
             Action::Make | Action::Git { .. } => None,
         },
         argv,
+        asked_argv,
         env,
         timeout,
         sync,
         clean: request.clean,
         stale: request.stale,
+        reuse: request.reuse,
         on_disconnect,
         principal: principal.name.clone(),
         group: None,
@@ -73,24 +77,31 @@ pub(super) fn of(
     Ok((spec, checks))
 }
 
-fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<(Vec<String>, Checks), Problem> {
+/// What is executed, what was asked for where that says less, and what is left to see to.
+type MakeCall = (Vec<String>, Option<Vec<String>>, Checks);
+
+fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Problem> {
     let extra = config
         .build
         .allow_make_args
         .iter()
         .chain(&repo.config.allow_make_args);
     let allow: Vec<String> = extra.map(|arg| arg.as_str().to_owned()).collect();
-    let max_jobs = u32::try_from(config.limits.max_jobs).unwrap_or(u32::MAX);
+    let number = |jobs: usize| u32::try_from(jobs).unwrap_or(u32::MAX);
     let policy = MakePolicy {
-        max_jobs,
+        max_jobs: number(config.limits.max_jobs),
+        jobs: repo.config.jobs.or(config.build.jobs).map(number),
         allow: &allow,
     };
     let checked = argv::make(args, &policy)?;
     let checks = Checks {
         beneath: checked.beneath,
         network: false,
+        // The program comes before them.
+        open_jobs: checked.open_jobs.iter().map(|at| at + 1).collect(),
     };
-    Ok((program("make", checked.args), checks))
+    let asked = checked.asked.map(|args| program("make", args));
+    Ok((program("make", checked.args), asked, checks))
 }
 
 fn git(
@@ -111,6 +122,7 @@ fn git(
     let checks = Checks {
         beneath: call.beneath,
         network: call.access == GitAccess::Network,
+        open_jobs: Vec::new(),
     };
     Ok((program("git", call.args), checks))
 }

@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::groups::Groups;
-use super::history::{Asked, History};
+use super::history::{Asked, History, Opening};
 use super::live::Live;
 use super::repeat::{self, Claim, Claimed, Keys};
 use super::request::{Action, RunRequest};
+use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
 use super::{Launching, environment, spec};
@@ -75,6 +76,7 @@ pub(super) struct Shared {
     pub(super) slots: Slots,
     pub(super) tasks: TaskTracker,
     pub(super) keys: Keys,
+    pub(super) reuse_key: ReuseKey,
     /// Held while it is decided whether a run is joined or made.
     joining: Mutex<()>,
     draining: AtomicBool,
@@ -106,10 +108,15 @@ impl Runs {
         trash: Trash,
         program: PathBuf,
     ) -> std::io::Result<Self> {
-        let (history, unended) = History::open(&margin, trash)?;
+        let Opening {
+            history,
+            unended,
+            later,
+        } = History::open(&margin, trash)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
         let sandboxes = Sandboxes::open(config.clone(), &program, &mechanisms).await;
+        let reuse_key = ReuseKey::open(margin.state())?;
         let keys = Keys::default();
         for (principal, known, run) in history.keys()? {
             keys.remember(principal, known, Claimed::Run(run));
@@ -133,6 +140,7 @@ impl Runs {
             live: DashMap::new(),
             tasks,
             keys,
+            reuse_key,
             joining: Mutex::default(),
             draining: AtomicBool::new(false),
             leaving: CancellationToken::new(),
@@ -141,6 +149,7 @@ impl Runs {
         tokio::task::spawn_blocking(move || standby.prepare());
         runs.adopt(unended).await;
         runs.adopt_groups();
+        runs.0.tasks.spawn(runs.clone().take_in(later));
         runs.0.tasks.spawn(runs.clone().forget_the_old());
         Ok(runs)
     }
@@ -244,6 +253,7 @@ impl Runs {
                     idempotency,
                     workspace,
                     asked_at,
+                    asker: Some(principal.clone()),
                 })
                 .map_err(|error| self.0.margin.judge(not_recorded(&error)))?;
             if supersede {
@@ -271,6 +281,19 @@ impl Runs {
         Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
             .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")
             .retry_after(QUEUE_MOVES))
+    }
+
+    /// Takes old runs into the index, and tells the ends of those that have one to tell.
+    async fn take_in(self, later: Vec<RunId>) {
+        let shared = self.0.clone();
+        let indexing = move || {
+            let is_over = || shared.leaving.is_cancelled();
+            shared.history.index_the_rest(later, is_over)
+        };
+        match self.0.tasks.spawn_blocking(indexing).await {
+            Ok(unended) => self.adopt(unended).await,
+            Err(error) => tracing::error!(%error, "failed to index old runs"),
+        }
     }
 
     /// From time to time lets go of runs that are beyond what is to be kept.

@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 
 use crate::database;
-use crate::model::{Idempotency, RunId, RunRecord};
+use crate::model::{BranchName, Idempotency, RepoName, RunId, RunRecord};
 use row::Row;
 use schema::SCHEMA;
 use writer::Order;
@@ -102,18 +102,37 @@ impl Store {
         }
     }
 
+    /// Returns when all that was handed over so far is written, or was tried to be.
+    pub fn catch_up(&self) {
+        let (done, written) = mpsc::channel();
+        self.order(Order::Barrier(done));
+        // Err means that the writer is gone, which was logged with the order.
+        let _ = written.recv();
+    }
+
     /// Forgets these runs; returns at once.
     pub fn remove(&self, runs: &[RunId]) {
         self.order(Order::Remove(runs.to_vec()));
     }
 
-    /// Runs by `filter`, newest first. A row that cannot be read is logged and left out.
-    pub fn list(&self, filter: &Filter, limit: usize) -> Result<Vec<RunRecord>, Error> {
-        self.read(|reader| query::list(reader, filter, limit))
+    /// Runs by `filter` of branches of which `is_seen` holds, newest first. A row that cannot be read is
+    /// logged and left out.
+    pub fn list(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
+    ) -> Result<Vec<RunRecord>, Error> {
+        self.read(|reader| query::list(reader, filter, limit, &is_seen))
     }
 
     pub fn get(&self, run: RunId) -> Result<Option<RunRecord>, Error> {
         self.read(|reader| query::get(reader, run))
+    }
+
+    /// Runs that succeeded and had these inputs, newest first.
+    pub fn reusable(&self, inputs: &str, limit: usize) -> Result<Vec<RunRecord>, Error> {
+        self.read(|reader| query::reusable(reader, inputs, limit))
     }
 
     pub fn ids(&self) -> Result<HashSet<RunId>, Error> {
@@ -138,10 +157,7 @@ impl Store {
 
     /// Reads once everything that was ordered before is written.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
-        let (done, written) = mpsc::channel();
-        self.order(Order::Barrier(done));
-        // Err means that the writer is gone, which was logged with the order.
-        let _ = written.recv();
+        self.catch_up();
         let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
         read(&reader).map_err(|source| Error::of(&SCHEMA, &self.0.path, source))
     }

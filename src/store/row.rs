@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, named_params};
 
-use crate::model::{RunId, RunRecord};
+use crate::model::{EndState, RunId, RunRecord, RunState};
 
 pub(super) const INSERT: &str = "INSERT OR REPLACE INTO runs (id, repo, branch, kind, state, ended,
-        created_at, principal, group_id, idempotency_key, idempotency_request, log_bytes, record)
+        created_at, principal, group_id, idempotency_key, idempotency_request, log_bytes, reuse, record)
     VALUES (:id, :repo, :branch, :kind, :state, :ended,
-        :created_at, :principal, :group, :key, :request, :log_bytes, :record)";
+        :created_at, :principal, :group, :key, :request, :log_bytes, :reuse, :record)";
 
 /// The columns of a run, taken from its record when it is handed over.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ pub(super) struct Row {
     key: Option<String>,
     request: Option<String>,
     log_bytes: i64,
+    reuse: Option<String>,
     record: String,
 }
 
@@ -43,6 +44,7 @@ impl Row {
             key: idempotency.map(|idempotency| idempotency.key.clone()),
             request: idempotency.map(|idempotency| idempotency.request.clone()),
             log_bytes: i64::try_from(log_bytes).unwrap_or(i64::MAX),
+            reuse: inputs_to_reuse(record),
             record: serde_json::to_string(record)?,
         })
     }
@@ -61,10 +63,19 @@ impl Row {
             ":key": self.key,
             ":request": self.request,
             ":log_bytes": self.log_bytes,
+            ":reuse": self.reuse,
             ":record": self.record,
         })?;
         Ok(())
     }
+}
+
+/// Only a run that succeeded answers for others.
+fn inputs_to_reuse(record: &RunRecord) -> Option<String> {
+    let is_green = record.state == RunState::Ended(EndState::Succeeded);
+    let reusable = record.reusable.as_ref().filter(|_| is_green)?;
+    reusable.after.as_ref()?;
+    Some(reusable.inputs.clone())
 }
 
 pub(super) fn delete(run: RunId, from: &Connection) -> rusqlite::Result<()> {

@@ -94,7 +94,7 @@ fn the_last_word_on_a_run_counts() {
         run.exit_code = Some(n);
         store.put(&run, 0);
     }
-    let listed = store.list(&Filter::default(), 10).unwrap();
+    let listed = store.list(&Filter::default(), 10, |_, _| true).unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].exit_code, Some(499));
     store.remove(&[run.run_id]);
@@ -139,9 +139,9 @@ fn the_newest_come_first_and_each_filter_picks_its_own() {
     let expect = |filter: Filter, keep: &dyn Fn(&RunRecord) -> bool| {
         let kept: Vec<_> = runs.iter().filter(|run| keep(run)).cloned().collect();
         assert!(!kept.is_empty());
-        let listed = store.list(&filter, 100).unwrap();
+        let listed = store.list(&filter, 100, |_, _| true).unwrap();
         assert_eq!(ids(&listed), ids(&kept), "{filter:?}");
-        let few = store.list(&filter, 3).unwrap();
+        let few = store.list(&filter, 3, |_, _| true).unwrap();
         assert_eq!(ids(&few), ids(&kept[..3.min(kept.len())]), "{filter:?}");
     };
     let (other, feature) = (
@@ -206,7 +206,7 @@ fn the_newest_come_first_and_each_filter_picks_its_own() {
         since: Some(now),
         ..all()
     };
-    assert!(store.list(&future, 10).unwrap().is_empty());
+    assert!(store.list(&future, 10, |_, _| true).unwrap().is_empty());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn since_goes_by_the_clock_even_where_ids_do_not_follow_it() {
         since: Some(hours(4)),
         ..Filter::default()
     };
-    let listed = store.list(&since, 10).unwrap();
+    let listed = store.list(&since, 10, |_, _| true).unwrap();
     assert_eq!(ids(&listed), [runs[2].run_id, runs[0].run_id]);
 }
 
@@ -243,7 +243,7 @@ fn pages_have_neither_holes_nor_duplicates_while_new_runs_come() {
     let mut seen = Vec::new();
     let mut filter = Filter::default();
     loop {
-        let page = ids(&store.list(&filter, 37).unwrap());
+        let page = ids(&store.list(&filter, 37, |_, _| true).unwrap());
         let Some(last) = page.last() else { break };
         filter.before = Some(*last);
         seen.extend(page);
@@ -317,7 +317,7 @@ fn many_threads_put_and_list_at_once() {
                     store.put(&run, 0);
                     // Everyone sees at least what they put themselves.
                     assert!(store.get(run.run_id).unwrap().is_some());
-                    let listed = ids(&store.list(&Filter::default(), 20).unwrap());
+                    let listed = ids(&store.list(&Filter::default(), 20, |_, _| true).unwrap());
                     assert!(listed.is_sorted_by(|a, b| a > b), "{listed:?}");
                 }
             });
@@ -341,7 +341,7 @@ fn a_write_that_failed_is_made_up_for_by_the_next() {
     assert!(store.get(first.run_id).unwrap().is_none(), "it failed");
     other.execute_batch("DROP TRIGGER full").unwrap();
     store.put(&second, 0);
-    let listed = store.list(&Filter::default(), 10).unwrap();
+    let listed = store.list(&Filter::default(), 10, |_, _| true).unwrap();
     assert_eq!(ids(&listed), [second.run_id, first.run_id]);
 }
 
@@ -361,7 +361,7 @@ fn a_row_that_cannot_be_read_does_not_hide_the_others() {
             [runs[1].run_id.to_string()],
         )
         .unwrap();
-    let listed = store.list(&Filter::default(), 2).unwrap();
+    let listed = store.list(&Filter::default(), 2, |_, _| true).unwrap();
     assert_eq!(ids(&listed), [runs[2].run_id, runs[0].run_id]);
     assert!(store.get(runs[1].run_id).unwrap().is_none());
 }

@@ -7,6 +7,7 @@
 //! order: turn, floor, the repo's registry.
 
 mod agents;
+mod beside;
 mod create;
 mod decide;
 mod describe;
@@ -15,6 +16,7 @@ mod files;
 mod fits;
 mod look;
 mod made;
+mod names;
 mod pin;
 mod prepare;
 mod reaper;

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -53,9 +53,13 @@ impl Record {
         }
     }
 
+    pub(super) fn file(admin: &Path) -> PathBuf {
+        admin.join(FILE)
+    }
+
     /// The record in `admin`; `None` where there is none that we can read.
     pub(super) fn load(admin: &Path) -> Option<Self> {
-        let json = fs::read(admin.join(FILE)).ok()?;
+        let json = fs::read(Self::file(admin)).ok()?;
         serde_json::from_slice(&json)
             .ok()
             .filter(|record: &Self| record.version == VERSION)
@@ -79,7 +83,7 @@ impl Record {
     pub(super) fn save(&self, admin: &Path) -> io::Result<()> {
         let fresh = admin.join(format!("{FILE}.new"));
         fs::write(&fresh, serde_json::to_vec(self)?)?;
-        fs::rename(&fresh, admin.join(FILE))
+        fs::rename(&fresh, Self::file(admin))
     }
 }
 

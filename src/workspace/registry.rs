@@ -9,7 +9,7 @@ use dashmap::DashMap;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use super::record::Record;
+use super::names::Names;
 use super::{Error, Ticks, Turn};
 use crate::disk::Trash;
 use crate::git::Worktree;
@@ -34,6 +34,7 @@ pub struct Workspaces {
     pub(super) made: Arc<Notify>,
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
     gate: Gate<()>,
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -73,6 +74,7 @@ impl Workspaces {
             ticks,
             made: Arc::default(),
             gate: Gate::default(),
+            names: Names::default(),
         }
     }
 
@@ -125,8 +127,7 @@ impl Workspaces {
 
     /// The branches of `repo` that have a workspace on disk, sorted.
     pub fn on_disk(&self, repo: &Repo) -> Vec<BranchName> {
-        let records = Record::all_of(repo).into_iter();
-        let mut branches: Vec<_> = records.map(|record| record.branch).collect();
+        let mut branches = self.names.of(repo);
         branches.sort();
         branches
     }

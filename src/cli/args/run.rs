@@ -67,6 +67,9 @@ pub struct RunFlags {
     /// End older runs of the same branch and command in favour of this one
     #[arg(long)]
     pub supersede: bool,
+    /// Answer from an earlier run that succeeded, if nothing that it saw differs; files are not brought back
+    #[arg(long)]
+    pub reuse: bool,
     /// A name for this request: sent again with the same one, it finds the same run
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,

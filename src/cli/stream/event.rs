@@ -85,6 +85,9 @@ pub struct Complete {
     pub commit: Option<String>,
     #[serde(default)]
     pub duration_ms: Option<u64>,
+    /// The earlier run that answered.
+    #[serde(default)]
+    pub cached: Option<String>,
     #[serde(default)]
     pub reason: Option<String>,
     #[serde(default)]

@@ -54,6 +54,9 @@ impl Text {
                     how.push_str(&format!(", commit {commit}"));
                 }
                 how.push_str(&format!(", {} ms", complete.duration_ms));
+                if let Some(earlier) = complete.cached {
+                    how.push_str(&format!(", cached from run {earlier}"));
+                }
                 if let Some(reason) = &complete.reason {
                     how.push_str(&format!(" ({reason})"));
                 }

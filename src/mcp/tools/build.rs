@@ -87,6 +87,10 @@ struct Make {
     /// End older builds of the same branch and command.
     #[serde(default)]
     supersede: bool,
+    /// Answer from an earlier build that succeeded, if nothing that it saw differs: `cached` names it then.
+    /// For checks such as test; it brings back no files.
+    #[serde(default)]
+    reuse: bool,
     /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
     #[serde(default)]
     wait: Wait,
@@ -118,6 +122,10 @@ struct Task {
     /// Go on with what is there where the remote cannot be asked.
     #[serde(default)]
     stale: bool,
+    /// Answer from an earlier run of it that succeeded, if nothing that it saw differs: `cached` names it
+    /// then. It brings back no files.
+    #[serde(default)]
+    reuse: bool,
     /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
     #[serde(default)]
     wait: Wait,
@@ -139,6 +147,7 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
         stale: asked.stale,
         coalesce: asked.coalesce,
         supersede: asked.supersede,
+        reuse: asked.reuse,
         ..RunRequest::default()
     };
     let start = Start {
@@ -159,6 +168,7 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
         timeout: asked.timeout,
         sync: asked.sync,
         stale: asked.stale,
+        reuse: asked.reuse,
         ..RunRequest::default()
     };
     let start = Start {

@@ -20,5 +20,5 @@ mod words;
 
 pub use env::caller_env;
 pub use git::{GitAccess, GitCall, git, git_quick};
-pub use make::{Checked, MakePolicy, make};
+pub use make::{Checked, MakePolicy, make, with_jobs};
 pub use words::Args;

@@ -220,15 +220,20 @@ impl Runs {
             Err(problem) => return Err(io::Error::other(problem)),
         };
         let told = Told::default();
-        self.start_members(&saved, &told, principal);
+        self.start_members(&saved, &told, Some(principal));
         self.follow_group(saved, told, on_disconnect, (journal, extent));
         Ok(id)
     }
 
     /// Starts those of the members' runs that were never there: one that was told of and is not there
     /// any more has ended and was let go of.
-    fn start_members(&self, saved: &Saved, told: &Told, principal: &Principal) {
+    fn start_members(&self, saved: &Saved, told: &Told, asker: Option<&Principal>) {
         let record = &saved.record;
+        // What an earlier daemon's asker may do was looked at when it was asked for.
+        let principal = match asker {
+            Some(asker) => asker.clone(),
+            None => Principal::of_build(&record.principal),
+        };
         let Ok(repo) = self.0.repos.get(&record.repo) else {
             return;
         };
@@ -237,7 +242,7 @@ impl Runs {
                 continue;
             }
             let started = self
-                .spec_of_member(&repo, &member.branch, &saved.request, principal)
+                .spec_of_member(&repo, &member.branch, &saved.request, &principal)
                 .map_err(io::Error::other)
                 .and_then(|(mut spec, asked)| {
                     spec.group = Some(record.group_id);
@@ -251,6 +256,7 @@ impl Runs {
                         idempotency: None,
                         workspace: self.0.workspaces.get(&repo, &member.branch),
                         asked_at: Instant::now(),
+                        asker: asker.cloned(),
                     })
                 });
             match started {
@@ -327,14 +333,12 @@ impl Runs {
             else {
                 continue;
             };
-            // What it may do was looked at when it was asked for.
-            let principal = Principal::of_build(&saved.record.principal);
             let path = self.0.groups.disk.journal(id);
             let opened =
                 Writer::reopen(&path).and_then(|journal| Ok((Told::read(&path)?, journal)));
             match opened {
                 Ok((told, journal)) => {
-                    self.start_members(&saved, &told, &principal);
+                    self.start_members(&saved, &told, None);
                     self.follow_group(saved, told, OnDisconnect::Continue, journal);
                 }
                 Err(error) => tracing::error!(group = %id, %error, "failed to go on with a group"),

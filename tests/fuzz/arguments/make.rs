@@ -1,7 +1,7 @@
 //! Make's command line, read as make reads it, by a list of its own.
 
 use branchyard::model::Problem;
-use branchyard::runs::argv::{MakePolicy, make};
+use branchyard::runs::argv::{MakePolicy, make, with_jobs};
 
 use super::shape_of;
 
@@ -26,11 +26,21 @@ fn is_in(list: &str, name: &str) -> bool {
 pub fn check(words: Vec<String>) -> Result<Vec<String>, Problem> {
     let policy = MakePolicy {
         max_jobs: MAX_JOBS,
+        jobs: None,
         allow: &[],
     };
     let checked = make(words, &policy)?;
     let again = make(checked.args.clone(), &policy).expect("what passed passes again");
-    assert_eq!(again, checked);
+    assert_eq!(
+        (&again.args, &again.beneath),
+        (&checked.args, &checked.beneath)
+    );
+    for at in &checked.open_jobs {
+        cluster_of(
+            with_jobs(&checked.args[*at], 1).trim_start_matches('-'),
+            &mut [].iter(),
+        );
+    }
     for path in &checked.beneath {
         stays_beneath(path);
     }

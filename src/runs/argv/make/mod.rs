@@ -2,7 +2,8 @@
 //! read a makefile from outside the workspace nor make it run something that no makefile holds.
 //!
 //! Words are read as make reads them (getopt, options and operands in any order), with whole
-//! options only. The number of jobs is clamped, never refused for being large.
+//! options only. The number of jobs is clamped, never refused for being large; where none is named, the
+//! operator's default or, for a bare `-j`, a share of the cores is put in its place.
 
 mod operands;
 mod options;
@@ -24,6 +25,11 @@ pub struct Checked {
     /// leaves the workspace by its letters; whether a symbolic link does is for the caller to see
     /// when the run starts. They need not exist.
     pub beneath: Vec<String>,
+    /// The words as they were asked for, where `args` names a number of jobs that the caller did not.
+    pub asked: Option<Vec<String>>,
+    /// Which of `args` end in such a number because of a bare `-j`. They hold the most that may be, and
+    /// [`with_jobs`] lowers it once it is known how many share the cores.
+    pub open_jobs: Vec<usize>,
 }
 
 /// What an operator's configuration says about `make`.
@@ -31,6 +37,8 @@ pub struct Checked {
 pub struct MakePolicy<'a> {
     /// The most jobs that one run may have.
     pub max_jobs: u32,
+    /// How many a run has that names no number.
+    pub jobs: Option<u32>,
     /// Options (`-I`, `--eval`) and variables (`SHELL=`) that are let through although they are not
     /// safe with strangers. An option is allowed in all its spellings; the rule for paths stays.
     pub allow: &'a [String],
@@ -42,6 +50,8 @@ pub fn make(args: Vec<String>, policy: &MakePolicy<'_>) -> Result<Checked, Probl
         policy: *policy,
         rest: args.into(),
         args: Vec::new(),
+        names_jobs: false,
+        open_jobs: Vec::new(),
         directory: String::new(),
         beneath: Vec::new(),
         paths: Vec::new(),
@@ -70,6 +80,8 @@ struct Line<'a> {
     policy: MakePolicy<'a>,
     rest: VecDeque<String>,
     args: Vec<String>,
+    names_jobs: bool,
+    open_jobs: Vec<usize>,
     /// Where make will be after all `-C` so far.
     directory: String,
     beneath: Vec<String>,
@@ -157,6 +169,10 @@ impl Line<'_> {
             Takes::Nothing => {}
             Takes::Jobs => {
                 let number = attached.or_else(|| self.next_if(is_number));
+                self.names_jobs = true;
+                if number.is_none() {
+                    self.open_jobs.push(self.args.len());
+                }
                 let jobs = jobs(number.as_deref(), self.policy.max_jobs)
                     .ok_or_else(|| refusal(&word, "the number of jobs is not a positive number"))?;
                 self.args.push(format!("{before}j{jobs}"));
@@ -238,11 +254,37 @@ impl Line<'_> {
             }
             self.beneath.push(whole);
         }
+        let mut asked = None;
+        if let (Some(jobs), false) = (self.policy.jobs, self.names_jobs) {
+            let jobs = jobs.clamp(1, self.policy.max_jobs.max(1));
+            asked = Some(self.args.clone());
+            self.args.insert(0, format!("-j{jobs}"));
+        } else if !self.open_jobs.is_empty() {
+            let mut words = self.args.clone();
+            for at in &self.open_jobs {
+                let bare = without_number(&words[*at]).len();
+                words[*at].truncate(bare);
+            }
+            asked = Some(words);
+        }
         Ok(Checked {
             args: self.args,
             beneath: self.beneath,
+            asked,
+            open_jobs: self.open_jobs,
         })
     }
+}
+
+/// A word of [`Checked::open_jobs`] with another number, never a larger one.
+pub fn with_jobs(word: &str, jobs: u32) -> String {
+    let bare = without_number(word);
+    let most = word[bare.len()..].parse().unwrap_or(1);
+    format!("{bare}{}", jobs.clamp(1, most))
+}
+
+fn without_number(word: &str) -> &str {
+    word.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 fn leaves(path: &str) -> Problem {

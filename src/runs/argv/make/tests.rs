@@ -17,6 +17,7 @@ fn check(args: Vec<String>, allow: &[&str]) -> Result<Checked, Problem> {
     let allow: Vec<_> = allow.iter().map(|entry| (*entry).to_owned()).collect();
     let policy = MakePolicy {
         max_jobs: MAX_JOBS,
+        jobs: None,
         allow: &allow,
     };
     make(args, &policy)
@@ -138,9 +139,64 @@ fn jobs_are_clamped() {
 fn a_limit_of_none_is_one_job() {
     let policy = MakePolicy {
         max_jobs: 0,
+        jobs: Some(0),
         allow: &[],
     };
     assert_eq!(make(words("-j5"), &policy).expect("passes").args, ["-j1"]);
+    assert_eq!(make(words(""), &policy).expect("passes").args, ["-j1"]);
+}
+
+#[test]
+fn a_default_goes_first_where_nothing_is_said_of_jobs() {
+    let policy = MakePolicy {
+        max_jobs: MAX_JOBS,
+        jobs: Some(4),
+        allow: &[],
+    };
+    for line in cases(r"all | -k | -- x | -C sub j4 | -f j V=-j4 | -l 3") {
+        let checked = make(words(line), &policy).expect(line);
+        assert_eq!(checked.args[0], "-j4", "{line}");
+        assert_eq!(checked.args[1..], words(line), "{line}");
+        assert_eq!(checked.asked, Some(words(line)), "{line}");
+        assert!(checked.open_jobs.is_empty(), "{line}");
+    }
+    for line in cases(r"-j2 | -j 2 | --jobs=2 | -kj2 | all -j2") {
+        let checked = make(words(line), &policy).expect(line);
+        assert!(
+            !checked.args.iter().any(|word| word.contains("j4")),
+            "{line}"
+        );
+        assert_eq!(checked.asked, None, "{line}");
+    }
+    let large = MakePolicy {
+        jobs: Some(99),
+        ..policy
+    };
+    assert_eq!(make(words("x"), &large).expect("passes").args, ["-j8", "x"]);
+}
+
+#[test]
+fn a_number_that_was_left_open_can_be_lowered_and_not_raised() {
+    for (line, asked, lowered) in [
+        ("-j", "-j", "-j2"),
+        ("--jobs all", "-j all", "-j2 all"),
+        ("-kj all", "-kj all", "-kj2 all"),
+        ("-j4 -sj -- 7", "-j4 -sj -- 7", "-j4 -sj2 -- 7"),
+        ("-j --jobs", "-j -j", "-j2 -j2"),
+    ] {
+        let mut checked = check(words(line), &[]).expect(line);
+        assert_eq!(checked.asked, Some(words(asked)), "{line}");
+        for at in &checked.open_jobs {
+            let word = &checked.args[*at];
+            assert_eq!(&with_jobs(word, 99), word);
+            checked.args[*at] = with_jobs(word, 2);
+        }
+        assert_eq!(checked.args, words(lowered), "{line}");
+        assert_eq!(
+            check(checked.args.clone(), &[]).expect(line).args,
+            checked.args
+        );
+    }
 }
 
 #[test]
