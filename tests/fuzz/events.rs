@@ -121,13 +121,17 @@ fn rendered(sink: &mut impl Sink, steps: &[Step], from: Cursor) -> Vec<u8> {
                     let within = usize::try_from(from.within).unwrap();
                     let mut at = if start == from.frame { within } else { 0 };
                     loop {
-                        at = sink.frame(&frame, at);
-                        if at == payload.len() {
+                        let through = sink.frame(&frame, at);
+                        if through == payload.len() {
                             break;
                         }
-                        // It has a piece, and is given the rest of the frame again.
-                        assert!(sink.buffered() >= PIECE, "{at} of {}", payload.len());
-                        bytes.extend(sink.take());
+                        // The rest of the frame comes again, once there is room for it.
+                        let is_full = sink.buffered() >= PIECE;
+                        assert!(is_full || through > at, "{at} of {}", payload.len());
+                        if is_full {
+                            bytes.extend(sink.take());
+                        }
+                        at = through;
                     }
                 }
                 start = end;
