@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Cursor;
 use super::format::{
@@ -24,7 +25,7 @@ pub(super) enum Patience {
 
 #[derive(Debug)]
 pub struct Reader {
-    source: Source,
+    source: Arc<Source>,
     salt: Salt,
     /// Where the next frame starts.
     pos: u64,
@@ -72,7 +73,11 @@ impl Reader {
                 "not a journal of a version that is known here",
             )
         })?;
-        Ok(Self {
+        Ok(Self::over(Arc::new(source), salt))
+    }
+
+    fn over(source: Arc<Source>, salt: Salt) -> Self {
+        Self {
             source,
             salt,
             pos: Cursor::START.frame,
@@ -81,7 +86,16 @@ impl Reader {
             buffer_start: 0,
             checked: None,
             patience: Patience::Waits,
-        })
+        }
+    }
+
+    /// Another reader of the same open file. None of a packed one, of which each reader has to unpack
+    /// for itself.
+    pub(super) fn twin(&self) -> Option<Self> {
+        match *self.source {
+            Source::Plain(_) => Some(Self::over(self.source.clone(), self.salt)),
+            Source::Packed { .. } => None,
+        }
     }
 
     /// Goes to `cursor` in a journal that reaches to `len`; refused unless this journal gave it out.

@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::DerefMut;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::reader::{Patience, damaged};
 use super::{Cursor, Reader, Sink};
@@ -121,19 +122,21 @@ impl Showing {
             return Ok((sink, piece));
         }
         let likeness = sink.likeness();
-        let render = move |reader: &mut OwnedMutexGuard<Reader>, patience, sink: &mut S| {
-            reader.set_patience(patience);
-            render(reader, sink, from, len, unfinished)
+        let task = Task {
+            from,
+            len,
+            unfinished,
         };
-        let rendered = render(&mut reader, Patience::HasNone, &mut sink);
-        let rendered = match rendered {
+        let rendered = match task.render(&mut reader, Patience::HasNone, &mut sink) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let (back, rendered) = tokio::task::spawn_blocking(move || {
-                    let rendered = render(&mut reader, Patience::Waits, &mut sink);
-                    (sink, rendered)
-                })
-                .await
-                .map_err(io::Error::other)?;
+                let (back, rendered) = match reader.twin() {
+                    Some(twin) => {
+                        // Those who view what was just printed are not to wait for the disk.
+                        drop(reader);
+                        task.wait_for(Box::new(twin), sink).await?
+                    }
+                    None => task.wait_for(reader, sink).await?,
+                };
                 sink = back;
                 rendered
             }
@@ -184,54 +187,75 @@ impl Kept {
     }
 }
 
-/// A piece, and whether it is the same for whoever comes to `from` later: an unfinished line that was
-/// shown is finished by then.
-fn render(
-    reader: &mut Reader,
-    sink: &mut impl Sink,
+/// What is to be rendered.
+#[derive(Debug, Clone, Copy)]
+struct Task {
     from: Cursor,
     len: u64,
     unfinished: Unfinished,
-) -> io::Result<(Piece, bool)> {
-    reader.go_to(from);
-    let mut blocked = None;
-    while reader.position() < len && sink.buffered() < PIECE {
-        match reader.next(len) {
-            Ok(Some((frame, skip))) => {
-                let through = sink.frame(&frame, skip);
-                if through < frame.payload.len() {
-                    let place = frame.cursor_at(through);
-                    reader.go_to(place);
+}
+
+/// A piece, and whether it is the same for whoever comes to its place later: an unfinished line that was
+/// shown is finished by then.
+type Rendered = io::Result<(Piece, bool)>;
+
+impl Task {
+    /// Renders where blocking is allowed.
+    async fn wait_for<S: Sink>(
+        self,
+        mut reader: impl DerefMut<Target = Reader> + Send + 'static,
+        mut sink: S,
+    ) -> io::Result<(S, Rendered)> {
+        tokio::task::spawn_blocking(move || {
+            let rendered = self.render(&mut reader, Patience::Waits, &mut sink);
+            (sink, rendered)
+        })
+        .await
+        .map_err(io::Error::other)
+    }
+
+    fn render(self, reader: &mut Reader, patience: Patience, sink: &mut impl Sink) -> Rendered {
+        reader.set_patience(patience);
+        reader.go_to(self.from);
+        let mut blocked = None;
+        while reader.position() < self.len && sink.buffered() < PIECE {
+            match reader.next(self.len) {
+                Ok(Some((frame, skip))) => {
+                    let through = sink.frame(&frame, skip);
+                    if through < frame.payload.len() {
+                        let place = frame.cursor_at(through);
+                        reader.go_to(place);
+                    }
                 }
+                Ok(None) => return Err(damaged()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    blocked = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
-            Ok(None) => return Err(damaged()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                blocked = Some(error);
-                break;
+        }
+        let at_end = reader.position() >= self.len;
+        let mut holds = at_end && sink.has_pending();
+        let is_lasting = !holds || self.unfinished == Unfinished::Hold;
+        if at_end {
+            match self.unfinished {
+                Unfinished::Hold => {}
+                Unfinished::Show => sink.flush(),
+                Unfinished::End => sink.finish(),
             }
-            Err(error) => return Err(error),
+            holds = sink.has_pending();
         }
-    }
-    let at_end = reader.position() >= len;
-    let mut holds = at_end && sink.has_pending();
-    let is_lasting = !holds || unfinished == Unfinished::Hold;
-    if at_end {
-        match unfinished {
-            Unfinished::Hold => {}
-            Unfinished::Show => sink.flush(),
-            Unfinished::End => sink.finish(),
+        let to = sink.put_back().unwrap_or_else(|| reader.place());
+        if let (Some(blocked), true) = (blocked, to == self.from) {
+            return Err(blocked);
         }
-        holds = sink.has_pending();
+        let piece = Piece {
+            bytes: sink.take(),
+            to,
+            looked_to: if at_end { self.len } else { to.frame },
+            holds,
+        };
+        Ok((piece, is_lasting))
     }
-    let to = sink.put_back().unwrap_or_else(|| reader.place());
-    if let (Some(blocked), true) = (blocked, to == from) {
-        return Err(blocked);
-    }
-    let piece = Piece {
-        bytes: sink.take(),
-        to,
-        looked_to: if at_end { len } else { to.frame },
-        holds,
-    };
-    Ok((piece, is_lasting))
 }
