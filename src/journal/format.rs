@@ -126,14 +126,21 @@ pub(super) fn frame_size(bytes: &[u8]) -> Option<usize> {
 /// The frame that is all of `bytes`, which stand at offset `start` of the file; `None` if they are
 /// no frame of this journal.
 pub(super) fn decode_frame(salt: Salt, start: u64, bytes: &[u8]) -> Option<Frame<'_>> {
+    let frame = frame_at(start, bytes)?;
+    let header = bytes.get(..FRAME_HEADER_LEN)?;
+    let check = checksum(salt, start, &header[..13], frame.payload);
+    (check == le_u32(&header[13..])?).then_some(frame)
+}
+
+/// As `decode_frame`, for bytes that were found to be a frame before.
+pub(super) fn frame_at(start: u64, bytes: &[u8]) -> Option<Frame<'_>> {
     let (header, payload) = bytes.split_at_checked(FRAME_HEADER_LEN)?;
-    let frame = Frame {
+    Some(Frame {
         start,
         kind: FrameKind::from_code(header[4])?,
         micros: header[5..13].try_into().ok().map(u64::from_le_bytes)?,
         payload,
-    };
-    (checksum(salt, start, &header[..13], payload) == le_u32(&header[13..])?).then_some(frame)
+    })
 }
 
 fn le_u32(bytes: &[u8]) -> Option<u32> {

@@ -37,6 +37,7 @@ mod overflow;
 mod packed;
 mod reader;
 mod search;
+mod showing;
 mod watcher;
 mod writer;
 
@@ -52,5 +53,6 @@ pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};
 pub use reader::{Reader, last_event, valid_length};
 pub use search::{Line, Query, Report, Search, pattern};
+pub use showing::{PIECE, Showing, Stage};
 pub use watcher::{Watch, Watcher};
 pub use writer::{Extent, Writer};

@@ -3,11 +3,12 @@
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Cursor;
 use super::format::{
     FRAME_HEADER_LEN, Frame, FrameKind, HEADER_LEN, MAX_OUTPUT, Salt, decode_frame, decode_header,
-    frame_size,
+    frame_at, frame_size,
 };
 use super::packed::{Source, length};
 use crate::model::{Event, Problem};
@@ -15,9 +16,16 @@ use crate::model::{Event, Problem};
 /// One read: the longest output frame fits in.
 const BUFFER: usize = FRAME_HEADER_LEN + MAX_OUTPUT;
 
+/// What a reader does where the disk has to be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    Waits,
+    HasNone,
+}
+
 #[derive(Debug)]
 pub struct Reader {
-    source: Source,
+    source: Arc<Source>,
     salt: Salt,
     /// Where the next frame starts.
     pos: u64,
@@ -25,6 +33,9 @@ pub struct Reader {
     skip: usize,
     buffer: Vec<u8>,
     buffer_start: u64,
+    /// The frame in the buffer whose checksum was looked at last.
+    checked: Option<u64>,
+    patience: Patience,
 }
 
 /// The event that a journal ends with, if it does not end with output. All of it is read for that.
@@ -62,14 +73,29 @@ impl Reader {
                 "not a journal of a version that is known here",
             )
         })?;
-        Ok(Self {
+        Ok(Self::over(Arc::new(source), salt))
+    }
+
+    fn over(source: Arc<Source>, salt: Salt) -> Self {
+        Self {
             source,
             salt,
             pos: Cursor::START.frame,
             skip: 0,
             buffer: Vec::new(),
             buffer_start: 0,
-        })
+            checked: None,
+            patience: Patience::Waits,
+        }
+    }
+
+    /// Another reader of the same open file. None of a packed one, of which each reader has to unpack
+    /// for itself.
+    pub(super) fn twin(&self) -> Option<Self> {
+        match *self.source {
+            Source::Plain(_) => Some(Self::over(self.source.clone(), self.salt)),
+            Source::Packed { .. } => None,
+        }
     }
 
     /// Goes to `cursor` in a journal that reaches to `len`; refused unless this journal gave it out.
@@ -96,6 +122,12 @@ impl Reader {
         Ok(Ok(()))
     }
 
+    /// Whether the disk is waited for. Where it is not, reading gives [`io::ErrorKind::WouldBlock`], and
+    /// the reader stands where it stood.
+    pub(super) fn set_patience(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
     /// Goes to a place that is known to be one.
     pub(super) fn go_to(&mut self, place: Cursor) {
         self.pos = place.frame;
@@ -108,6 +140,14 @@ impl Reader {
 
     pub fn position(&self) -> u64 {
         self.pos
+    }
+
+    /// The place that it goes on from.
+    pub(super) fn place(&self) -> Cursor {
+        Cursor {
+            frame: self.pos,
+            within: u32::try_from(self.skip).unwrap_or(u32::MAX),
+        }
     }
 
     /// The next frame that ends at or before `len`, with the bytes of its payload to pass over.
@@ -140,7 +180,13 @@ impl Reader {
         }
         let skip = std::mem::take(&mut self.skip);
         let at = usize::try_from(self.pos - self.buffer_start).map_err(io::Error::other)?;
-        let frame = decode_frame(self.salt, self.pos, &self.buffer[at..at + size]);
+        let bytes = &self.buffer[at..at + size];
+        // Much of a frame may be left for later, and come here often.
+        let frame = match self.checked == Some(self.pos) {
+            true => frame_at(self.pos, bytes),
+            false => decode_frame(self.salt, self.pos, bytes),
+        };
+        self.checked = frame.map(|frame| frame.start);
         let passed = frame.map(|frame| Passed {
             start: frame.start,
             kind: frame.kind,
@@ -183,9 +229,13 @@ impl Reader {
         }
         self.buffer.resize(need.max(BUFFER).min(available), 0);
         self.buffer_start = self.pos;
-        let filled = self.source.read_at(&mut self.buffer, self.pos)?;
-        self.buffer.truncate(filled);
-        Ok(filled >= need)
+        self.checked = None;
+        let read = match self.patience {
+            Patience::Waits => self.source.read_at(&mut self.buffer, self.pos),
+            Patience::HasNone => self.source.read_now(&mut self.buffer, self.pos, need),
+        };
+        self.buffer.truncate(*read.as_ref().unwrap_or(&0));
+        Ok(read? >= need)
     }
 }
 
@@ -202,108 +252,4 @@ pub(super) fn damaged() -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use super::super::{Stream, Writer};
-    use super::*;
-
-    const OUT: FrameKind = FrameKind::Output(Stream::Stdout);
-
-    #[test]
-    fn a_torn_tail_is_cut_and_the_journal_goes_on() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal");
-        let (mut writer, _) = Writer::create(&path).unwrap();
-        writer.append(OUT, b"first\n").unwrap();
-        writer.append(OUT, b"second\n").unwrap();
-        drop(writer);
-        let whole = std::fs::metadata(&path).unwrap().len();
-        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_len(whole - 3).unwrap();
-
-        let (mut writer, _) = Writer::reopen(&path).unwrap();
-        writer.append(OUT, b"third\n").unwrap();
-        drop(writer);
-
-        let mut reader = Reader::open(&path).unwrap();
-        let len = valid_length(&path).unwrap();
-        let mut seen = Vec::new();
-        while let Some((frame, _)) = reader.next(len).unwrap() {
-            seen.extend_from_slice(frame.payload);
-        }
-        assert_eq!(seen, b"first\nthird\n");
-    }
-
-    #[test]
-    fn output_that_imitates_a_frame_is_no_place_to_resume_from() {
-        let dir = tempfile::tempdir().unwrap();
-        let (first, second) = (dir.path().join("a"), dir.path().join("b"));
-        let (mut writer, _) = Writer::create(&first).unwrap();
-        writer
-            .append(FrameKind::Event, b"{\"type\":\"complete\"}")
-            .unwrap();
-        let forged = std::fs::read(&first).unwrap()[HEADER_LEN..].to_vec();
-
-        let (mut writer, extent) = Writer::create(&second).unwrap();
-        writer.append(OUT, &forged).unwrap();
-        let inside = Cursor {
-            frame: Cursor::START.frame + FRAME_HEADER_LEN as u64,
-            within: 0,
-        };
-        let len = extent.borrow().len;
-        let mut reader = Reader::open(&second).unwrap();
-        assert!(reader.seek(inside, len).unwrap().is_err());
-        assert!(
-            reader
-                .seek(
-                    Cursor {
-                        frame: len + 1,
-                        within: 0
-                    },
-                    len
-                )
-                .unwrap()
-                .is_err()
-        );
-        assert!(
-            reader
-                .seek(
-                    Cursor {
-                        frame: 16,
-                        within: 1 << 20
-                    },
-                    len
-                )
-                .unwrap()
-                .is_err()
-        );
-        assert!(
-            reader
-                .seek(
-                    Cursor {
-                        frame: 16,
-                        within: 2
-                    },
-                    len
-                )
-                .unwrap()
-                .is_ok()
-        );
-    }
-
-    #[test]
-    fn damage_ends_the_journal_instead_of_being_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal");
-        let (mut writer, _) = Writer::create(&path).unwrap();
-        writer.append(OUT, b"good").unwrap();
-        let good = valid_length(&path).unwrap();
-        let mut file = std::fs::OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .unwrap();
-        file.write_all(&[0xff; 64]).unwrap();
-        assert_eq!(valid_length(&path).unwrap(), good);
-    }
-}
+mod tests;

@@ -188,7 +188,7 @@ impl News {
 }
 
 impl Sink for News {
-    fn frame(&mut self, frame: &Frame<'_>, skip: usize) {
+    fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         let payload = &frame.payload[skip..];
         match frame.kind {
             FrameKind::Event => {
@@ -203,6 +203,7 @@ impl Sink for News {
                 }
             }
         }
+        frame.payload.len()
     }
 
     fn has_pending(&self) -> bool {

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::journal::Stage;
 use crate::model::OnDisconnect;
 
 /// The viewers of something that can be stopped; clones are the same audience.
@@ -25,6 +26,7 @@ struct Inner {
     grace: Duration,
     tasks: TaskTracker,
     runtime: Handle,
+    stage: Stage,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,7 @@ impl Audience {
             grace,
             tasks,
             runtime: Handle::current(),
+            stage: Stage::default(),
         }))
     }
 
@@ -74,6 +77,11 @@ impl Audience {
             audience: self.clone(),
             initiator,
         }
+    }
+
+    /// Where those who watch find what they share.
+    pub(super) fn stage(&self) -> Stage {
+        self.0.stage.clone()
     }
 
     /// How many watch right now.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio_stream::Stream;
 
 use super::audience::Audience;
-use crate::journal::{Cursor, Extent, Output, Reader, Sink, follow, length};
+use crate::journal::{Cursor, Extent, Output, Sink, Stage, follow, length};
 use crate::model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct View {
     pub audience: Option<Audience>,
     journal: PathBuf,
     extent: watch::Receiver<Extent>,
+    /// Shared with whoever else follows it.
+    stage: Stage,
 }
 
 impl View {
@@ -25,6 +27,7 @@ impl View {
         audience: Audience,
     ) -> Self {
         Self {
+            stage: audience.stage(),
             audience: Some(audience),
             journal,
             extent,
@@ -39,6 +42,7 @@ impl View {
             audience: None,
             journal,
             extent,
+            stage: Stage::default(),
         })
     }
 
@@ -80,15 +84,15 @@ impl View {
         cursor: Cursor,
         sink: S,
     ) -> Result<impl Stream<Item = std::io::Result<Bytes>> + Send + use<S>, Problem> {
-        let (path, len) = (self.journal.clone(), self.extent.borrow().len);
-        let reader = tokio::task::spawn_blocking(move || {
-            let mut reader = Reader::open(&path)?;
-            Ok(reader.seek(cursor, len)?.map(|()| reader))
-        })
-        .await
-        .map_err(|error| unreadable(&error))?
-        .map_err(|error: std::io::Error| unreadable(&error))??;
-        Ok(follow(reader, self.extent.clone(), sink))
+        let len = self.extent.borrow().len;
+        let enter = async {
+            let showing = self.stage.enter(&self.journal).await?;
+            Ok(showing.check(cursor, len).await?.map(|()| showing))
+        };
+        let showing = enter
+            .await
+            .map_err(|error: std::io::Error| unreadable(&error))??;
+        Ok(follow(showing, cursor, self.extent.clone(), sink))
     }
 }
 

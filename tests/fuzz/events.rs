@@ -4,12 +4,14 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use branchyard::http::{Events, Format, GroupOutput, Text};
-use branchyard::journal::{AnsiFilter, Cursor, FrameKind, Sink, Stream};
+use branchyard::journal::{AnsiFilter, Cursor, FrameKind, PIECE, Sink, Stream};
 use branchyard::model::{BranchName, Event, Member, Problem, RunId};
 use serde_json::Value;
 
 use crate::fuzzer::{LONG, SHORT, Target, time};
 use crate::script::{self, Script, Step, frame};
+
+mod plain;
 
 const TARGET: Target = Target {
     name: "events",
@@ -54,6 +56,11 @@ fn check(input: &[u8]) -> (usize, usize, usize, bool) {
         Cursor::START,
     ));
     assert_eq!(sse, ndjson);
+    for format in [Format::Sse, Format::Ndjson] {
+        let rendered = rendered(&mut Events::new(format), &steps, Cursor::START);
+        let plain = plain::rendered(&steps, format);
+        assert!(rendered == plain.as_bytes(), "{plain}");
+    }
     assert_eq!(
         joined(sse.iter().map(|item| item.0.clone()).collect()),
         said
@@ -112,7 +119,20 @@ fn rendered(sink: &mut impl Sink, steps: &[Step], from: Cursor) -> Vec<u8> {
                 let (frame, end) = frame(start, *kind, payload);
                 if start >= from.frame {
                     let within = usize::try_from(from.within).unwrap();
-                    sink.frame(&frame, if start == from.frame { within } else { 0 });
+                    let mut at = if start == from.frame { within } else { 0 };
+                    loop {
+                        let through = sink.frame(&frame, at);
+                        if through == payload.len() {
+                            break;
+                        }
+                        // The rest of the frame comes again, once there is room for it.
+                        let is_full = sink.buffered() >= PIECE;
+                        assert!(is_full || through > at, "{at} of {}", payload.len());
+                        if is_full {
+                            bytes.extend(sink.take());
+                        }
+                        at = through;
+                    }
                 }
                 start = end;
             }

@@ -1,10 +1,13 @@
 //! Viewers that come, vanish and come back: each of them sees every byte once.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tokio_stream::StreamExt;
 
-use crate::support::{Event, Options, PATIENCE, Yard, problem_of, read_events};
+use crate::support::{Event, Options, PATIENCE, Yard, problem_of, read_events, until};
 
 /// Random numbers that are the same in every run of the test.
 struct Dice(u64);
@@ -121,6 +124,82 @@ async fn fifty_viewers_who_are_cut_off_see_every_byte_once() {
     assert!(all_cuts > 50, "{all_cuts}");
     let log = yard.get(&format!("/api/runs/{run}/log")).await;
     assert!(log.bytes().await.unwrap() == output, "the log is exact");
+    yard.stop().await;
+}
+
+/// Reads a stream to its end; counts itself among those who have come to the gate.
+async fn read_past(request: RequestBuilder, at_the_gate: Arc<AtomicUsize>) -> Vec<u8> {
+    let mut pieces = request.send().await.unwrap().bytes_stream();
+    let (mut seen, mut has_come) = (Vec::new(), false);
+    while let Some(piece) = pieces.next().await {
+        seen.extend_from_slice(&piece.unwrap());
+        let end = &seen[seen.len().saturating_sub(200)..];
+        if !has_come && String::from_utf8_lossy(end).contains("waiting") {
+            has_come = true;
+            at_the_gate.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    seen
+}
+
+/// Those who view one run have its journal open once, and each of them gets what it would get alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn viewers_of_one_run_share_its_journal() {
+    let mut yard = Yard::asleep(Options::default());
+    let gate = yard.dir.path().join("open");
+    yard.origin.write(
+        "Makefile",
+        format!(
+            "print:\n\t@seq 1 30000; echo waiting; while [ ! -e {} ]; do sleep 0.02; done; \\\n\
+             \tseq 30001 60000; printf 'a \"tab\"\\there\\r\\n'; seq 60001 61000 >&2\n",
+            gate.display()
+        ),
+    );
+    yard.origin.commit("print");
+    yard.origin.push("main");
+    yard.start().await;
+    let run = yard
+        .start_detached("main", json!({"args": ["print"]}))
+        .await;
+    let formats = ["text/event-stream", "application/x-ndjson", "text/plain"];
+    let view = |format| {
+        yard.request(Method::GET, &format!("/stream/runs/{run}"))
+            .header("accept", format)
+    };
+    let at_the_gate = Arc::new(AtomicUsize::new(0));
+    let viewers: Vec<_> = (0..60)
+        .map(|n| formats[n % formats.len()])
+        .map(|format| {
+            let reading = read_past(view(format), at_the_gate.clone());
+            (format, tokio::spawn(reading))
+        })
+        .collect();
+    until("all of them are at the gate", || {
+        at_the_gate.load(Ordering::Relaxed) == viewers.len()
+    })
+    .await;
+    let journal = yard
+        .workspaces
+        .join(format!(".branchyard/runs/{run}/journal"));
+    let open_files = std::fs::read_dir("/proc/self/fd").unwrap();
+    let of_journal = open_files
+        .filter_map(|file| std::fs::read_link(file.unwrap().path()).ok())
+        .filter(|target| *target == journal);
+    assert_eq!(of_journal.count(), 2, "one to view it, one to watch it");
+    std::fs::write(&gate, "").unwrap();
+
+    yard.ended(&run).await;
+    let mut alone = Vec::new();
+    for format in formats {
+        let answer = view(format).send().await.unwrap();
+        alone.push((format, answer.bytes().await.unwrap()));
+    }
+    for (format, viewer) in viewers {
+        let watched = tokio::time::timeout(PATIENCE, viewer).await;
+        let seen = watched.expect("it comes to an end").unwrap();
+        let (_, expected) = alone.iter().find(|alone| alone.0 == format).unwrap();
+        assert!(seen == *expected, "{format}: {} bytes", seen.len());
+    }
     yard.stop().await;
 }
 

@@ -1,8 +1,10 @@
 //! The output of one run among those of others.
 
-use bytes::{BufMut, Bytes};
+use std::ops::ControlFlow;
 
-use super::events::Out;
+use bytes::Bytes;
+
+use super::encode::Encoder;
 use crate::http::negotiate::Format;
 use crate::journal::{Frame, Item, Sink, Splitter};
 use crate::model::Member;
@@ -14,7 +16,7 @@ pub struct Output {
     format: Format,
     /// What stands before each line, or in each event.
     label: String,
-    out: Out,
+    out: Encoder,
 }
 
 impl Output {
@@ -32,38 +34,42 @@ impl Output {
             splitter: Splitter::default(),
             format,
             label,
-            out: Out::new(format),
+            out: Encoder::new(format),
         }
     }
 
-    fn item(out: &mut Out, format: Format, label: &str, item: Item<'_>) {
+    fn item(out: &mut Encoder, format: Format, label: &str, item: Item<'_>) -> ControlFlow<()> {
         let Item::Output { stream, bytes, eol } = item else {
-            return;
+            return ControlFlow::Continue(());
         };
-        let kind = stream.as_str();
         if format == Format::Text {
-            out.buffer.put_slice(label.as_bytes());
-            out.buffer.put_slice(bytes);
-            out.buffer.put_slice(b"\n");
-            return;
+            out.put(label.as_bytes());
+            out.put(bytes);
+            out.put(b"\n");
+        } else {
+            // Without an id: the place in a run's journal is no place in the group's.
+            if out.is_sse() {
+                out.put(b"event: ");
+                out.put(stream.as_str().as_bytes());
+                out.put(b"\ndata: ");
+            }
+            out.put(b"{");
+            out.put(label.as_bytes());
+            out.output(stream, bytes, eol);
+            out.end();
         }
-        // Without an id: the place in a run's journal is no place in the group's.
-        if out.sse {
-            out.buffer
-                .put_slice(format!("event: {kind}\ndata: ").as_bytes());
+        match out.is_full() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        out.buffer.put_slice(b"{");
-        out.buffer.put_slice(label.as_bytes());
-        out.output(kind, bytes, eol);
-        out.end();
     }
 }
 
 impl Sink for Output {
-    fn frame(&mut self, frame: &Frame<'_>, skip: usize) {
+    fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         let (out, format, label) = (&mut self.out, self.format, &self.label);
         self.splitter
-            .frame(frame, skip, |item, _| Self::item(out, format, label, item));
+            .frame(frame, skip, |item, _| Self::item(out, format, label, item))
     }
 
     fn has_pending(&self) -> bool {
@@ -76,7 +82,8 @@ impl Sink for Output {
 
     fn finish(&mut self) {
         let (out, format, label) = (&mut self.out, self.format, &self.label);
-        self.splitter
+        let _ = self
+            .splitter
             .flush_all(&mut |item, _| Self::item(out, format, label, item));
     }
 
@@ -85,10 +92,10 @@ impl Sink for Output {
     }
 
     fn buffered(&self) -> usize {
-        self.out.buffer.len()
+        self.out.len()
     }
 
     fn take(&mut self) -> Bytes {
-        self.out.buffer.split().freeze()
+        self.out.take()
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::journal::{AnsiFilter, Frame, FrameKind, Sink};
+use crate::journal::{AnsiFilter, Frame, FrameKind, PIECE, Sink};
 use crate::model::{BranchName, Event, MemberEnded, Summary};
 
 /// Renders a journal as the bytes that the command wrote, with or without a last line that says how
@@ -38,6 +38,11 @@ impl Text {
     pub fn without_ansi(mut self) -> Self {
         self.filter = Some(AnsiFilter::default());
         self
+    }
+
+    /// What was printed last is no whole line.
+    fn is_unended(&self) -> bool {
+        self.last_byte.is_some_and(|byte| byte != b'\n')
     }
 
     fn end(&mut self, event: &Event) {
@@ -81,7 +86,7 @@ impl Text {
 
     /// A line of our own, which begins on a line of its own.
     fn say(&mut self, line: &str) {
-        let unended = self.last_byte.is_some_and(|byte| byte != b'\n');
+        let unended = self.is_unended();
         if unended {
             self.buffer.put_slice(b"\n");
         }
@@ -126,15 +131,18 @@ fn summed_up(summary: &Summary) -> String {
 }
 
 impl Sink for Text {
-    fn frame(&mut self, frame: &Frame<'_>, skip: usize) {
+    fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         match frame.kind {
             FrameKind::Output(_) => {
-                let output = &frame.payload[skip..];
+                let room = PIECE.saturating_sub(self.buffer.len());
+                let through = frame.payload.len().min(skip + room);
+                let output = &frame.payload[skip..through];
                 match &mut self.filter {
                     Some(filter) => filter.pass(output, &mut self.buffer),
                     None => self.buffer.put_slice(output),
                 }
-                self.last_byte = frame.payload.last().copied().or(self.last_byte);
+                self.last_byte = output.last().copied().or(self.last_byte);
+                return through;
             }
             FrameKind::Event if self.with_end => {
                 if let Ok(event) = serde_json::from_slice(frame.payload) {
@@ -143,6 +151,7 @@ impl Sink for Text {
             }
             FrameKind::Event => {}
         }
+        frame.payload.len()
     }
 
     fn has_pending(&self) -> bool {
@@ -163,5 +172,18 @@ impl Sink for Text {
 
     fn take(&mut self) -> Bytes {
         std::mem::take(&mut self.buffer).freeze()
+    }
+
+    fn likeness(&self) -> Option<u8> {
+        let is_unended = self.is_unended();
+        match self.filter {
+            // 0 and 1 are those of events.
+            None => Some(2 + u8::from(self.with_end) + 2 * u8::from(is_unended)),
+            Some(_) => None,
+        }
+    }
+
+    fn passed(&mut self, piece: &Bytes) {
+        self.last_byte = piece.last().copied();
     }
 }
