@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::build::MakeArg;
 use super::{
     BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
-    TaskName,
+    TaskName, WarmStart,
 };
 use super::{count, value};
 use crate::model::BranchName;
@@ -39,6 +39,9 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// What builds make, which is nobody's work. Default `target`, `node_modules` and object files.
     #[serde(default)]
     pub build_output: BuildOutput,
+    /// What a new workspace starts from. Default `nearest`: a sibling, with what was built there.
+    #[serde(default)]
+    pub warm: WarmStart,
     /// Extra `make` arguments that callers may pass in this repo. Default none.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
@@ -65,6 +68,7 @@ impl<Url> RepoConfig<Url> {
             env: BTreeMap::new(),
             secrets: BTreeMap::new(),
             build_output: BuildOutput::default(),
+            warm: WarmStart::default(),
             allow_make_args: Vec::new(),
             allow_env: Vec::new(),
             max_concurrent_runs: None,
@@ -83,6 +87,7 @@ impl<Url> RepoConfig<Url> {
             env: self.env,
             secrets: self.secrets,
             build_output: self.build_output,
+            warm: self.warm,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             max_concurrent_runs: self.max_concurrent_runs,
