@@ -40,6 +40,8 @@ pub(super) struct Outcome<'a> {
     /// Whether tracked files differed from that commit.
     dirty: Option<bool>,
     duration_ms: Option<u64>,
+    /// The branch whose workspace this one was made from, with what was built there, if this run had it made.
+    warm_from: Option<&'a BranchName>,
     /// Why it was refused or ended as it did, where the state does not say all.
     reason: Option<String>,
     errors: usize,
@@ -97,6 +99,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             commit: record.about.as_ref().map(|about| &about.commit),
             dirty: record.about.as_ref().and_then(|about| about.dirty),
             duration_ms: record.duration_ms,
+            warm_from: record.warm.as_ref().map(|warm| &warm.branch),
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,

@@ -63,7 +63,7 @@ impl Workspace {
         self.check_fits(start).await?;
         let fresh = self.register(start, on_remote, report).await?;
         crash_point("create-registered");
-        let Err(error) = self.fill_from_nearest(start, report).await else {
+        let Err(error) = self.fill_from_nearest(report).await else {
             crash_point("create-filled");
             return Ok(fresh);
         };

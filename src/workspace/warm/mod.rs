@@ -38,20 +38,21 @@ use seed::Seed;
 /// What was copied, and what is left to do.
 struct Copied {
     warm: Warm,
+    /// The commit that the workspace is made for.
+    goal: CommitId,
     difference: Difference,
     /// How many paths the sibling has.
     tracked: usize,
 }
 
 impl Workspace {
-    /// Writes the files of `start` into a worktree that is being prepared, from a sibling where one serves.
+    /// Writes all files of HEAD into a worktree that is being prepared, from a sibling where one serves.
     pub(super) async fn fill_from_nearest(
         self: &Arc<Self>,
-        start: &CommitId,
         report: &Reporter,
     ) -> Result<(), Error> {
         if self.repo.config.warm == WarmStart::Nearest {
-            match self.fill_warm(start, report).await {
+            match self.fill_warm(report).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) => {
@@ -88,19 +89,12 @@ impl Workspace {
     }
 
     /// Whether it was made from a sibling. An error means that something may have been copied.
-    async fn fill_warm(
-        self: &Arc<Self>,
-        start: &CommitId,
-        report: &Reporter,
-    ) -> Result<bool, Error> {
+    async fn fill_warm(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
         // The semaphore is never closed.
         let _place = self.checkouts.acquire().await;
         let began = Instant::now();
-        let goal = Oid::from_str(start.as_str()).map_err(git::Error::from)?;
         let tell = report.clone();
-        let copied = self
-            .blocking(move |this| this.copy_nearest(goal, &tell))
-            .await?;
+        let copied = self.blocking(move |this| this.copy_nearest(&tell)).await?;
         let Some(mut copied) = copied else {
             return Ok(false);
         };
@@ -109,7 +103,7 @@ impl Workspace {
             report(Report::Phase(Phase::Checkout, None));
             let git = self.repo.git();
             self.worktree
-                .advance(git, &copied.warm.commit, start)
+                .advance(git, &copied.warm.commit, &copied.goal)
                 .await?;
         }
         let warm = self
@@ -128,15 +122,20 @@ impl Workspace {
     }
 
     /// Copies what the first of the nearest siblings has that serves; `None` if there is none.
-    fn copy_nearest(&self, goal: Oid, report: &Reporter) -> Result<Option<Copied>, Error> {
+    fn copy_nearest(&self, report: &Reporter) -> Result<Option<Copied>, Error> {
+        // A branch that was here before is where it was, whatever the remote has.
+        let goal = git::head(&self.worktree.open()?)?.commit;
         for candidate in self.nearest(goal)? {
             let branch = candidate.branch.clone();
-            match Seed::take(self, candidate)? {
-                Ok(seed) => {
+            match Seed::take(self, candidate) {
+                Ok(Ok(seed)) => {
                     report(Report::Phase(Phase::Warm, None));
-                    return self.copy_from(seed).map(Some);
+                    return self.copy_from(seed, goal).map(Some);
                 }
-                Err(why) => {
+                Err(error) => {
+                    tracing::warn!(repo = %self.repo.name, branch = %self.branch, sibling = %branch, %error, "a sibling cannot be looked at");
+                }
+                Ok(Err(why)) => {
                     tracing::debug!(repo = %self.repo.name, branch = %self.branch, sibling = %branch, why, "not made from this sibling");
                 }
             }
@@ -144,7 +143,7 @@ impl Workspace {
         Ok(None)
     }
 
-    fn copy_from(&self, seed: Seed) -> Result<Copied, Error> {
+    fn copy_from(&self, seed: Seed, goal: Oid) -> Result<Copied, Error> {
         let admin = self.worktree.admin();
         let has_output = !seed.output.is_empty();
         if has_output {
@@ -174,6 +173,7 @@ impl Workspace {
                 differing: seed.difference.changes.len() as u64,
                 ms: 0,
             },
+            goal: CommitId::parse(&goal.to_string())?,
             difference: seed.difference,
             tracked,
         })

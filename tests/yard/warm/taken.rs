@@ -128,6 +128,16 @@ async fn files_that_came_back_went_away_or_moved_are_built_as_they_are() {
     let text = fs::read_to_string(headers.join("src/a.d")).unwrap();
     assert_eq!(text, "a tracked file where output was\n");
     assert!(headers.join("src/main.o").exists() && headers.join("out/deep/file/x.txt").exists());
+
+    // A branch that was here before is where it was, whatever the remote has.
+    let back = yard.workspace("back");
+    fs::write(back.join("mine.txt"), "mine\n").unwrap();
+    git(&back, &["add", "mine.txt"]);
+    git(&back, &["commit", "-q", "-m", "mine"]);
+    fs::remove_dir_all(&back).unwrap();
+    assert!(warm(&yard.make("back", &["who"]).await).is_object());
+    assert_clean(&back);
+    assert_eq!(git(&back, &["log", "-1", "--format=%s"]), "mine");
     yard.stop().await;
 }
 
