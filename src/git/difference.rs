@@ -200,9 +200,9 @@ mod tests {
             })
             .collect();
         let expected = [
-            ("a.c", true, true),
             ("a/deep/x", true, false),
             ("a/deep/y", false, true),
+            ("a.c", true, true),
             ("gone/x", true, false),
             ("new/d/x", false, true),
             ("run", true, true),

@@ -69,7 +69,9 @@ impl IndexFile {
             return None;
         }
         let limit = bytes.len().checked_sub(HASH)?;
-        let (mut at, mut entries) = (HEADER, Vec::with_capacity(count as usize));
+        // A damaged one may claim more than there can be.
+        let most = (count as usize).min(limit / FIXED);
+        let (mut at, mut entries) = (HEADER, Vec::with_capacity(most));
         for _ in 0..count {
             let entry = IndexedFile::parse(&bytes[..limit], at)?;
             // The end of a path is filled up to a multiple of eight, with one zero at least.

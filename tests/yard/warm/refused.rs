@@ -116,8 +116,10 @@ async fn a_sibling_where_something_is_under_way_is_not_used() {
         "release/1",
         &[("src/b.c", "int b(void) { return 3; }\n")],
     );
-    yard.delete("/api/repos/demo/branches/main?force=true")
+    let gone = yard
+        .delete("/api/repos/demo/branches/main?force=true")
         .await;
+    assert!(gone.status().is_success(), "{}", gone.text().await.unwrap());
     build(&yard, "after").await;
     let events = build(&yard, "release/1").await;
     assert_eq!(warm(&events), Value::Null);

@@ -41,7 +41,7 @@ async fn a_new_branch_builds_only_what_differs() {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "1 7\n");
 
     // Times, modes and links as they were; nothing that names the sibling, and nothing of anybody's.
-    push(&yard, "other", &[("new.txt", "new\n")]);
+    push(&yard, "other", &[("other.txt", "other\n")]);
     json_of(yard.put("/api/repos/demo/branches/other", json!({})).await).await;
     let other = yard.workspace("other");
     assert_clean(&other);
