@@ -106,6 +106,7 @@ fn doing(phase: &str) -> &str {
         "clone" => "cloning",
         "fetch" => "fetching",
         "worktree" => "making the workspace",
+        "warm" => "copying what a sibling has built",
         "checkout" => "checking out",
         "sync" => "bringing the workspace up to date",
         other => other,

@@ -97,6 +97,9 @@ impl Viewer for Screen {
             }
             Event::Status(status) => {
                 self.flush()?;
+                if let Some(warm) = &status.warm {
+                    self.note(&format!("warm start from {}", warm.branch))?;
+                }
                 self.progress_shown = true;
                 self.progress.status(&status);
                 Ok(())

@@ -57,6 +57,7 @@ mod url;
 mod value;
 mod values;
 mod variable;
+mod warm;
 mod web_host;
 
 #[cfg(test)]
@@ -106,6 +107,7 @@ pub use tls::{Pem, Stamp, Tls, TlsConfig};
 pub use tool::Tool;
 pub use url::{RepoUrl, UrlPolicy};
 pub use variable::{EnvName, EnvValue, is_secret_name};
+pub use warm::WarmStart;
 pub use web_host::WebHost;
 
 /// Everything that the daemon was told, checked and complete.

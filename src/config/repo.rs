@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::build::MakeArg;
 use super::{
     BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
-    TaskName, Tool,
+    TaskName, Tool, WarmStart,
 };
 use super::{count, value};
 use crate::model::BranchName;
@@ -46,6 +46,9 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// answers for a later one. Default none.
     #[serde(default)]
     pub toolchain: Vec<Tool>,
+    /// What a new workspace starts from. Default `nearest`: a sibling, with what was built there.
+    #[serde(default)]
+    pub warm: WarmStart,
     /// Extra `make` arguments that callers may pass in this repo. Default none.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
@@ -74,6 +77,7 @@ impl<Url> RepoConfig<Url> {
             build_output: BuildOutput::default(),
             jobs: None,
             toolchain: Vec::new(),
+            warm: WarmStart::default(),
             allow_make_args: Vec::new(),
             allow_env: Vec::new(),
             max_concurrent_runs: None,
@@ -94,6 +98,7 @@ impl<Url> RepoConfig<Url> {
             build_output: self.build_output,
             jobs: self.jobs,
             toolchain: self.toolchain,
+            warm: self.warm,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             max_concurrent_runs: self.max_concurrent_runs,

@@ -1,145 +1,227 @@
-//! Git's index as it is in its file: what it remembers of each file, without a copy of anything. Versions 2 and
-//! 3, which git writes unless it is told otherwise; for all else there is libgit2, which takes longer.
+//! Git's index as a file: which paths are tracked, and what is known of their files without looking into
+//! them. Read and written here because what is copied has an inode and a change time of its own, which have
+//! to be in the index in place of the original's; git would have to look at every file to find out.
 
-const SIGNATURE: &[u8] = b"DIRC";
-const HEADER: usize = 12;
-/// What every entry begins with: times, place, mode, owner, size, id, flags.
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY as SHA1, digest};
+use git2::Oid;
+use rustix::fs::Stat;
+
+/// What every entry has before its path.
 const FIXED: usize = 62;
-const ID: usize = 20;
-/// Bits of an entry's flags.
-const ASSUME_UNCHANGED: u16 = 0x8000;
+const STATS: usize = 40;
+const HASH: usize = 20;
+const HEADER: usize = 12;
+/// Set in an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
-const STAGE: u16 = 0x3000;
-const NAME_LENGTH: u16 = 0x0fff;
-/// Of the flags that some entries have besides.
-const SKIP_WORKTREE: u16 = 0x4000;
+/// Flags of entries that git was told to overlook, or that are not merged: none of them is plain.
+const NOT_PLAIN: u16 = 0x8000 | 0x3000;
 
-pub(super) struct IndexFile<'a> {
-    pub(super) entries: Vec<Entry<'a>>,
-    /// The tree that all of it stands for, where git noted that.
-    pub(super) tree: Option<&'a [u8]>,
+/// An index whose entries are all plain: merged, and looked at by git.
+#[derive(Debug)]
+pub struct IndexFile {
+    bytes: Vec<u8>,
+    entries: Vec<IndexedFile>,
+    /// Where the entries end.
+    end: usize,
+    /// The cached tree, as an extension with its head.
+    tree: Option<Range<usize>>,
+    /// When it was written.
+    written: Moment,
 }
 
-pub(super) struct Entry<'a> {
-    fixed: &'a [u8; FIXED],
-    more_flags: u16,
-    pub(super) path: &'a [u8],
+#[derive(Debug)]
+pub struct IndexedFile {
+    at: usize,
+    path: Range<usize>,
+    pub mode: u32,
 }
 
-/// Where in an entry its numbers are.
-#[derive(Debug, Clone, Copy)]
-#[repr(usize)]
-pub(super) enum Field {
-    ChangedSeconds = 0,
-    ChangedNanos = 4,
-    ModifiedSeconds = 8,
-    ModifiedNanos = 12,
-    Inode = 20,
-    Mode = 24,
-    User = 28,
-    Group = 32,
-    Size = 36,
+/// Seconds and nanoseconds, as the index holds them.
+pub type Moment = (u32, u32);
+
+/// What the index knows of a file besides its content, cut to the width that git gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileStat {
+    pub changed: Moment,
+    pub modified: Moment,
+    inode: u32,
+    owner: (u32, u32),
+    pub size: u32,
 }
 
-impl<'a> IndexFile<'a> {
-    /// `None` where it is not laid out as expected, or parts of it are elsewhere or left out.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
-        let (version, count) = (word(bytes, 4)?, usize::try_from(word(bytes, 8)?).ok()?);
-        if !bytes.starts_with(SIGNATURE) || !matches!(version, 2 | 3) {
+impl IndexFile {
+    /// Reads the index at `path`; `None` if it is of a kind that is not handled here: split, sparse or
+    /// compressed, with paths that are not merged or that git was told to overlook.
+    pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        let written = FileStat::of(&rustix::fs::stat(path)?).modified;
+        let bytes = fs::read(path)?;
+        Ok(Self::parse(bytes, written))
+    }
+
+    fn parse(bytes: Vec<u8>, written: Moment) -> Option<Self> {
+        let (version, count) = (number(&bytes, 4)?, number(&bytes, 8)?);
+        if !bytes.starts_with(b"DIRC") || !(2..=3).contains(&version) {
             return None;
         }
-        // What follows is its own hash, which those who read contents look at.
-        let bytes = bytes.get(..bytes.len().checked_sub(ID)?)?;
-        let mut entries = Vec::with_capacity(count.min(bytes.len() / FIXED));
-        let mut rest = bytes.get(HEADER..)?;
+        let limit = bytes.len().checked_sub(HASH)?;
+        // A damaged one may claim more than there can be.
+        let most = (count as usize).min(limit / FIXED);
+        let (mut at, mut entries) = (HEADER, Vec::with_capacity(most));
         for _ in 0..count {
-            let (entry, length) = Entry::read(rest)?;
-            rest = rest.get(length..)?;
+            let entry = IndexedFile::parse(&bytes[..limit], at)?;
+            // The end of a path is filled up to a multiple of eight, with one zero at least.
+            at += (entry.path.end - at + 8) & !7;
             entries.push(entry);
         }
-        let mut tree = None;
-        while !rest.is_empty() {
-            let (name, length) = (rest.get(..4)?, usize::try_from(word(rest, 4)?).ok()?);
-            let content = rest.get(8..)?.get(..length)?;
-            match name {
-                b"TREE" => tree = root(content),
-                // Those that begin with a small letter change what the index means.
-                [b'a'..=b'z', ..] => return None,
-                _ => {}
+        let mut index = Self {
+            bytes,
+            entries,
+            end: at,
+            tree: None,
+            written,
+        };
+        while at < limit {
+            let size = number(&index.bytes, at + 4)? as usize;
+            let next = at.checked_add(8)?.checked_add(size)?;
+            let name = index.bytes.get(at..at + 4)?;
+            // One that git must understand begins with a small letter.
+            if next > limit || !name[0].is_ascii_uppercase() {
+                return None;
             }
-            rest = rest.get(8..)?.get(length..)?;
+            if name == b"TREE" {
+                index.tree = Some(at..next);
+            }
+            at = next;
         }
-        Some(Self { entries, tree })
+        Some(index)
+    }
+
+    pub fn entries(&self) -> &[IndexedFile] {
+        &self.entries
+    }
+
+    pub fn path(&self, entry: &IndexedFile) -> &[u8] {
+        &self.bytes[entry.path.clone()]
+    }
+
+    pub fn id(&self, entry: &IndexedFile) -> Option<Oid> {
+        Oid::from_bytes(self.bytes.get(entry.at + STATS..entry.at + STATS + HASH)?).ok()
+    }
+
+    /// The entry of `path`. They are sorted by it.
+    pub fn find(&self, path: &[u8]) -> Option<&IndexedFile> {
+        let found = self
+            .entries
+            .binary_search_by(|entry| self.path(entry).cmp(path));
+        found.ok().map(|at| &self.entries[at])
+    }
+
+    pub fn stat(&self, entry: &IndexedFile) -> FileStat {
+        let field = |n: usize| number(&self.bytes, entry.at + 4 * n).unwrap_or(0);
+        FileStat {
+            changed: (field(0), field(1)),
+            modified: (field(2), field(3)),
+            inode: field(5),
+            owner: (field(7), field(8)),
+            size: field(9),
+        }
+    }
+
+    /// Whether the file may have changed since its entry was made without that being seen from its times: it
+    /// was written no earlier than the index.
+    pub fn is_racy(&self, stat: &FileStat) -> bool {
+        stat.modified >= self.written
+    }
+
+    /// The tree that all entries together are, if that is known without computing it.
+    pub fn tree(&self) -> Option<Oid> {
+        let extension = &self.bytes[self.tree.clone()?][8..];
+        // The root has no name: a zero, how many entries, a space, how many subtrees, a newline, the id.
+        let rest = extension.strip_prefix(b"\0")?;
+        let line = rest.iter().position(|byte| *byte == b'\n')?;
+        if rest.starts_with(b"-") {
+            return None;
+        }
+        Oid::from_bytes(rest.get(line + 1..line + 1 + HASH)?).ok()
+    }
+
+    /// Writes the index to `path`, a new file, with what each of its entries' files is now. `stats` are in the
+    /// order of the entries; where there is none, git will look at the file.
+    pub fn write_with(&self, path: &Path, stats: &[Option<FileStat>]) -> io::Result<()> {
+        let mut bytes = self.bytes[..self.end].to_vec();
+        for (entry, stat) in self.entries.iter().zip(stats) {
+            stat.unwrap_or_default()
+                .write(&mut bytes[entry.at..entry.at + STATS]);
+        }
+        // What else may follow is about the place that the index comes from.
+        bytes.extend_from_slice(&self.bytes[self.tree.clone().unwrap_or_default()]);
+        let hash = digest(&SHA1, &bytes);
+        bytes.extend_from_slice(hash.as_ref());
+        fs::write(path, bytes)
     }
 }
 
-/// The root of the trees that git noted: no name, the number of entries (-1 if it is out of date) and of subtrees, an id.
-fn root(trees: &[u8]) -> Option<&[u8]> {
-    let rest = trees.strip_prefix(b"\0")?;
-    let line = memchr::memchr(b'\n', rest)?;
-    let (numbers, rest) = rest.split_at(line);
-    if numbers.starts_with(b"-") {
-        return None;
+impl IndexedFile {
+    fn parse(bytes: &[u8], at: usize) -> Option<Self> {
+        let flags = u16::from_be_bytes(bytes.get(at + FIXED - 2..at + FIXED)?.try_into().ok()?);
+        // The second flags are those of paths that are not checked out or not added yet.
+        if flags & (NOT_PLAIN | EXTENDED) != 0 {
+            return None;
+        }
+        let start = at + FIXED;
+        let len = memchr::memchr(0, bytes.get(start..)?)?;
+        Some(Self {
+            at,
+            path: start..start + len,
+            mode: number(bytes, at + 24)?,
+        })
     }
-    rest.get(1..1 + ID)
 }
 
-impl<'a> Entry<'a> {
-    /// The first entry, and how long it is.
-    fn read(bytes: &'a [u8]) -> Option<(Self, usize)> {
-        let fixed = bytes.first_chunk::<FIXED>()?;
-        let flags = half(bytes, FIXED - 2)?;
-        let (more_flags, name_at) = match flags & EXTENDED {
-            0 => (0, FIXED),
-            _ => (half(bytes, FIXED)?, FIXED + 2),
+impl FileStat {
+    pub fn of(stat: &Stat) -> Self {
+        Self {
+            changed: (narrow(stat.st_ctime), narrow(stat.st_ctime_nsec)),
+            modified: (narrow(stat.st_mtime), narrow(stat.st_mtime_nsec)),
+            inode: narrow(stat.st_ino),
+            owner: (stat.st_uid, stat.st_gid),
+            size: narrow(stat.st_size),
+        }
+    }
+
+    /// Overwrites all that an entry says of its file but the mode. The device is left at zero: git does not
+    /// look at it.
+    fn write(&self, fixed: &mut [u8]) {
+        let mut put = |n: usize, value: u32| {
+            fixed[4 * n..4 * n + 4].copy_from_slice(&value.to_be_bytes());
         };
-        let name = bytes.get(name_at..)?;
-        let length = match flags & NAME_LENGTH {
-            // Too long to be told there.
-            NAME_LENGTH => memchr::memchr(0, name)?,
-            length => usize::from(length),
-        };
-        let path = name.get(..length)?;
-        let entry = Self {
-            fixed,
-            more_flags,
-            path,
-        };
-        // A name ends with at least one zero, and the whole with a multiple of eight bytes.
-        Some((entry, (name_at + length + 8) & !7))
-    }
-
-    fn flags(&self) -> u16 {
-        u16::from_be_bytes([self.fixed[FIXED - 2], self.fixed[FIXED - 1]])
-    }
-
-    /// Git is told to overlook the file.
-    pub(super) fn is_flagged(&self) -> bool {
-        self.flags() & ASSUME_UNCHANGED != 0 || self.more_flags & SKIP_WORKTREE != 0
-    }
-
-    /// A file of one side only, with nothing else said about it.
-    pub(super) fn is_plain(&self) -> bool {
-        self.flags() & (ASSUME_UNCHANGED | EXTENDED | STAGE) == 0
-    }
-
-    pub(super) fn get(&self, field: Field) -> u32 {
-        word(self.fixed, field as usize).unwrap_or_default()
+        put(0, self.changed.0);
+        put(1, self.changed.1);
+        put(2, self.modified.0);
+        put(3, self.modified.1);
+        put(4, 0);
+        put(5, self.inode);
+        put(7, self.owner.0);
+        put(8, self.owner.1);
+        put(9, self.size);
     }
 }
 
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..)?
-        .first_chunk()
-        .copied()
-        .map(u16::from_be_bytes)
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_be_bytes(four.try_into().ok()?))
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..)?
-        .first_chunk()
-        .copied()
-        .map(u32::from_be_bytes)
+/// The low half, which is all that the index has room for.
+#[expect(clippy::cast_possible_truncation, reason = "git does the same")]
+fn narrow(value: impl TryInto<i128>) -> u32 {
+    value.try_into().map_or(0, |value| value as u32)
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,12 @@ impl Worktree {
         self.mark().is_some_and(|mark| mark == PREPARING)
     }
 
+    /// Its files are all there.
+    pub fn mark_whole(&self) -> Result<(), Error> {
+        fs::remove_file(self.admin().join("locked"))
+            .map_err(Error::io("mark the workspace as whole"))
+    }
+
     /// A removal was begun, and cut off.
     pub fn is_removing(&self) -> bool {
         self.mark().is_some_and(|mark| mark.starts_with(REMOVING))

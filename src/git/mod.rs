@@ -6,6 +6,7 @@ mod broken;
 mod checkout;
 mod command;
 mod credential;
+mod difference;
 mod environment;
 mod error;
 mod failure;
@@ -41,9 +42,11 @@ mod worktree;
 pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
 pub use command::Git;
 pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
+pub use difference::{Change, Difference};
 pub use environment::Reach;
 pub use error::Error;
 pub use failure::RemoteFailure;
+pub use index_file::{FileStat, IndexFile, IndexedFile, Moment};
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
 pub use maintenance::{Upkeep, maintain};
@@ -68,8 +71,8 @@ pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, unsigned};
 pub use ssh::ssh_command;
 pub use status::{
-    Head, Stash, head, rebased_branch, standing, stashes, tracked_changes, unpushed_refs,
-    unseen_commits,
+    Head, Stash, changed_among, head, rebased_branch, standing, stashes, tracked_changes,
+    unpushed_refs, unseen_commits,
 };
 pub use store::{Store, StoreInfo};
 pub use strays::{Stray, StrayKind, is_submodule, strays, strays_in, submodules};

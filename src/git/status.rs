@@ -60,6 +60,25 @@ pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
     Ok(overlooked_change(&repo.index()?, workdir))
 }
 
+/// Whether one of these tracked files differs from the index or from HEAD: its content is looked at where its
+/// times do not tell.
+pub fn changed_among<'a>(
+    repo: &Repository,
+    paths: impl Iterator<Item = &'a [u8]>,
+) -> Result<bool, Error> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(false).include_ignored(false);
+    options.disable_pathspec_match(true);
+    let mut paths = paths.peekable();
+    if paths.peek().is_none() {
+        return Ok(false);
+    }
+    for path in paths {
+        options.pathspec(path);
+    }
+    Ok(!repo.statuses(Some(&mut options))?.is_empty())
+}
+
 /// The whole picture for an answer or a run.
 pub fn standing(
     repo: &Repository,

@@ -229,7 +229,7 @@ impl Worktree {
         if !matches!(filled, Ok(Filled::Whole)) {
             self.fill_by_git(git).await?;
         }
-        fs::remove_file(self.admin.join("locked")).map_err(Error::io("mark the workspace as whole"))
+        self.mark_whole()
     }
 
     /// Writes the files of HEAD that are not there as the index has them.
@@ -243,6 +243,25 @@ impl Worktree {
             .output()
             .await
             .map(drop)
+    }
+
+    /// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
+    /// only what differs is touched. An error if git found anything in the way.
+    pub async fn advance(&self, git: &Git, from: &CommitId, to: &CommitId) -> Result<(), Error> {
+        let (_, words) = git
+            .at(&self.path)
+            .args([
+                "-c",
+                &format!("checkout.workers={}", git.settings().checkout_workers),
+            ])
+            .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
+            .args([from.as_str(), to.as_str()])
+            .output_and_words()
+            .await?;
+        match words.is_empty() {
+            true => Ok(()),
+            false => Err(Error::io("check out what differs")(io::Error::other(words))),
+        }
     }
 
     /// Moves branch and files to `commit`. Untracked and ignored files stay; if one is in the way,

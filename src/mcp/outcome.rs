@@ -43,6 +43,8 @@ pub(super) struct Outcome<'a> {
     /// The earlier run that answered for this one, whose command was not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     cached: Option<RunId>,
+    /// The branch whose workspace this one was made from, with what was built there, if this run had it made.
+    warm_from: Option<&'a BranchName>,
     /// Why it was refused or ended as it did, where the state does not say all.
     reason: Option<String>,
     errors: usize,
@@ -101,6 +103,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             dirty: record.about.as_ref().and_then(|about| about.dirty),
             duration_ms: record.duration_ms,
             cached: record.cached,
+            warm_from: record.warm.as_ref().map(|warm| &warm.branch),
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted, Problem,
-    RunId, Summary,
+    BranchName, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
+    Problem, RunId, Summary,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -37,6 +37,7 @@ pub enum Phase {
     Clone,
     Fetch,
     Worktree,
+    Warm,
     Checkout,
     Sync,
 }
@@ -60,6 +61,9 @@ pub struct Status {
     /// The earlier run that answers for this one: only with `cached`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<RunId>,
+    /// What the workspace was made from, if from a sibling: only with the phase `warm`, once that is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
     /// What the command is about to see, or would see: only with `running` and `cached`.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
@@ -93,6 +97,23 @@ pub struct About {
     /// True when the remote could not be asked this time and the caller allowed that.
     #[serde(default)]
     pub stale: bool,
+}
+
+/// A workspace that was made from a sibling: sources and build output were copied, and the difference checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warm {
+    /// Whose workspace it was made from.
+    pub branch: BranchName,
+    /// The commit that it was at.
+    pub commit: CommitId,
+    /// How many files were copied.
+    pub files: u64,
+    /// How much that was.
+    pub bytes: u64,
+    /// How many paths differed, and were checked out or removed.
+    pub differing: u64,
+    /// How long it took.
+    pub ms: u64,
 }
 
 /// Something the caller should know, though the run goes on.

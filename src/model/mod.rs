@@ -18,7 +18,7 @@ mod sandbox;
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warning};
+pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warm, Warning};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
-    SandboxProfile,
+    SandboxProfile, Warm,
 };
 
 /// What is executed: `make`, a git verb, or a task that the operator declared.
@@ -162,6 +162,9 @@ pub struct RunRecord {
     /// What the run was about: known once the workspace is ready.
     #[serde(default)]
     pub about: Option<About>,
+    /// What its workspace was made from, if this run had it made and it was made from a sibling's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
     /// What its command was kept from: known once it runs. A git command runs outside of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxProfile>,
@@ -235,6 +238,7 @@ impl RunRecord {
             signal: None,
             duration_ms: None,
             about: None,
+            warm: None,
             sandbox: None,
             error: None,
             reason: None,

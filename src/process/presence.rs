@@ -44,6 +44,11 @@ impl Presence {
         self.any(dir, |_| true)
     }
 
+    /// Whether somebody other than a git is in `dir`.
+    pub fn worker_is_in(&self, dir: &Path) -> bool {
+        self.any(dir, |place| !place.is_git)
+    }
+
     /// Whether a git is in `dir`.
     pub fn git_is_in(&self, dir: &Path) -> bool {
         self.any(dir, |place| place.is_git)

@@ -16,7 +16,7 @@ use super::slots::Slot;
 use super::start::Shared;
 use crate::auth::Principal;
 use crate::git::Reach;
-use crate::model::{About, ErrorKind, Event, Holder, Problem, RunKind, RunState, Status};
+use crate::model::{About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status};
 use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
 
 /// What is left to see to when the command starts.
@@ -166,6 +166,9 @@ impl Drive {
             Ok(handed) => handed,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
+        if !secrets.env.is_empty() {
+            workspace.note_secret();
+        }
         for withheld in &secrets.withheld {
             self.tell(&Event::Warning(withheld.clone()));
         }
@@ -255,6 +258,18 @@ impl Drive {
                 percent,
                 ..Status::default()
             })),
+            Report::Warm(warm) => {
+                drive
+                    .live
+                    .record
+                    .send_modify(|record| record.warm = Some(warm.clone()));
+                drive.tell(&Event::Status(Status {
+                    state: "preparing".to_owned(),
+                    phase: Some(Phase::Warm),
+                    warm: Some(warm),
+                    ..Status::default()
+                }));
+            }
             Report::Warning(warning) => drive.tell(&Event::Warning(warning)),
         })
     }

@@ -116,7 +116,7 @@ impl Server {
         let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone(), &trash)?);
         let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
-            config.limits.max_concurrent_checkouts,
+            &config,
             tasks.clone(),
             trash.clone(),
             ticks,

@@ -63,7 +63,7 @@ impl Workspace {
         self.check_fits(start).await?;
         let fresh = self.register(start, on_remote, report).await?;
         crash_point("create-registered");
-        let Err(error) = self.fill(report).await else {
+        let Err(error) = self.fill_from_nearest(report).await else {
             crash_point("create-filled");
             return Ok(fresh);
         };
@@ -163,7 +163,7 @@ impl Workspace {
         Ok(())
     }
 
-    async fn fill(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
+    pub(super) async fn fill(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
         // The semaphore is never closed.
         let _place = self.checkouts.acquire().await;
         report(Report::Phase(Phase::Checkout, None));

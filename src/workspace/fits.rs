@@ -26,6 +26,15 @@ impl Workspace {
         }
     }
 
+    /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.
+    pub(super) fn has_plenty_beside(&self, more: Amount) -> bool {
+        let wanted = Amount {
+            bytes: PLENTY.bytes + more.bytes,
+            inodes: PLENTY.inodes + more.inodes,
+        };
+        Room::of(self.repo.home()).is_ok_and(|room| room.less_than(wanted).is_none())
+    }
+
     /// An error if a checkout of `target` does not fit.
     pub(super) async fn would_fit(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
         let target = target.clone();

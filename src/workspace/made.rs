@@ -17,7 +17,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// A line of JSON for each note, so that taking one costs a single write.
-const FILE: &str = "branchyard.made";
+pub(super) const FILE: &str = "branchyard.made";
 /// Beyond so many bytes the notes are replaced by what they explain.
 const MANY: u64 = 64 * 1024;
 /// Clocks that are kept right by small steps differ by less.
@@ -73,6 +73,11 @@ struct Spell {
 struct Clock {
     boot: String,
     started: Nanos,
+}
+
+/// Whether commands were ever at work.
+pub(super) fn is_noted(admin: &Path) -> bool {
+    admin.join(FILE).is_file()
 }
 
 /// Notes in `admin` that a command starts.

@@ -34,11 +34,12 @@ mod sync;
 mod ticks;
 mod turn;
 mod verbs;
+mod warm;
 mod work;
 
 use std::sync::Arc;
 
-use crate::model::{Phase, Warning};
+use crate::model::{Phase, Warm, Warning};
 
 pub use agents::AgentBranch;
 pub use describe::Description;
@@ -65,6 +66,8 @@ pub use verbs::{Files, GoOn};
 #[derive(Debug, Clone)]
 pub enum Report {
     Phase(Phase, Option<u8>),
+    /// The workspace was made from a sibling.
+    Warm(Warm),
     Warning(Warning),
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pin::Pin;
 use super::sizes::Sizes;
-use crate::model::{BranchName, DirName};
+use crate::model::{BranchName, DirName, Warm};
 use crate::repos::Repo;
 
 const FILE: &str = "branchyard.json";
@@ -35,6 +35,12 @@ pub(super) struct Record {
     /// When `sizes` were measured, in the daemon's own time.
     #[serde(default)]
     pub(super) measured_tick: u64,
+    /// What it was made from; what that had built may still be here.
+    #[serde(default)]
+    pub(super) warm: Option<Warm>,
+    /// A command in it was given a secret, which may be in what it left behind.
+    #[serde(default)]
+    pub(super) had_secret: bool,
 }
 
 impl Record {
@@ -50,6 +56,8 @@ impl Record {
             pinned: None,
             sizes: None,
             measured_tick: 0,
+            warm: None,
+            had_secret: false,
         }
     }
 

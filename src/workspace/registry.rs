@@ -10,7 +10,9 @@ use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use super::names::Names;
+use super::warm::Lending;
 use super::{Error, Ticks, Turn};
+use crate::config::{BranchGlobs, Config};
 use crate::disk::Trash;
 use crate::git::Worktree;
 use crate::model::{BranchName, RepoName};
@@ -30,6 +32,8 @@ pub struct Workspaces {
     /// Where it is noted whose branch is whose.
     pub(super) agents: PathBuf,
     pub(super) ticks: Arc<Ticks>,
+    /// Branches that callers do not simply change.
+    protected: Arc<BranchGlobs>,
     /// Told of every workspace that is made.
     pub(super) made: Arc<Notify>,
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
@@ -53,12 +57,15 @@ pub struct Workspace {
     pub(super) made: Arc<Notify>,
     /// Held while the record is changed.
     pub(super) record: Mutex<()>,
+    pub(super) protected: Arc<BranchGlobs>,
+    /// Those who copy from it.
+    pub(super) lending: Lending,
     live: Arc<Live>,
 }
 
 impl Workspaces {
     pub fn new(
-        max_checkouts: usize,
+        config: &Config,
         tasks: TaskTracker,
         trash: Trash,
         ticks: Arc<Ticks>,
@@ -66,12 +73,13 @@ impl Workspaces {
     ) -> Self {
         Self {
             live: Arc::default(),
-            checkouts: Arc::new(Semaphore::new(max_checkouts)),
+            checkouts: Arc::new(Semaphore::new(config.limits.max_concurrent_checkouts)),
             tasks,
             trash,
             archives: state.join("salvage"),
             agents: state.join("agents"),
             ticks,
+            protected: Arc::new(config.git.protected.clone()),
             made: Arc::default(),
             gate: Gate::default(),
             names: Names::default(),
@@ -87,16 +95,8 @@ impl Workspaces {
     /// As [`Workspaces::get`], for upkeep and for those who only watch, which is no use of a repo.
     pub fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
         let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        let mut entry = self
-            .live
-            .entry((repo.name.clone(), branch.clone()))
-            .or_default();
-        if let Some(workspace) = entry.upgrade() {
-            return workspace;
-        }
-        let path = repo.home().join(branch.dir().as_str());
-        let workspace = Arc::new(Workspace {
-            worktree: Worktree::new(repo.store(), path, branch.clone()),
+        held_or_new(&self.live, repo, branch, || Workspace {
+            worktree: worktree(repo, branch),
             repo: repo.clone(),
             branch: branch.clone(),
             turn: Turn::default(),
@@ -108,10 +108,10 @@ impl Workspaces {
             ticks: self.ticks.clone(),
             made: self.made.clone(),
             record: Mutex::default(),
+            protected: self.protected.clone(),
+            lending: Lending::default(),
             live: self.live.clone(),
-        });
-        *entry = Arc::downgrade(&workspace);
-        workspace
+        })
     }
 
     /// Whether somebody holds a workspace of this repo.
@@ -150,7 +150,49 @@ impl Workspaces {
     }
 }
 
+/// The workspace of this branch that somebody holds, or else a new one.
+fn held_or_new(
+    live: &Live,
+    repo: &Repo,
+    branch: &BranchName,
+    new: impl FnOnce() -> Workspace,
+) -> Arc<Workspace> {
+    let mut entry = live.entry((repo.name.clone(), branch.clone())).or_default();
+    if let Some(workspace) = entry.upgrade() {
+        return workspace;
+    }
+    let workspace = Arc::new(new());
+    *entry = Arc::downgrade(&workspace);
+    workspace
+}
+
+fn worktree(repo: &Repo, branch: &BranchName) -> Worktree {
+    let path = repo.home().join(branch.dir().as_str());
+    Worktree::new(repo.store(), path, branch.clone())
+}
+
 impl Workspace {
+    /// The workspace of another branch of the same repo. No store goes from under it, for this one is held.
+    pub(super) fn sibling(&self, branch: &BranchName) -> Arc<Self> {
+        held_or_new(&self.live, &self.repo, branch, || Self {
+            worktree: worktree(&self.repo, branch),
+            repo: self.repo.clone(),
+            branch: branch.clone(),
+            turn: Turn::default(),
+            floor: Arc::default(),
+            checkouts: self.checkouts.clone(),
+            tasks: self.tasks.clone(),
+            trash: self.trash.clone(),
+            archives: self.archives.clone(),
+            ticks: self.ticks.clone(),
+            made: self.made.clone(),
+            record: Mutex::default(),
+            protected: self.protected.clone(),
+            lending: Lending::default(),
+            live: self.live.clone(),
+        })
+    }
+
     pub fn path(&self) -> &std::path::Path {
         self.worktree.path()
     }

@@ -91,7 +91,10 @@ impl Workspace {
             }
         };
         match clean {
-            true => self.sweep(&repo, &strays)?,
+            true => {
+                self.sweep(&repo, &strays)?;
+                self.forget_warmth()?;
+            }
             false => {
                 for path in in_the_way {
                     self.discard(&path)?;
@@ -148,6 +151,7 @@ impl Workspace {
                 };
                 crash_point("clean-saved");
                 this.sweep(&repo, &strays)?;
+                this.forget_warmth()?;
                 Ok(saved)
             })
             .await?;

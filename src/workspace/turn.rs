@@ -95,6 +95,11 @@ impl Turn {
         self.0.lock().line.front().map(|(_, holder)| holder.clone())
     }
 
+    /// Whether somebody is in line behind the one who has the turn.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.0.lock().line.len() > 1
+    }
+
     fn join(&self, holder: Holder) -> Place {
         let ticket = self.0.lock().push(holder);
         Place {

@@ -56,4 +56,5 @@ mod tokens;
 mod upstream;
 mod viewers;
 mod volume;
+mod warm;
 mod wire;

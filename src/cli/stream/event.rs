@@ -52,6 +52,14 @@ pub struct Status {
     pub phase: Option<String>,
     #[serde(default)]
     pub percent: Option<u8>,
+    #[serde(default)]
+    pub warm: Option<Warm>,
+}
+
+/// What a workspace was made from.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Warm {
+    pub branch: String,
 }
 
 /// Who has the turn of a workspace.

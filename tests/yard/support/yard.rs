@@ -185,11 +185,17 @@ impl Yard {
             "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n{sandbox}\n",
             self.workspaces
         );
+        // A new workspace has what its commit has and nothing else; a test about warm starts brings its own.
+        let warm = if repo.contains("warm") {
+            ""
+        } else {
+            "warm = \"off\""
+        };
         if *bare {
             return common;
         }
         format!(
-            "{common}[git]\nallow_local = true\n{git}\n[repos.demo]\nurl = {:?}\n{repo}\n",
+            "{common}[git]\nallow_local = true\n{git}\n[repos.demo]\nurl = {:?}\n{warm}\n{repo}\n",
             url.clone().unwrap_or_else(|| self.origin.url()),
         )
     }

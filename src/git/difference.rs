@@ -1,0 +1,233 @@
+//! How two trees differ, path by path. Subtrees that are the same are not looked into, so that it costs what
+//! differs and not what there is.
+
+use std::cmp::Ordering;
+
+use git2::{ObjectType, Oid, Repository, Tree};
+
+use super::Error;
+
+const GITLINK: i32 = 0o160_000;
+
+/// What is otherwise in one tree than in another.
+#[derive(Debug, Default, Clone)]
+pub struct Difference {
+    pub changes: Vec<Change>,
+}
+
+/// A path at which two trees differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub path: Vec<u8>,
+    /// Whether the old tree has a file there.
+    pub was: bool,
+    /// The file that the new tree has there.
+    pub is: Option<Oid>,
+}
+
+impl Difference {
+    /// What differs from `old` in `new`; `None` if that is more than `most`.
+    pub fn between(
+        repo: &Repository,
+        old: &Tree<'_>,
+        new: &Tree<'_>,
+        most: usize,
+    ) -> Result<Option<Self>, Error> {
+        let mut search = Search {
+            repo,
+            most,
+            found: Self::default(),
+        };
+        let within = old.id() == new.id() || search.compare(Some(old), Some(new), b"")?;
+        Ok(within.then_some(search.found))
+    }
+
+    /// Whether files could be written otherwise than before although they are the same in both trees.
+    pub fn changes_attributes(&self) -> bool {
+        self.changes.iter().any(|change| {
+            let name = change.path.rsplit(|byte| *byte == b'/').next();
+            name == Some(b".gitattributes")
+        })
+    }
+}
+
+struct Search<'a> {
+    repo: &'a Repository,
+    most: usize,
+    found: Difference,
+}
+
+/// An entry of a tree: its name, whether it is a tree itself, its id, its mode.
+type Node = (Vec<u8>, bool, Oid, i32);
+
+impl Search<'_> {
+    /// Returns whether it stayed within bounds.
+    fn compare(
+        &mut self,
+        old: Option<&Tree<'_>>,
+        new: Option<&Tree<'_>>,
+        dir: &[u8],
+    ) -> Result<bool, Error> {
+        let (old, new) = (nodes(old), nodes(new));
+        let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return Ok(true),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(old), Some(new)) => old.0.cmp(&new.0),
+            };
+            let was = old.next_if(|_| order.is_le());
+            let is = new.next_if(|_| order.is_ge());
+            if let (Some(was), Some(is)) = (&was, &is)
+                && (was.2, was.3) == (is.2, is.3)
+            {
+                continue;
+            }
+            if !self.differs(was, is, dir)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn differs(&mut self, was: Option<Node>, is: Option<Node>, dir: &[u8]) -> Result<bool, Error> {
+        let Some(name) = was.as_ref().or(is.as_ref()).map(|node| node.0.clone()) else {
+            return Ok(true);
+        };
+        let path = [dir, &name].concat();
+        let file = |node: &Option<Node>| node.as_ref().filter(|node| !node.1).map(|node| node.2);
+        let (was_file, is_file) = (file(&was), file(&is));
+        if was_file.is_some() || is_file.is_some() {
+            if self.found.changes.len() == self.most {
+                return Ok(false);
+            }
+            self.found.changes.push(Change {
+                path: path.clone(),
+                was: was_file.is_some(),
+                is: is_file,
+            });
+        }
+        let tree = |node: Option<Node>| {
+            let node = node.filter(|node| node.1);
+            node.map(|node| self.repo.find_tree(node.2)).transpose()
+        };
+        let (was, is) = (tree(was)?, tree(is)?);
+        if was.is_none() && is.is_none() {
+            return Ok(true);
+        }
+        self.compare(was.as_ref(), is.as_ref(), &[&path[..], b"/"].concat())
+    }
+}
+
+/// What is in a tree, by name. A tree has its own entries in another order: as if each subtree's name ended in
+/// a slash.
+fn nodes(tree: Option<&Tree<'_>>) -> Vec<Node> {
+    let mut nodes: Vec<_> = tree
+        .into_iter()
+        .flat_map(|tree| tree.iter())
+        .map(|entry| {
+            let is_tree = entry.kind() == Some(ObjectType::Tree) && entry.filemode_raw() != GITLINK;
+            let name = entry.name_bytes().to_owned();
+            (name, is_tree, entry.id(), entry.filemode_raw())
+        })
+        .collect();
+    nodes.sort_unstable();
+    nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree<'a>(repo: &'a Repository, files: &[(&str, &str, i32)]) -> Tree<'a> {
+        let mut index = git2::Index::new().unwrap();
+        for (path, content, mode) in files {
+            let entry = git2::IndexEntry {
+                ctime: git2::IndexTime::new(0, 0),
+                mtime: git2::IndexTime::new(0, 0),
+                dev: 0,
+                ino: 0,
+                mode: u32::try_from(*mode).unwrap(),
+                uid: 0,
+                gid: 0,
+                file_size: 0,
+                id: repo.blob(content.as_bytes()).unwrap(),
+                flags: 0,
+                flags_extended: 0,
+                path: path.as_bytes().to_vec(),
+            };
+            index.add(&entry).unwrap();
+        }
+        repo.find_tree(index.write_tree_to(repo).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_path_that_differs_is_found_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(dir.path()).unwrap();
+        let file = 0o100_644;
+        let old = tree(
+            &repo,
+            &[
+                ("a.c", "1", file),
+                ("a/deep/same", "1", file),
+                ("a/deep/x", "1", file),
+                ("gone/x", "1", file),
+                ("run", "1", file),
+                ("swap/inner", "1", file),
+            ],
+        );
+        let new = tree(
+            &repo,
+            &[
+                ("a.c", "2", file),
+                ("a/deep/same", "1", file),
+                ("a/deep/y", "1", file),
+                ("new/d/x", "1", file),
+                ("run", "1", 0o100_755),
+                ("swap", "1", file),
+            ],
+        );
+        let found = Difference::between(&repo, &old, &new, 100)
+            .unwrap()
+            .unwrap();
+        let found: Vec<_> = found
+            .changes
+            .iter()
+            .map(|change| {
+                let path = std::str::from_utf8(&change.path).unwrap();
+                (path, change.was, change.is.is_some())
+            })
+            .collect();
+        let expected = [
+            ("a/deep/x", true, false),
+            ("a/deep/y", false, true),
+            ("a.c", true, true),
+            ("gone/x", true, false),
+            ("new/d/x", false, true),
+            ("run", true, true),
+            ("swap", false, true),
+            ("swap/inner", true, false),
+        ];
+        assert_eq!(found, expected);
+        let bounded = |most| Difference::between(&repo, &old, &new, most).unwrap();
+        assert!(bounded(7).is_none() && bounded(8).is_some());
+        let same = Difference::between(&repo, &old, &old, 0).unwrap().unwrap();
+        assert!(same.changes.is_empty());
+    }
+
+    #[test]
+    fn changed_attributes_are_told_of() {
+        let change = |path: &str| Change {
+            path: path.as_bytes().to_vec(),
+            was: true,
+            is: None,
+        };
+        let changes = |paths: &[&str]| Difference {
+            changes: paths.iter().map(|path| change(path)).collect(),
+        };
+        assert!(changes(&["a", "b/.gitattributes"]).changes_attributes());
+        assert!(changes(&[".gitattributes"]).changes_attributes());
+        assert!(!changes(&["a.gitattributes"]).changes_attributes());
+    }
+}

@@ -1,0 +1,74 @@
+//! Work on many files, shared by some threads.
+
+use std::io;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// How many are taken at a time: neighbours are mostly in one directory.
+const CHUNK: usize = 64;
+/// Beyond so many, threads wait for each other in the file system.
+const MOST: usize = 16;
+
+/// Has each of `0..count` done, by threads with a state of their own each. Returns those states, or the first
+/// error, after which nothing more is begun.
+pub(super) fn share<W: Send>(
+    count: usize,
+    new: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
+) -> io::Result<Vec<W>> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let toil = || {
+        let mut state = new();
+        while !failed.load(Ordering::Relaxed) {
+            let begin = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if begin >= count {
+                break;
+            }
+            for n in begin..count.min(begin + CHUNK) {
+                if let Err(error) = work(&mut state, n) {
+                    failed.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(state)
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get) * 2;
+    let threads = threads.min(MOST).min(count.div_ceil(CHUNK));
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(toil)).collect();
+        let mut states = vec![toil()];
+        for other in others {
+            let state = other.join();
+            states.push(state.unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
+        }
+        states.into_iter().collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_done_once_and_the_first_error_is_told() {
+        let states = share(1000, Vec::new, |done, n| {
+            done.push(n);
+            Ok(())
+        });
+        let mut done = states.unwrap().concat();
+        done.sort_unstable();
+        assert_eq!(done, (0..1000).collect::<Vec<_>>());
+        let failing = share(
+            1000,
+            || (),
+            |(), n| match n {
+                500 => Err(io::Error::other("no")),
+                _ => Ok(()),
+            },
+        );
+        assert_eq!(failing.unwrap_err().to_string(), "no");
+        assert_eq!(share(0, || 1, |_, _| Ok(())).unwrap(), [1]);
+    }
+}

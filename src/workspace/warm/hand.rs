@@ -1,0 +1,197 @@
+//! One file from one place to another. Directories are opened without following a link and without leaving the
+//! file system, files in their directory.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_OMIT, copy_file_range,
+    ioctl_ficlone, openat, openat2, readlinkat, symlinkat, utimensat,
+};
+use rustix::io::Errno;
+
+/// What fits into this is read and written in one go.
+const BUFFER: usize = 256 << 10;
+
+/// What a thread has at hand.
+pub(super) struct Hand {
+    pub(super) buffer: Vec<u8>,
+    pub(super) place: Option<Place>,
+}
+
+/// A directory, in the original and in the copy.
+pub(super) struct Place {
+    dir: PathBuf,
+    pub(super) from: OwnedFd,
+    pub(super) to: OwnedFd,
+}
+
+/// Both ends of a copy.
+pub(super) struct Ends<'a> {
+    pub(super) from: &'a OwnedFd,
+    pub(super) to: &'a OwnedFd,
+}
+
+impl Hand {
+    pub(super) fn new() -> Self {
+        Self {
+            buffer: vec![0; BUFFER],
+            place: None,
+        }
+    }
+}
+
+impl Ends<'_> {
+    /// The directory of `path`, which mostly is that of the last one.
+    pub(super) fn enter<'p>(
+        &self,
+        place: &'p mut Option<Place>,
+        path: &Path,
+    ) -> io::Result<&'p Place> {
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let there = match place.take() {
+            Some(there) if there.dir == dir => there,
+            _ => Place {
+                dir: dir.to_owned(),
+                from: open_dir(self.from, dir)?,
+                to: open_dir(self.to, dir)?,
+            },
+        };
+        Ok(place.insert(there))
+    }
+}
+
+/// Opens a directory beneath `root`.
+pub(super) fn open_dir(root: &OwnedFd, dir: &Path) -> io::Result<OwnedFd> {
+    let name = match dir.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => dir,
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    Ok(openat2(root, name, flags, Mode::empty(), resolve)?)
+}
+
+/// Opens a file to read; if it was replaced by a pipe meanwhile, without waiting for a writer.
+pub(super) fn open_source(dir: &OwnedFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(openat(dir, name, flags, Mode::empty())?.into())
+}
+
+pub(super) fn create(dir: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(dir, name, flags, Mode::from_raw_mode(mode))?.into())
+}
+
+pub(super) fn copy_link(place: &Place, name: &OsStr, times: &Timestamps) -> io::Result<()> {
+    let target = readlinkat(&place.from, name, Vec::new())?;
+    symlinkat(target, &place.to, name)?;
+    Ok(utimensat(
+        &place.to,
+        name,
+        times,
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
+}
+
+/// How content gets from file to file.
+pub(super) struct Transfer {
+    /// Whether files can share their blocks here; not known before it was tried.
+    shares_blocks: AtomicBool,
+}
+
+impl Transfer {
+    pub(super) fn new() -> Self {
+        Self {
+            shares_blocks: AtomicBool::new(true),
+        }
+    }
+
+    /// Copies `size` bytes. With `is_read` a file that fits into the buffer is there already.
+    pub(super) fn copy(
+        &self,
+        buffer: &mut [u8],
+        (source, copy): (&File, &File),
+        size: u64,
+        is_read: bool,
+    ) -> io::Result<()> {
+        let small = usize::try_from(size)
+            .ok()
+            .and_then(|len| buffer.get_mut(..len));
+        if let Some(content) = small {
+            if !is_read {
+                read_whole(source, content)?;
+            }
+            return (&*copy).write_all(content);
+        }
+        if self.shares_blocks.load(Ordering::Relaxed) {
+            if ioctl_ficlone(copy, source).is_ok() {
+                return Ok(());
+            }
+            self.shares_blocks.store(false, Ordering::Relaxed);
+        }
+        copy_in_kernel(source, copy, size)
+    }
+}
+
+fn read_whole(source: &File, content: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(source, content, 0)
+}
+
+fn copy_in_kernel(source: &File, copy: &File, size: u64) -> io::Result<()> {
+    let mut at = 0;
+    while at < size {
+        let len = usize::try_from(size - at).unwrap_or(usize::MAX);
+        let mut there = at;
+        let copied = copy_file_range(source, Some(&mut at), copy, Some(&mut there), len);
+        match copied {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL) => {
+                return copy_by_hand(source, copy, at);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+fn copy_by_hand(mut source: &File, mut copy: &File, at: u64) -> io::Result<()> {
+    use std::io::Seek;
+    source.seek(io::SeekFrom::Start(at))?;
+    copy.seek(io::SeekFrom::Start(at))?;
+    io::copy(&mut source, &mut copy).map(drop)
+}
+
+/// Only when it was modified; when it was read is of no interest.
+pub(super) fn modified(seconds: i64, nanos: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: seconds,
+            tv_nsec: nanos,
+        },
+    }
+}
+
+/// Whether a link at `path` leads out of the workspace, by what is written in it.
+pub(super) fn leads_out(path: &Path, target: &Path) -> bool {
+    let mut depth = path.components().count() - 1;
+    for component in target.components() {
+        match component {
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            // An absolute one leads to where it led before.
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,201 @@
+//! Which sibling a new workspace is made from.
+//!
+//! The nearest is the one whose tree differs in the fewest paths: that is what will have to be checked out and
+//! built again. A merge base says less, for a branch may have had much and little reverted since. One in which
+//! nothing was ever built comes after all others.
+
+use std::cmp::Reverse;
+use std::os::fd::OwnedFd;
+
+use git2::{Oid, Repository};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::lending::Lent;
+use super::output::Output;
+use super::tracked::{Fault, Tracked};
+use crate::disk::Amount;
+use crate::git::{self, Difference, IndexFile, Moment};
+use crate::model::{BranchName, CommitId};
+use crate::process::Presence;
+use crate::workspace::record::Record;
+use crate::workspace::{Error, Workspace, made};
+
+/// Of many siblings those that were used last are looked at.
+const MANY: usize = 32;
+/// One that differs in more paths is no better than none.
+const FAR: usize = 20_000;
+const BLOCK: u64 = 4096;
+
+/// A sibling that may serve.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) branch: BranchName,
+    commit: Oid,
+    difference: Difference,
+}
+
+/// A sibling that serves, and is left alone while this is held.
+#[derive(Debug)]
+pub(super) struct Seed {
+    pub(super) lent: Lent,
+    pub(super) commit: CommitId,
+    pub(super) difference: Difference,
+    pub(super) root: OwnedFd,
+    pub(super) index: IndexFile,
+    pub(super) tracked: Tracked,
+    pub(super) output: Output,
+}
+
+impl Workspace {
+    /// The siblings that may serve for a workspace at `goal`, the nearest first.
+    pub(super) fn nearest(&self, goal: Oid) -> Result<Vec<Candidate>, Error> {
+        let mut records = Record::all_of(&self.repo);
+        records.retain(|record| self.may_take_from(record));
+        records.sort_by_key(|record| Reverse(record.used_tick));
+        records.truncate(MANY);
+        let store = self.repo.open_store()?;
+        let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
+        let goal = tree(goal).map_err(git::Error::from)?;
+        let mut found = Vec::new();
+        for Record { branch, .. } in records {
+            let Some(commit) = git::read_ref(&store, &branch.local_ref())? else {
+                continue;
+            };
+            let theirs = tree(commit).map_err(git::Error::from)?;
+            let difference = Difference::between(&store, &theirs, &goal, FAR)?;
+            if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
+                let admin = store.path().join("worktrees").join(branch.dir().as_str());
+                let is_built = made::is_noted(&admin);
+                let candidate = Candidate {
+                    branch,
+                    commit,
+                    difference,
+                };
+                found.push((!is_built, candidate));
+            }
+        }
+        found.sort_by_key(|(unbuilt, candidate)| (*unbuilt, candidate.difference.changes.len()));
+        Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
+    }
+
+    /// What a build left behind is as much to be trusted as its branch: what is built on a protected branch
+    /// comes from protected branches alone. And a secret that was for one branch stays there.
+    fn may_take_from(&self, sibling: &Record) -> bool {
+        let is_protected = |branch| self.protected.matches(branch);
+        sibling.branch != self.branch
+            && !sibling.had_secret
+            && (is_protected(&sibling.branch) || !is_protected(&self.branch))
+    }
+}
+
+impl Seed {
+    /// Takes hold of a sibling and looks whether it is as it should be; else says what is not.
+    pub(super) fn take(
+        taker: &Workspace,
+        candidate: Candidate,
+    ) -> Result<Result<Self, Fault>, Error> {
+        let workspace = taker.sibling(&candidate.branch);
+        let Some(lent) = workspace.lend() else {
+            return Ok(Err("something is under way there"));
+        };
+        let admin = workspace.worktree.admin();
+        let is_own = Record::load(admin).is_some_and(|record| record.branch == workspace.branch);
+        if !workspace.exists() || !is_own || !workspace.worktree.altered().is_empty() {
+            return Ok(Err("it is not whole"));
+        }
+        if admin.join("index.lock").exists() || !is_unattended(&workspace) {
+            return Ok(Err("somebody is at work there"));
+        }
+        if admin.join("modules").exists() {
+            return Ok(Err("it has submodules"));
+        }
+        let repo = workspace.worktree.open()?;
+        let head = git::head(&repo)?;
+        if head.commit != candidate.commit
+            || head.branch.as_deref() != Some(workspace.branch.as_str())
+            || head.operation.is_some()
+        {
+            return Ok(Err("it is not on its branch"));
+        }
+        let read = IndexFile::read(&admin.join("index"));
+        let Some(index) = read.map_err(Error::io("read the index of a sibling"))? else {
+            return Ok(Err("its index is not a plain one"));
+        };
+        if candidate.difference.changes.len() * 2 > index.entries().len() {
+            return Ok(Err("most of it differs"));
+        }
+        if !is_index_of(&repo, &index, head.tree)? {
+            return Ok(Err("it has staged changes"));
+        }
+        let now = now();
+        let root = workspace.open_root()?;
+        let looked = Tracked::look(&root, &index, now);
+        let tracked = match looked.map_err(Error::io("look at a sibling"))? {
+            Ok(tracked) => tracked,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let entries = index.entries();
+        let doubtful = tracked.doubtful.iter().map(|n| index.path(&entries[*n]));
+        if git::changed_among(&repo, doubtful)? {
+            return Ok(Err("it has changes"));
+        }
+        let output = match Output::gather(&workspace, &repo, &candidate.difference, now)? {
+            Ok(output) => output,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        if !taker.has_plenty_beside(need(&tracked, &output)) {
+            return Ok(Err("there is little room on the disk"));
+        }
+        let commit = CommitId::parse(&candidate.commit.to_string())?;
+        Ok(Ok(Self {
+            lent,
+            commit,
+            difference: candidate.difference,
+            root,
+            index,
+            tracked,
+            output,
+        }))
+    }
+
+    pub(super) fn branch(&self) -> &BranchName {
+        &self.lent.workspace.branch
+    }
+
+    /// Whether nobody is at work in it, whom no lock of ours would keep out.
+    pub(super) fn is_unattended(&self) -> bool {
+        is_unattended(&self.lent.workspace)
+    }
+}
+
+/// A shell or an editor that was left open there is reason enough: it may start a build at any moment.
+fn is_unattended(workspace: &Workspace) -> bool {
+    !Presence::below(workspace.path()).worker_is_in(workspace.path())
+}
+
+/// Whether the index is exactly `tree`. Mostly it says so itself.
+fn is_index_of(repo: &Repository, index: &IndexFile, tree: Oid) -> Result<bool, Error> {
+    if let Some(known) = index.tree() {
+        return Ok(known == tree);
+    }
+    let same = || {
+        let tree = repo.find_tree(tree)?;
+        let diff = repo.diff_tree_to_index(Some(&tree), Some(&repo.index()?), None)?;
+        Ok::<_, git2::Error>(diff.deltas().len() == 0)
+    };
+    Ok(same().map_err(git::Error::from)?)
+}
+
+fn need(tracked: &Tracked, output: &Output) -> Amount {
+    let (files, output) = (tracked.stats.len() as u64, output.need());
+    Amount {
+        bytes: tracked.bytes() + files * BLOCK + output.bytes,
+        inodes: files + output.inodes,
+    }
+}
+
+fn now() -> Moment {
+    let now = clock_gettime(ClockId::Realtime);
+    let narrow = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    (narrow(now.tv_sec), narrow(now.tv_nsec))
+}

@@ -1,0 +1,7 @@
+//! Warm starts: what a new workspace takes over from a sibling, what it never takes, and that a build there
+//! makes what it would have made in an empty one.
+
+mod equal;
+mod project;
+mod refused;
+mod taken;
