@@ -229,9 +229,10 @@ impl Drive {
 }
 
 /// Whether a run that ended so may answer for later ones: it succeeded, by itself, and all that it said is
-/// in its journal.
-fn fills_reuse(_workspace: &Workspace, exit: &Exit) -> bool {
-    matches!(exit.outcome, Outcome::Code(0))
+/// in its journal. What was built on top of another branch's output is that branch's affair as well.
+fn fills_reuse(workspace: &Workspace, exit: &Exit) -> bool {
+    !workspace.is_warm()
+        && matches!(exit.outcome, Outcome::Code(0))
         && exit.stopped.is_none()
         && exit.unwritten.is_none()
         && !exit.leaked
