@@ -22,11 +22,11 @@ async fn flags(yard: &Yard, args: &[&str]) -> Value {
     let said = text_of(&events);
     let told = said.split_whitespace().find(|word| word.starts_with("-j"));
     let words = record["argv"].as_array().unwrap().iter();
-    let shown = words.filter_map(|word| {
+    let mut shown = words.filter_map(|word| {
         let (before, number) = word.as_str()?.split_once('j')?;
         before.starts_with('-').then(|| format!("-j{number}"))
     });
-    assert_eq!(shown.last().as_deref(), told, "{record}: {said}");
+    assert_eq!(shown.next_back().as_deref(), told, "{record}: {said}");
     record
 }
 
