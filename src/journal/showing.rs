@@ -4,12 +4,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::ops::DerefMut;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use super::reader::{Patience, damaged};
 use super::{Cursor, Reader, Sink};
@@ -93,14 +92,8 @@ impl Showing {
         if cursor == Cursor::START {
             return Ok(Ok(()));
         }
-        let mut reader = self.reader.clone().lock_owned().await;
-        let seek = move || {
-            reader.set_patience(Patience::Waits);
-            reader.seek(cursor, len)
-        };
-        tokio::task::spawn_blocking(seek)
-            .await
-            .map_err(io::Error::other)?
+        let reader = self.reader.clone().lock_owned().await;
+        wait_with(reader, move |reader| reader.seek(cursor, len)).await?
     }
 
     /// What follows `from` in a journal that reaches to `len`, as much as makes a piece. What the system
@@ -129,14 +122,11 @@ impl Showing {
         };
         let rendered = match task.render(&mut reader, Patience::HasNone, &mut sink) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let (back, rendered) = match reader.twin() {
-                    Some(twin) => {
-                        // Those who view what was just printed are not to wait for the disk.
-                        drop(reader);
-                        task.wait_for(Box::new(twin), sink).await?
-                    }
-                    None => task.wait_for(reader, sink).await?,
+                let render = move |reader: &mut Reader| {
+                    let rendered = task.render(reader, Patience::Waits, &mut sink);
+                    (sink, rendered)
                 };
+                let (back, rendered) = wait_with(reader, render).await?;
                 sink = back;
                 rendered
             }
@@ -166,6 +156,25 @@ impl Showing {
             self.kept().add(likeness, from, piece.clone());
         }
     }
+}
+
+/// Does what may have to wait for the disk where that is allowed. Those who view what was just printed do
+/// not wait for it: it has a reader of its own, but for a packed journal, to which nothing is added.
+async fn wait_with<T: Send + 'static>(
+    mut reader: OwnedMutexGuard<Reader>,
+    work: impl FnOnce(&mut Reader) -> T + Send + 'static,
+) -> io::Result<T> {
+    let done = match reader.twin() {
+        Some(mut twin) => {
+            drop(reader);
+            tokio::task::spawn_blocking(move || work(&mut twin))
+        }
+        None => tokio::task::spawn_blocking(move || {
+            reader.set_patience(Patience::Waits);
+            work(&mut reader)
+        }),
+    };
+    done.await.map_err(io::Error::other)
 }
 
 impl Kept {
@@ -200,20 +209,6 @@ struct Task {
 type Rendered = io::Result<(Piece, bool)>;
 
 impl Task {
-    /// Renders where blocking is allowed.
-    async fn wait_for<S: Sink>(
-        self,
-        mut reader: impl DerefMut<Target = Reader> + Send + 'static,
-        mut sink: S,
-    ) -> io::Result<(S, Rendered)> {
-        tokio::task::spawn_blocking(move || {
-            let rendered = self.render(&mut reader, Patience::Waits, &mut sink);
-            (sink, rendered)
-        })
-        .await
-        .map_err(io::Error::other)
-    }
-
     fn render(self, reader: &mut Reader, patience: Patience, sink: &mut impl Sink) -> Rendered {
         reader.set_patience(patience);
         reader.go_to(self.from);
