@@ -31,7 +31,11 @@ fn main() {
 async fn measure_all(args: &[String]) {
     // Cargo says `--bench`.
     let wanted: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
-    let mut report = Report::new(Scale::full());
+    let scale = match std::env::var_os("BENCH_SMOKE") {
+        Some(_) => Scale::smoke(),
+        None => Scale::full(),
+    };
+    let mut report = Report::new(scale);
     if wanted.is_empty() {
         for name in groups::NAMES {
             groups::run(name, &mut report).await;

@@ -28,13 +28,16 @@ async fn smoke(groups: &[&str]) {
     }
     report.conclude();
     let told = serde_json::to_value(&report).unwrap();
+    let [rows, skipped] = ["rows", "skipped"].map(|list| told[list].as_array().unwrap());
     for name in groups {
-        let rows = report.rows().iter().filter(|row| row.group == *name);
-        let skipped = told["skipped"].as_array().unwrap().iter();
-        let left_out = skipped.filter(|why| why.as_str().unwrap().starts_with(name));
-        assert!(rows.count() + left_out.count() > 0, "{name} told nothing");
+        let has_rows = rows.iter().any(|row| row["group"] == *name);
+        let says_why = |why: &serde_json::Value| why.as_str().unwrap().starts_with(name);
+        assert!(
+            has_rows || skipped.iter().any(says_why),
+            "{name} told nothing"
+        );
     }
-    for row in told["rows"].as_array().unwrap() {
+    for row in rows {
         assert!(row["yard"]["median"].is_number(), "{row}");
         assert_eq!(row["plain"].is_null(), row["ratio"].is_null(), "{row}");
         assert_eq!(row["target"].is_null(), row["met"].is_null(), "{row}");

@@ -8,7 +8,7 @@ use crate::setting::{Served, Site, git_in};
 use crate::support::git;
 
 /// Workspaces beside the one that is asked about.
-const BRANCHES: usize = 10;
+const BRANCHES: usize = 3;
 
 /// One question, as the yard and as git are asked it.
 struct Question {

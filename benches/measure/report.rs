@@ -52,10 +52,6 @@ impl Report {
         self.skipped.push(what);
     }
 
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
     /// How many targets were met, and which were not.
     pub fn conclude(&self) {
         let aimed = self.rows.iter().filter(|row| row.met.is_some()).count();
@@ -70,7 +66,8 @@ impl Report {
         }
     }
 
-    /// Writes the JSON where BENCH_JSON says, or below the target directory.
+    /// Writes the JSON where BENCH_JSON says, or below the target directory, and beside it the table as
+    /// docs/PERFORMANCE.md has it.
     pub fn write(&self) {
         let usual = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
         let path = match std::env::var_os("BENCH_JSON") {
@@ -82,11 +79,38 @@ impl Report {
             std::fs::create_dir_all(dir).unwrap();
         }
         std::fs::write(&path, text + "\n").unwrap();
+        std::fs::write(path.with_extension("md"), self.markdown()).unwrap();
         println!("{}", path.display());
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = format!("{}\n", self.machine);
+        let mut group = "";
+        for row in &self.rows {
+            if group != row.group {
+                group = row.group;
+                let head = "plain | yard | ratio | half of the rounds | target";
+                text.push_str(&format!("\n| {group} | {head} |\n"));
+                text.push_str("| --- | --- | --- | --- | --- | --- |\n");
+            }
+            let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
+            text.push_str(&format!("| {} |\n", cells.join(" | ")));
+        }
+        for what in &self.skipped {
+            text.push_str(&format!("\nLeft out: {what}\n"));
+        }
+        text
     }
 }
 
 fn line(row: &Row) -> String {
+    let [name, plain, yard, ratio, spread, aim] = cells(row);
+    let text = format!("{name:<60} {plain:>12} {yard:>12} {ratio:>7}  {spread:<18} {aim}");
+    text.trim_end().to_owned()
+}
+
+/// What a row says, as people read it.
+fn cells(row: &Row) -> [String; 6] {
     let name = match &row.against {
         Some(against) => format!("{} / {against}", row.name),
         None => row.name.clone(),
@@ -107,12 +131,13 @@ fn line(row: &Row) -> String {
         Some(false) => "not met",
         None => "",
     };
-    let text = format!(
-        "{name:<60} {:>12} {:>12} {:>7}  {spread:<18} {} {verdict}",
+    let aim = format!("{} {verdict}", row.aim());
+    [
+        name,
         plain.unwrap_or_default(),
         row.unit.show(row.yard.median),
         ratio.unwrap_or_default(),
-        row.aim()
-    );
-    text.trim_end().to_owned()
+        spread,
+        aim.trim().to_owned(),
+    ]
 }

@@ -22,20 +22,10 @@ impl Series {
         self.0.push(value);
     }
 
-    pub fn map(&self, change: impl Fn(f64) -> f64) -> Self {
-        Self(self.0.iter().copied().map(change).collect())
-    }
-
     /// Round by round, this one over `other`.
     pub fn over(&self, other: &Self) -> Self {
         let pairs = self.0.iter().zip(&other.0);
         Self(pairs.map(|(own, other)| own / other).collect())
-    }
-
-    /// Round by round, the smaller of the two.
-    pub fn min(&self, other: &Self) -> Self {
-        let pairs = self.0.iter().zip(&other.0);
-        Self(pairs.map(|(own, other)| own.min(*other)).collect())
     }
 
     pub fn median(&self) -> f64 {

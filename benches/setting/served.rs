@@ -61,9 +61,13 @@ impl Served {
         self.bytes("VmRSS:")
     }
 
-    /// The most that it ever had, in bytes.
+    /// The most that it had since [`Served::forget_peak`], in bytes.
     pub fn peak_memory(&self) -> f64 {
         self.bytes("VmHWM:")
+    }
+
+    pub fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.daemon.pid()), "5").unwrap();
     }
 
     fn bytes(&self, field: &str) -> f64 {

@@ -1,12 +1,13 @@
 //! Many viewers of one run: each has every byte, and all of them together are as fast as the machine's
 //! loopback is.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::measure::{Aim, Report, Row, Series, Unit, interleave};
@@ -25,11 +26,13 @@ pub async fn measure(report: &mut Report, served: &Served) {
     let dir = served.workspace("main");
     std::fs::write(dir.join("payload"), &payload).unwrap();
     let (mut waiting, mut peak) = (Series::default(), Series::default());
+    // Once, before any viewer came: memory that the first ones left behind would hide what later ones take.
+    let before = served.memory();
     let [loopback, yard] = interleave(report.scale.rounds(3), async |method, _| {
         let took = match method {
             0 => over_loopback(count, &payload).await,
             _ => {
-                let before = served.memory();
+                served.forget_peak();
                 let run = served.make_detached("main", &["gate"]).await;
                 let mut viewers = Viewers::of(served, &run, count, &payload).await;
                 waiting.push((served.memory() - before) / count as f64);
@@ -39,7 +42,7 @@ pub async fn measure(report: &mut Report, served: &Served) {
                 let took = began.elapsed().as_secs_f64();
                 served.ended(&run).await;
                 std::fs::remove_file(dir.join("open")).unwrap();
-                peak.push((served.peak_memory() - before).max(0.0) / count as f64);
+                peak.push((served.peak_memory() - before) / count as f64);
                 took
             }
         };
@@ -61,16 +64,17 @@ pub async fn measure(report: &mut Report, served: &Served) {
     report.add(Row::new(format!("{name}, at the peak"), Unit::Bytes, &peak).aiming(most));
 }
 
-/// The same bytes to as many readers, from a server that does nothing else.
+/// The same bytes to as many readers, from a server that does nothing else. It has threads of its own, as
+/// the daemon has: on a busy machine, who has more of them gets more done.
 async fn over_loopback(count: usize, payload: &Arc<[u8]>) -> f64 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let server = tokio::runtime::Runtime::new().unwrap();
+    let (bound, address) = oneshot::channel();
+    let (go, gone) = oneshot::channel();
+    server.spawn(serve(count, Arc::clone(payload), bound, gone));
+    let address = address.await.unwrap();
     let mut readers = JoinSet::new();
-    let mut sockets = Vec::new();
     for _ in 0..count {
-        let (mut reader, (socket, _)) =
-            tokio::try_join!(TcpStream::connect(address), listener.accept()).unwrap();
-        sockets.push(socket);
+        let mut reader = TcpStream::connect(address).await.unwrap();
         let payload = Arc::clone(payload);
         readers.spawn(async move {
             let (mut buffer, mut seen) = (vec![0; 65536], 0);
@@ -86,14 +90,33 @@ async fn over_loopback(count: usize, payload: &Arc<[u8]>) -> f64 {
         });
     }
     let began = Instant::now();
-    for mut socket in sockets {
-        let payload = Arc::clone(payload);
-        tokio::spawn(async move { socket.write_all(&payload).await.unwrap() });
-    }
+    go.send(()).unwrap();
     while let Some(reader) = readers.join_next().await {
         reader.unwrap();
     }
-    began.elapsed().as_secs_f64()
+    let took = began.elapsed().as_secs_f64();
+    server.shutdown_background();
+    took
+}
+
+/// Takes so many connections, and once it is told to, sends each the same.
+async fn serve(
+    count: usize,
+    payload: Arc<[u8]>,
+    bound: oneshot::Sender<SocketAddr>,
+    go: oneshot::Receiver<()>,
+) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    bound.send(listener.local_addr().unwrap()).unwrap();
+    let mut sockets = Vec::new();
+    for _ in 0..count {
+        sockets.push(listener.accept().await.unwrap().0);
+    }
+    go.await.unwrap();
+    for mut socket in sockets {
+        let payload = Arc::clone(&payload);
+        tokio::spawn(async move { socket.write_all(&payload).await.unwrap() });
+    }
 }
 
 /// Viewers that follow a run as text, and compare each byte.
