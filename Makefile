@@ -73,8 +73,10 @@ soak: setup ## Run the long tests under load, in release mode
 	fi
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH='…' for some of them)
-	@.ci/setup.sh $(if $(BENCH),$(if $(filter mcp,$(BENCH)),peers),peers)
+# Only what the wanted groups compare with is installed.
+bench: compared := $(if $(filter mcp,$(or $(BENCH),mcp)),peers) $(if $(filter instructions,$(or $(BENCH),instructions)),valgrind)
+bench: ## Measure beside the plain tools (BENCH='…' for some groups; docs/PERFORMANCE.md)
+	@.ci/setup.sh $(compared)
 	$(CARGO) bench --locked --bench yard -- $(BENCH)
 
 .PHONY: clean

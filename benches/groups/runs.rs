@@ -1,0 +1,78 @@
+//! A `make` that does nothing, from the request to the end of its stream: what is left is what a run
+//! costs, supervisor, journal and stream included.
+
+use serde_json::Value;
+
+use crate::measure::{Aim, Report, Row, Unit, interleave, timed};
+use crate::setting::{Served, Site, git_in, quiet};
+
+pub async fn measure(report: &mut Report) {
+    let rounds = report.scale.rounds(41);
+    let files = report.scale.of(1_000, 30);
+    let site = Site::generated(files, 0);
+    let by_hand = site.by_hand();
+    by_hand.add("main");
+    let dir = by_hand.path("main");
+    let served = site.serve().await;
+    served.make("main", &["who"], "auto").await;
+    let [plain, offline, updated, synced] = interleave(rounds, async |method, _| match method {
+        0 => timed(|| quiet(&dir, "make", &["who"])),
+        1 => served.make("main", &["who"], "none").await,
+        2 => {
+            git_in(&dir, &["fetch", "-q", "origin", "main"])
+                + git_in(&dir, &["reset", "-q", "--hard", "FETCH_HEAD"])
+                + timed(|| quiet(&dir, "make", &["who"]))
+        }
+        _ => served.make("main", &["who"], "auto").await,
+    })
+    .await;
+    report.add(
+        Row::new("no-op make, sync none", Unit::Seconds, &offline)
+            .beside("make", &plain)
+            .aiming(Aim::MoreAtMost(0.005)),
+    );
+    report.add(
+        Row::new("no-op make, brought up to date", Unit::Seconds, &synced)
+            .beside("fetch, reset --hard, make", &updated),
+    );
+    served.stop().await;
+    contained(report).await;
+}
+
+/// The price of the sandbox.
+async fn contained(report: &mut Report) {
+    let rounds = report.scale.rounds(41);
+    let site = |profile: &str| Site::with(&format!("[sandbox]\nprofile = {profile:?}\n"));
+    let [bare, contained] = [site("none"), site("standard")];
+    let contained = contained.serve().await;
+    if !can_contain(&contained).await {
+        report.skip("runs: this machine has no sandbox; `branchyard doctor` says why");
+        contained.stop().await;
+        return;
+    }
+    let bare = bare.serve().await;
+    for served in [&bare, &contained] {
+        served.make("main", &["who"], "auto").await;
+    }
+    let [without, with] = interleave(rounds, async |method, _| {
+        let served = [&bare, &contained][method];
+        served.make("main", &["who"], "none").await
+    })
+    .await;
+    report.add(
+        Row::new("no-op make, sandbox standard", Unit::Seconds, &with)
+            .beside("sandbox none", &without),
+    );
+    bare.stop().await;
+    contained.stop().await;
+}
+
+async fn can_contain(served: &Served) -> bool {
+    let ready: Value = serde_json::from_slice(&served.get("/readyz").await).unwrap();
+    let mechanisms = ready["sandbox"]["mechanisms"].as_array().unwrap();
+    let has = |name: &str| {
+        let mut named = mechanisms.iter().filter(|one| one["name"] == name);
+        named.any(|one| one["available"] == true)
+    };
+    has("bubblewrap") && has("user_namespaces")
+}

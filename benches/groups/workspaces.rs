@@ -1,0 +1,134 @@
+//! A new workspace, from the request to files that can be worked with, beside `git worktree add`.
+//!
+//! The yard's time has all of a request in it: asking the remote, fetching the branch, the checkout. The
+//! plain tool is timed twice: without the fetch, which is what the targets are about, and with it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::measure::{Aim, Report, Row, Series, Unit, interleave};
+use crate::setting::{ByHand, Served, Site, same_files};
+use crate::support::git;
+
+const AT_ONCE: usize = 32;
+
+/// Where there are fewer files, the processes that git is made of are most of the time.
+const LARGE: usize = 4_000;
+
+pub async fn measure(report: &mut Report) {
+    for (make, rounds) in Site::each(report, |rounds| 2 * rounds) {
+        let site = make();
+        let by_hand = site.by_hand();
+        let served = site.serve().await;
+        // Whatever is done once per repository has been done.
+        served.prepare("main").await;
+        served.remove("main").await;
+        compare(report, &served, &by_hand, "no sibling", 0, rounds, 0.55).await;
+        served.prepare("main").await;
+        compare(report, &served, &by_hand, "a sibling", rounds, rounds, 0.35).await;
+        served.stop().await;
+    }
+    at_once(report).await;
+}
+
+/// New workspaces of the branches from `first` on, each of which goes again.
+async fn compare(
+    report: &mut Report,
+    served: &Served,
+    by_hand: &ByHand,
+    beside: &str,
+    first: usize,
+    rounds: usize,
+    most: f64,
+) {
+    let mut with_fetch = Series::default();
+    let mut begun = None;
+    let [plain, yard] = interleave(rounds, async |method, round| {
+        let branch = format!("bench-{}", first + round);
+        let took = match method {
+            0 => {
+                let fetch = by_hand.fetch(&branch);
+                let add = by_hand.add(&branch);
+                with_fetch.push(fetch + add);
+                add
+            }
+            _ => served.prepare(&branch).await,
+        };
+        // Both are there once the second one was made.
+        if begun.replace(round) == Some(round) {
+            let (own, other) = (served.workspace(&branch), by_hand.path(&branch));
+            same_commit(&own, &other);
+            if round == 0 {
+                same_files(&own, &other);
+            }
+            served.remove(&branch).await;
+            by_hand.remove(&branch);
+        }
+        took
+    })
+    .await;
+    let name = format!("new workspace, {beside}, {}", served.site.label);
+    let row = Row::new(&name, Unit::Seconds, &yard).beside("worktree add", &plain);
+    report.add(match served.site.files {
+        LARGE.. => row.aiming(Aim::RatioAtMost(most)),
+        _ => row,
+    });
+    report.add(Row::new(&name, Unit::Seconds, &yard).beside("fetch, worktree add", &with_fetch));
+}
+
+fn same_commit(own: &Path, other: &Path) {
+    let commit = |dir| git(dir, &["rev-parse", "HEAD"]);
+    assert_eq!(commit(own), commit(other));
+    assert_eq!(git(own, &["status", "--porcelain", "--ignored"]), "");
+}
+
+/// Many new branches: all at once, and one after another.
+async fn at_once(report: &mut Report) {
+    let count = report.scale.of(AT_ONCE, 3);
+    let site = Site::generated(report.scale.of(1_000, 30), count);
+    let served = site.serve().await;
+    served.prepare("main").await;
+    let branches: Vec<_> = (0..count).map(|n| format!("bench-{n}")).collect();
+    let rounds = report.scale.rounds(5);
+    let [serial, at_once] = interleave(rounds, async |method, _| {
+        let began = Instant::now();
+        match method {
+            0 => {
+                for branch in &branches {
+                    served.prepare(branch).await;
+                }
+            }
+            _ => {
+                let asked = branches.iter().cloned().map(|branch| {
+                    let asker = (*served).clone();
+                    tokio::spawn(async move { asker.prepare(&branch).await })
+                });
+                // All of them are under way before the first is waited for.
+                let asked: Vec<_> = asked.collect();
+                for answer in asked {
+                    answer.await.unwrap();
+                }
+            }
+        }
+        let took = began.elapsed().as_secs_f64();
+        for branch in &branches {
+            assert_eq!(
+                git(&served.workspace(branch), &["status", "--porcelain"]),
+                ""
+            );
+            served.remove(branch).await;
+        }
+        count as f64 / took
+    })
+    .await;
+    report.add(
+        Row::new(
+            format!("{count} new branches at once"),
+            Unit::PerSecond,
+            &at_once,
+        )
+        .beside("one after another", &serial)
+        .aiming(Aim::RatioAtLeast(1.9)),
+    );
+    served.stop().await;
+}

@@ -1,0 +1,118 @@
+//! A place to measure at: a remote with a repository in it, and a yard without a daemon yet.
+
+use std::path::{Path, PathBuf};
+
+use super::plain::ByHand;
+use super::repository::{Branches, branch_out, generate};
+use super::served::Served;
+use crate::measure::{Report, thousands};
+use crate::support::{Options, Yard, git};
+
+/// Nothing here is refused for coming too often.
+const LIMITS: &str = "[limits]\nmax_requests_per_second = 1000000\nmax_request_burst = 1000000\n\
+    max_streams_per_principal = 8000\nmax_concurrent_runs = 64\nmax_concurrent_runs_per_repo = 64\n";
+
+/// Repositories take long to make, and room: each is made when its turn comes.
+pub type Making = Box<dyn FnOnce() -> Site>;
+
+pub struct Site {
+    pub yard: Yard,
+    /// Where the repository comes from.
+    pub url: String,
+    /// What it is called in the report.
+    pub label: String,
+    /// Of the repository, where somebody counted.
+    pub files: usize,
+}
+
+impl Site {
+    /// The few files that every yard of the tests has.
+    pub fn small() -> Self {
+        Self::with("")
+    }
+
+    /// The same, with further tables in the configuration.
+    pub fn with(tables: &str) -> Self {
+        let yard = Yard::asleep(Options {
+            tables: format!("{LIMITS}{tables}"),
+            ..Options::default()
+        });
+        Self {
+            url: yard.origin.url(),
+            yard,
+            label: String::new(),
+            files: 0,
+        }
+    }
+
+    /// A generated repository.
+    pub fn generated(files: usize, branches: usize) -> Self {
+        let site = Self::small();
+        generate(&site.yard.origin.bare, files, Branches(branches));
+        Self {
+            label: format!("{} files", thousands(files)),
+            files,
+            ..site
+        }
+    }
+
+    /// A copy of a repository of the caller's, whose HEAD is called `main` here.
+    pub fn of(repository: &Path, branches: usize) -> Self {
+        let mut site = Self::small();
+        let copy = site.yard.dir.path().join("given.git");
+        let from = std::fs::canonicalize(repository).expect("BENCH_REPO is a repository");
+        let paths = [&from, &copy].map(|path| path.to_str().unwrap());
+        git(
+            site.yard.dir.path(),
+            &["clone", "-q", "--bare", "--", paths[0], paths[1]],
+        );
+        site.files = git(&copy, &["ls-tree", "-r", "--name-only", "HEAD"])
+            .lines()
+            .count();
+        let head = git(&copy, &["rev-parse", "HEAD^{commit}"]);
+        git(&copy, &["update-ref", "refs/heads/main", &head]);
+        branch_out(&copy, Branches(branches));
+        site.url = copy.to_str().unwrap().to_owned();
+        site.yard.configure(Options {
+            tables: LIMITS.to_owned(),
+            url: Some(site.url.clone()),
+            ..Options::default()
+        });
+        site.label = from
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        site
+    }
+
+    /// The generated repositories, and the one that the caller gave: how to make each of them, with as many
+    /// branches as so many rounds need, and the rounds.
+    pub fn each(report: &Report, branches: fn(usize) -> usize) -> Vec<(Making, usize)> {
+        let scale = &report.scale;
+        let mut each: Vec<(Making, usize)> = Vec::new();
+        for (files, rounds) in scale.repositories() {
+            let make = move || Self::generated(files, branches(rounds));
+            each.push((Box::new(make), rounds));
+        }
+        if let Some(given) = scale.repository.clone() {
+            let rounds = scale.rounds(7);
+            let make = move || Self::of(&given, branches(rounds));
+            each.push((Box::new(make), rounds));
+        }
+        each
+    }
+
+    pub fn by_hand(&self) -> ByHand {
+        ByHand::new(self.yard.dir.path(), &self.url)
+    }
+
+    /// Where the yard keeps a branch's workspace.
+    pub fn workspace(&self, branch: &str) -> PathBuf {
+        self.yard.workspace(branch)
+    }
+
+    pub async fn serve(self) -> Served {
+        Served::start(self).await
+    }
+}
