@@ -153,6 +153,7 @@ fn arguments() -> usize {
     ];
     let policy = MakePolicy {
         max_jobs: 8,
+        jobs: Some(2),
         allow: &[],
     };
     let own = BranchName::parse("main").unwrap();
