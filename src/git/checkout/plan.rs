@@ -104,7 +104,7 @@ impl Plan {
                 directories: Vec::new(),
             },
         };
-        walk.enter(tree, Vec::new(), 0)?;
+        walk.enter(tree, &[], 0)?;
         Ok(walk.plan)
     }
 }
@@ -118,13 +118,13 @@ struct Walk<'repo> {
 
 impl Walk<'_> {
     /// Takes up all of `tree`, and returns the directory's place in the plan.
-    fn enter(&mut self, tree: &Tree<'_>, path: Vec<u8>, depth: usize) -> Result<usize, LeftToGit> {
+    fn enter(&mut self, tree: &Tree<'_>, path: &[u8], depth: usize) -> Result<usize, LeftToGit> {
         if tree.is_empty() || depth > MAX_DEPTH {
             return LeftToGit::unusual("a tree is empty or too deep");
         }
         let (here, before) = (self.plan.directories.len(), self.plan.entries.len());
         self.plan.directories.push(Directory {
-            path: path.clone().into(),
+            path: path.into(),
             tree: tree.id(),
             own: Vec::new(),
             total: 0,
@@ -132,10 +132,10 @@ impl Walk<'_> {
         });
         check_order(tree)?;
         for entry in tree {
-            let path = self.path_of(&path, &entry)?;
+            let path = self.path_of(path, &entry)?;
             if entry.filemode_raw() == 0o040_000 {
                 let tree = self.repo.find_tree(entry.id())?;
-                let within = self.enter(&tree, path, depth + 1)?;
+                let within = self.enter(&tree, &path, depth + 1)?;
                 self.plan.directories[here].subdirectories.push(within);
             } else {
                 self.plan.directories[here]
