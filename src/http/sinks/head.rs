@@ -4,6 +4,8 @@ use std::io::Write;
 
 use crate::journal::Stream;
 
+const DIGITS: &[u8; 10] = b"0123456789";
+
 /// Made once for a frame.
 #[derive(Debug)]
 pub(super) struct Head {
@@ -55,7 +57,7 @@ impl Head {
         }
         let mut rest = within;
         for digit in self.bytes[self.digits.0..self.digits.1].iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
+            *digit = DIGITS[rest % 10];
             rest /= 10;
         }
         (&self.bytes, self.len)
