@@ -44,7 +44,7 @@ const ROOMS: [(&str, &[&str]); 5] = [
         &[
             "process/spawn.rs",
             "process/sandbox/init.rs",
-            "process/attendant.rs",
+            "process/standby.rs",
             "process/capture.rs",
             "cli/doctor.rs",
         ],

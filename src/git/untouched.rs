@@ -41,8 +41,11 @@ fn look(workdir: &Path, index: &Path, tree: Oid) -> Option<bool> {
     let threads = (entries.len() / WORTH_A_THREAD).clamp(1, threads.min(MOST_THREADS));
     let share = entries.len().div_ceil(threads).max(1);
     let are_as_noted = |entries: &[IndexedFile]| {
-        let mut entries = entries.iter();
-        entries.all(|entry| is_as_noted(&index, entry, &dir) == Some(true))
+        let (mut entries, mut known) = (entries.iter(), Vec::new());
+        entries.all(|entry| {
+            is_reached_by_directories(index.path(entry), &dir, &mut known)
+                && is_as_noted(&index, entry, &dir) == Some(true)
+        })
     };
     let are_as_noted = &are_as_noted;
     Some(thread::scope(|scope| {
@@ -57,6 +60,24 @@ fn look(workdir: &Path, index: &Path, tree: Oid) -> Option<bool> {
             .all(|other| other.join().unwrap_or(false))
             && own
     }))
+}
+
+/// Whether no directory on the way to `path` is a link: behind it may be the very same files, elsewhere. `known` is the
+/// directory that was looked at last, with all above it; paths come in order, so it is mostly the next one's as well.
+fn is_reached_by_directories(path: &[u8], dir: impl AsFd, known: &mut Vec<u8>) -> bool {
+    memchr::memchr_iter(b'/', path).all(|end| {
+        let above = &path[..end];
+        let is_known = known
+            .strip_prefix(above)
+            .is_some_and(|rest| matches!(rest, [] | [b'/', ..]));
+        if is_known {
+            return true;
+        }
+        let found = statat(&dir, above, AtFlags::SYMLINK_NOFOLLOW);
+        known.clear();
+        known.extend_from_slice(above);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+    })
 }
 
 /// Whether the file is the one that was written then, and was not written to since.
@@ -182,6 +203,13 @@ mod tests {
         fs::remove_file(&file).unwrap();
         assert!(!tree.is_untouched());
         put_back().await;
+        // The very same files, behind a link.
+        fs::rename(tree.path().join("d1"), tree.path().join("elsewhere")).unwrap();
+        symlink("elsewhere", tree.path().join("d1")).unwrap();
+        assert!(!tree.is_untouched());
+        fs::remove_file(tree.path().join("d1")).unwrap();
+        fs::rename(tree.path().join("elsewhere"), tree.path().join("d1")).unwrap();
+        assert!(tree.is_untouched());
         // In the index alone.
         tree.write(name, "staged");
         tree.run(&["add", name]).await;

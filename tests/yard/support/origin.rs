@@ -25,7 +25,10 @@ impl Origin {
                 bare.to_str().unwrap(),
             ],
         );
+        // Else every push leaves a process behind that looks whether there is anything to tidy up.
+        git(&bare, &["config", "receive.autogc", "false"]);
         git(&work, &["init", "-q", "--initial-branch=main", "."]);
+        git(&work, &["config", "maintenance.auto", "false"]);
         git(&work, &["remote", "add", "origin", bare.to_str().unwrap()]);
         let origin = Self { bare, work };
         origin.write("Makefile", MAKEFILE);
