@@ -64,7 +64,7 @@ mod tests {
             ),
             (
                 r#"{"state":"succeeded","duration_ms":12,"cached":"01JX"}"#,
-                "succeeded in 12ms, cached from run 01JX",
+                "succeeded in 0.0s, cached from run 01JX",
             ),
             (r#"{"state":"cancelled"}"#, "cancelled"),
         ] {
