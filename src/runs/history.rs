@@ -84,6 +84,11 @@ impl History {
             .filter_map(|id| history.load(id))
             .collect();
         unended.sort_by_key(|record| record.run_id);
+        // A daemon that was killed may have known more of them than it had told the index.
+        for record in &unended {
+            history.note(record);
+        }
+        history.store.catch_up();
         Ok(Opening {
             history,
             unended,
