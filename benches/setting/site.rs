@@ -12,6 +12,9 @@ use crate::support::{Options, Yard, git};
 const LIMITS: &str = "[limits]\nmax_requests_per_second = 1000000\nmax_request_burst = 1000000\n\
     max_streams_per_principal = 8000\nmax_concurrent_runs = 64\nmax_concurrent_runs_per_repo = 64\n";
 
+/// As a yard has it that nobody configured; those of the tests start cold.
+const WARM: &str = "warm = \"nearest\"\n";
+
 /// Repositories take long to make, and room: each is made when its turn comes.
 pub type Making = Box<dyn FnOnce() -> Site>;
 
@@ -35,6 +38,7 @@ impl Site {
     pub fn with(tables: &str) -> Self {
         let yard = Yard::asleep(Options {
             tables: format!("{LIMITS}{tables}"),
+            repo: WARM.to_owned(),
             ..Options::default()
         });
         Self {
@@ -76,6 +80,7 @@ impl Site {
         site.yard.configure(Options {
             tables: LIMITS.to_owned(),
             url: Some(site.url.clone()),
+            repo: WARM.to_owned(),
             ..Options::default()
         });
         site.label = from
