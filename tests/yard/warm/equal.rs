@@ -205,7 +205,7 @@ async fn objects_after_a_warm_start_are_those_of_a_build_from_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "minutes"]
+#[ignore = "takes minutes: make soak"]
 async fn soak_warm_builds_equal_cold_ones() {
     let seed = std::env::var("BRANCHYARD_SEED").ok();
     let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
