@@ -122,17 +122,18 @@ impl Desk {
         let _turn = workspace.turn.take("prepare", &self.principal().name).await;
         let (report, warnings) = collecting();
         let prepared = match from {
-            Some(start) => workspace.create_branch(start, &report).await,
+            Some(start) => workspace.create_branch(start, &report).await.map(|()| None),
             None => {
                 let wish = Wish::up_to_date(&self.principal().name, asked_at);
-                workspace.prepare(&wish, &report).await.map(drop)
+                workspace.prepare(&wish, &report).await.map(Some)
             }
         };
-        prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
-        let description = workspace
-            .describe(true)
-            .await
-            .map_err(|error| error.problem())?;
+        let prepared = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
+        let description = match prepared {
+            Some(prepared) => workspace.describe_prepared(prepared).await,
+            None => workspace.describe(true).await,
+        };
+        let description = description.map_err(|error| error.problem())?;
         Ok((description, warnings.so_far()))
     }
 

@@ -1,7 +1,8 @@
 //! Room on the disk: how much there is, what is held back for the time when there is none; the trash,
 //! into which things are moved out of sight at once to be deleted at leisure; and the quarantine, where
-//! what is broken is kept.
+//! what is broken is kept. And the threads that share work on many files.
 
+pub mod crew;
 mod margin;
 mod quarantine;
 mod reserve;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY as SHA1, digest};
 use git2::Oid;
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 
 /// What every entry has before its path.
 const FIXED: usize = 62;
@@ -20,6 +20,10 @@ const HEADER: usize = 12;
 const EXTENDED: u16 = 0x4000;
 /// Flags of entries that git was told to overlook, or that are not merged: none of them is plain.
 const NOT_PLAIN: u16 = 0x8000 | 0x3000;
+
+const REGULAR: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
+const EXECUTABLE: u32 = 0o100;
 
 /// An index whose entries are all plain: merged, and looked at by git.
 #[derive(Debug)]
@@ -136,6 +140,18 @@ impl IndexFile {
     /// was written no earlier than the index.
     pub fn is_racy(&self, stat: &FileStat) -> bool {
         stat.modified >= self.written
+    }
+
+    /// Whether the file of an entry is the one that was written then, and was not written to since, beyond doubt.
+    pub fn is_as_noted(&self, entry: &IndexedFile, found: &Stat) -> bool {
+        let mode = match FileType::from_raw_mode(found.st_mode) {
+            FileType::Symlink => LINK,
+            FileType::RegularFile if found.st_mode & EXECUTABLE != 0 => REGULAR | 0o755,
+            FileType::RegularFile => REGULAR | 0o644,
+            _ => return false,
+        };
+        let found = FileStat::of(found);
+        entry.mode == mode && self.stat(entry) == found && !self.is_racy(&found)
     }
 
     /// The tree that all entries together are, if that is known without computing it.

@@ -13,6 +13,7 @@ mod failure;
 mod index_file;
 mod isolation;
 mod locks;
+mod look;
 mod maintenance;
 mod marks;
 mod mending;
@@ -34,7 +35,7 @@ mod ssh;
 mod status;
 mod store;
 mod strays;
-mod untouched;
+mod survey;
 pub mod verbs;
 mod version;
 mod worktree;
@@ -49,6 +50,7 @@ pub use failure::RemoteFailure;
 pub use index_file::{FileStat, IndexFile, IndexedFile, Moment};
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
+pub use look::{FEW, For, Glance, Looked, look, small_index, strays, tracked_changes};
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
 pub use moves::is_between;
@@ -71,11 +73,10 @@ pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, unsigned};
 pub use ssh::ssh_command;
 pub use status::{
-    Head, Stash, changed_among, head, rebased_branch, standing, stashes, tracked_changes,
-    unpushed_refs, unseen_commits,
+    Head, Stash, changed_among, head, rebased_branch, standing, stashes, unpushed_refs,
+    unseen_commits,
 };
 pub use store::{Store, StoreInfo};
-pub use strays::{Stray, StrayKind, is_submodule, strays, strays_in, submodules};
-pub use untouched::is_untouched;
+pub use strays::{GITLINK, Stray, StrayKind, is_submodule, strays_in, submodules};
 pub use version::lacks_bearer;
 pub use worktree::{Moved, Worktree};

@@ -8,7 +8,6 @@ use git2::{
 };
 
 use super::refs::parked_oid;
-use super::untouched::is_untouched;
 use super::{Error, Seen, read_ref};
 use crate::model::{About, BranchName, CommitId};
 
@@ -42,22 +41,6 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             .flatten(),
         operation: operation(repo.state()),
     })
-}
-
-/// Whether tracked files or the index differ from HEAD, files that git was told to overlook included.
-pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
-    if is_untouched(repo) {
-        return Ok(false);
-    }
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
-    if !repo.statuses(Some(&mut options))?.is_empty() {
-        return Ok(true);
-    }
-    let Some(workdir) = repo.workdir() else {
-        return Ok(false);
-    };
-    Ok(overlooked_change(&repo.index()?, workdir))
 }
 
 /// Whether one of these tracked files differs from the index or from HEAD: its content is looked at where its

@@ -21,11 +21,12 @@ impl Workspace {
             let repo = this.worktree.open()?;
             let head = git::head(&repo)?;
             let is_tree = head.tree.to_string() == tree.as_str() && head.operation.is_none();
-            if !is_tree || git::tracked_changes(&repo)? {
+            let looked = git::look(&repo)?;
+            if !is_tree || looked.changed {
                 return Ok(None);
             }
             let mut digest = Sha256::new();
-            for stray in git::strays(&repo)? {
+            for stray in looked.strays {
                 note(&mut digest, this.path(), &stray)?;
             }
             let digest = digest.finalize();

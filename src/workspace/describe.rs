@@ -6,11 +6,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::sync::OwnedRwLockReadGuard;
 
 use super::record::Record;
 use super::work::Look;
-use super::{Error, Pin, Sizes, Workspace};
-use crate::git::{self, Seen};
+use super::{Error, Pin, Prepared, Sizes, Workspace};
+use crate::git::{self, Looked, Seen};
 use crate::model::{About, BranchName, CommitId, Holder, RepoName};
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -47,18 +48,43 @@ impl Workspace {
     /// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
     /// walks all of it.
     pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
-        let _floor = self.stand().await;
+        let floor = self.stand().await;
+        self.describe_with(with_size, None, floor).await
+    }
+
+    /// Describes what was just made ready: what is known of its tracked files holds for as long as its floor is
+    /// held.
+    pub async fn describe_prepared(
+        self: &Arc<Self>,
+        (about, floor): Prepared,
+    ) -> Result<Description, Error> {
+        self.describe_with(true, about.dirty, floor).await
+    }
+
+    async fn describe_with(
+        self: &Arc<Self>,
+        with_size: bool,
+        changed: Option<bool>,
+        _floor: OwnedRwLockReadGuard<()>,
+    ) -> Result<Description, Error> {
         self.blocking(move |this| {
             let repo = this.worktree.open()?;
             let head = git::head(&repo);
             let operation = head.as_ref().ok().and_then(|head| head.operation);
+            let looked = match changed {
+                Some(changed) => Looked {
+                    changed,
+                    strays: git::strays(&repo)?,
+                },
+                None => Looked::closely(&repo, this.looks.all(&repo)?.as_ref().as_ref())?,
+            };
+            let belongings = this.told_apart(&repo, Look::UntilFound, looked)?;
             let about = match head {
                 Err(git::Error::Unborn) => None,
-                _ => Some(this.standing(&repo, Some(git::tracked_changes(&repo)?))?),
+                _ => Some(this.standing(&repo, Some(belongings.is_changed))?),
             };
             let seen = !Seen(&this.branch.dir()).commits(&repo)?.is_empty();
             let on_remote = git::read_ref(&repo, &this.branch.remote_ref())?.is_some();
-            let belongings = this.belongings(&repo, Look::UntilFound)?;
             let record = Record::load(this.worktree.admin());
             let known = record.as_ref().and_then(|record| record.sizes);
             let sizes = match known {

@@ -9,13 +9,31 @@ use git2::{Oid, Repository};
 
 use super::error::conflict;
 use super::record::Record;
+use super::together::Together;
 use super::{Error, Report, Reporter, Workspace};
-use crate::git::{self, Head, Seen};
+use crate::git::{self, For, Glance, Head, Seen};
 use crate::model::{About, CommitId, Problem};
 use crate::process::Captured;
 
 /// Seconds between two notes of reads.
 const BETWEEN_NOTES: u64 = 60;
+
+/// Looks at all files, each shared by those who ask together.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    tracked: Together<Option<Glance>>,
+    all: Together<Option<Glance>>,
+}
+
+impl Looks {
+    pub(super) fn tracked(&self, repo: &Repository) -> Result<Arc<Option<Glance>>, Error> {
+        self.tracked.ask(|| Ok(Glance::at(repo, For::Suspects)?))
+    }
+
+    pub(super) fn all(&self, repo: &Repository) -> Result<Arc<Option<Glance>>, Error> {
+        self.all.ask(|| Ok(Glance::at(repo, For::Both)?))
+    }
+}
 
 impl Workspace {
     /// What the workspace is about as it stands; nothing is asked, nothing moves.

@@ -32,6 +32,7 @@ mod several;
 mod sizes;
 mod sync;
 mod ticks;
+mod together;
 mod turn;
 mod verbs;
 mod warm;

@@ -9,6 +9,7 @@ use dashmap::DashMap;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
+use super::look::Looks;
 use super::names::Names;
 use super::warm::Lending;
 use super::{Error, Ticks, Turn};
@@ -60,6 +61,7 @@ pub struct Workspace {
     pub(super) protected: Arc<BranchGlobs>,
     /// Those who copy from it.
     pub(super) lending: Lending,
+    pub(super) looks: Looks,
     live: Arc<Live>,
 }
 
@@ -110,6 +112,7 @@ impl Workspaces {
             record: Mutex::default(),
             protected: self.protected.clone(),
             lending: Lending::default(),
+            looks: Looks::default(),
             live: self.live.clone(),
         })
     }
@@ -189,6 +192,7 @@ impl Workspace {
             record: Mutex::default(),
             protected: self.protected.clone(),
             lending: Lending::default(),
+            looks: Looks::default(),
             live: self.live.clone(),
         })
     }

@@ -73,7 +73,7 @@ impl Workspace {
         let output_in_the_way = self.output_in_the_way(&repo, goal, &belongings)?;
         let needs_output = !output_in_the_way.is_empty();
         in_the_way.extend(output_in_the_way);
-        let is_at_stake = !self.tracked_work(&repo)?.is_empty()
+        let is_at_stake = !self.tracked_work(&repo, belongings.is_changed)?.is_empty()
             || !in_the_way.is_empty()
             || (clean && belongings.would_be_missed());
         let saved = match is_at_stake {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::made::{self, Made};
 use super::{Error, Pin, Workspace};
-use crate::git::{self, Stray, StrayKind};
+use crate::git::{self, Looked, Stray, StrayKind};
 
 /// Enough names to recognise what is meant.
 const EXAMPLES: usize = 5;
@@ -26,6 +26,8 @@ pub(super) struct Belongings {
     pub(super) output: Vec<Output>,
     /// Entries that `git status` shows as untracked, whole directories as one.
     pub(super) untracked: usize,
+    /// The same look found tracked files or the index to differ from HEAD.
+    pub(super) is_changed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -107,8 +109,17 @@ impl Workspace {
             .map_err(Error::io("keep what commands made"))
     }
 
-    /// Tells what lies beside the tracked files apart.
+    /// Looks at all files, and tells what lies beside the tracked ones apart.
     pub(super) fn belongings(&self, repo: &Repository, look: Look) -> Result<Belongings, Error> {
+        self.told_apart(repo, look, git::look(repo)?)
+    }
+
+    pub(super) fn told_apart(
+        &self,
+        repo: &Repository,
+        look: Look,
+        looked: Looked,
+    ) -> Result<Belongings, Error> {
         let mut sorting = Sorting {
             workspace: self,
             repo,
@@ -116,7 +127,8 @@ impl Workspace {
             look,
             found: Belongings::default(),
         };
-        for stray in git::strays(repo)? {
+        sorting.found.is_changed = looked.changed;
+        for stray in looked.strays {
             sorting.entry(stray)?;
         }
         Ok(sorting.found)
@@ -128,7 +140,7 @@ impl Workspace {
         repo: &Repository,
         belongings: &Belongings,
     ) -> Result<Vec<String>, Error> {
-        let mut pins = self.tracked_work(repo)?;
+        let mut pins = self.tracked_work(repo, belongings.is_changed)?;
         if self.worktree.admin().join("modules").is_dir() {
             pins.push("submodules, whose repositories would go with it".to_owned());
         }
@@ -148,8 +160,12 @@ impl Workspace {
         Ok(pins)
     }
 
-    /// The work in commits, index and tracked files.
-    pub(super) fn tracked_work(&self, repo: &Repository) -> Result<Vec<String>, Error> {
+    /// The work in commits, index and tracked files; whether the latter changed is known.
+    pub(super) fn tracked_work(
+        &self,
+        repo: &Repository,
+        is_changed: bool,
+    ) -> Result<Vec<String>, Error> {
         let mut pins = Vec::new();
         let head = match git::head(repo) {
             Err(git::Error::Unborn) => {
@@ -159,11 +175,11 @@ impl Workspace {
             }
             head => head?,
         };
-        let about = self.standing(repo, Some(git::tracked_changes(repo)?))?;
+        let about = self.standing(repo, Some(is_changed))?;
         if let Some(operation) = head.operation {
             pins.push(format!("a {operation} is under way"));
         }
-        if about.dirty != Some(false) {
+        if is_changed {
             pins.push("changes to tracked files".to_owned());
         }
         if about.ahead > 0 {

@@ -6,8 +6,8 @@ use git2::{ErrorCode, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::large::Against;
 use super::patch::{Detail, Files, Place, Sides, Wanted};
+use super::suspects::Against;
 use super::{Verbosity, revision};
 use crate::git::{Error, head};
 use crate::model::{ErrorKind, Problem};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::git::verbs::diff::{self, Comparison, Differences};
-use crate::git::verbs::large::{self, Against, Suspects};
 use crate::git::verbs::status::{self, Found, Status};
+use crate::git::verbs::suspects::{self, Against, Suspects};
 use crate::model::About;
 use crate::workspace::{Error, Workspace};
 
@@ -13,8 +13,14 @@ use crate::workspace::{Error, Workspace};
 enum Narrowing {
     None,
     ByCommand(Against),
-    /// Nothing was touched, so there is none.
-    ToNothing,
+    Known(Suspects),
+}
+
+/// What a status needs besides a first look.
+enum Need {
+    Nothing(Box<(About, Status)>),
+    Look,
+    Command,
 }
 
 impl Workspace {
@@ -23,18 +29,36 @@ impl Workspace {
         request: status::Request,
     ) -> Result<(About, Status), Error> {
         let asked = request.clone();
-        let (paths, by_command) = self
+        let (paths, need) = self
             .with_repository(move |this, repo| {
                 let paths = this.inside("paths", &asked.paths)?;
-                Ok((paths, asked.ignored || large::is_large(repo)))
+                let glance = match (asked.is_usual(), asked.untracked) {
+                    (true, true) => this.looks.all(repo)?,
+                    (true, false) => this.looks.tracked(repo)?,
+                    (false, _) => Arc::new(None),
+                };
+                let status = match glance.as_ref() {
+                    Some(glance) => status::status_at_a_glance(repo, &this.branch, &asked, glance)?,
+                    None => None,
+                };
+                let need = match status {
+                    Some(status) => {
+                        let about = this.standing(repo, Some(status.is_dirty()))?;
+                        Need::Nothing(Box::new((about, status)))
+                    }
+                    None if asked.ignored || suspects::is_large(repo) => Need::Command,
+                    None => Need::Look,
+                };
+                Ok((paths, need))
             })
             .await?;
-        let found = match by_command {
-            true => {
+        let found = match need {
+            Need::Nothing(answer) => return Ok(*answer),
+            Need::Command => {
                 let (git, dir) = (self.repo.git(), self.path());
                 Some(Found::ask(git, dir, &paths, &request).await?)
             }
-            false => None,
+            Need::Look => None,
         };
         self.blocking(move |this| {
             let repo = this.worktree.open()?;
@@ -62,16 +86,26 @@ impl Workspace {
                     true => None,
                     false => Comparison::resolve(repo, &asked)?.against(),
                 };
-                let narrowing = match against {
-                    Some(against) if against.is_untouched(repo) => Narrowing::ToNothing,
-                    Some(against) if large::is_large(repo) => Narrowing::ByCommand(against),
+                let suspects = match against {
+                    Some(against) => {
+                        let glance = this.looks.tracked(repo)?;
+                        let glance = glance.as_ref().as_ref();
+                        glance.and_then(|glance| Suspects::against(glance, against))
+                    }
+                    None => None,
+                };
+                let narrowing = match (suspects, against) {
+                    (Some(suspects), _) => Narrowing::Known(suspects.within(&paths)),
+                    (None, Some(against)) if suspects::is_large(repo) => {
+                        Narrowing::ByCommand(against)
+                    }
                     _ => Narrowing::None,
                 };
                 Ok((paths, narrowing))
             })
             .await?;
         let suspects = match narrowing {
-            Narrowing::ToNothing => Some(Suspects::default()),
+            Narrowing::Known(suspects) => Some(suspects),
             Narrowing::ByCommand(against) => {
                 let (git, dir) = (self.repo.git(), self.path());
                 Some(Suspects::ask(git, dir, against, &paths).await?)

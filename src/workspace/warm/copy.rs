@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::crew;
+use super::AT_ONCE;
 use super::hand::{
     Ends, Hand, Place, Transfer, copy_link, create, leads_out, modified, open_dir, open_source,
 };
@@ -21,6 +21,7 @@ use super::naming::{Home, Naming};
 use super::output::OutputFile;
 use super::seed::Seed;
 use super::tracked::{LINK, TYPE};
+use crate::disk::crew;
 use crate::git::FileStat;
 use crate::workspace::Error;
 
@@ -73,7 +74,7 @@ impl<'a> Copies<'a> {
             path(n).parent().into_iter().chain(submodule)
         }))?;
         let new = || (Hand::new(), Vec::new());
-        let shares = crew::share(entries.len(), new, |(hand, stats), n| {
+        let shares = crew::share(entries.len(), AT_ONCE, new, |(hand, stats), n| {
             if let Some(expected) = expected[n] {
                 let stat = self.tracked_file(hand, path(n), entries[n].mode, expected)?;
                 stats.push((n, stat));
@@ -93,7 +94,7 @@ impl<'a> Copies<'a> {
         let output = &self.seed.output;
         self.make_dirs(output.dirs.iter().map(PathBuf::as_path))?;
         let new = || (Hand::new(), Share::default());
-        let shares = crew::share(output.files.len(), new, |(hand, share), n| {
+        let shares = crew::share(output.files.len(), AT_ONCE, new, |(hand, share), n| {
             match self.output_file(hand, &output.files[n])? {
                 None => {}
                 Some(Naming::Yes { targets }) => share.left_out.push((n, targets)),

@@ -6,7 +6,6 @@
 //! checkout is made instead.
 
 mod copy;
-mod crew;
 mod dependencies;
 mod elf;
 mod hand;
@@ -34,6 +33,9 @@ use crate::git::{self, Difference};
 use crate::model::{CommitId, Phase, Warm};
 use copy::Copies;
 use seed::Seed;
+
+/// How many files a thread takes at a time: neighbours are mostly in one directory.
+const AT_ONCE: usize = 64;
 
 /// What was copied, and what is left to do.
 struct Copied {

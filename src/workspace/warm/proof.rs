@@ -4,9 +4,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, statat};
 
-use super::tracked::{GITLINK, TYPE};
+use super::tracked::TYPE;
 use super::{Copied, disturbed};
-use crate::git::{Change, FileStat, IndexFile};
+use crate::git::{Change, FileStat, GITLINK, IndexFile};
 use crate::workspace::{Error, Workspace};
 
 impl Workspace {

@@ -5,12 +5,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FileType, statat};
 
-use super::crew;
-use crate::git::{FileStat, IndexFile, Moment};
+use super::AT_ONCE;
+use crate::disk::crew;
+use crate::git::{FileStat, GITLINK, IndexFile, Moment};
 
 pub(super) const TYPE: u32 = 0o170_000;
 pub(super) const LINK: u32 = 0o120_000;
-pub(super) const GITLINK: u32 = 0o160_000;
 const EXECUTABLE: u32 = 0o100;
 
 /// What the tracked files are like on disk, in the order of the index.
@@ -40,7 +40,7 @@ impl Tracked {
         now: Moment,
     ) -> io::Result<Result<Self, Fault>> {
         let entries = index.entries();
-        let looked = crew::share(entries.len(), Looked::default, |looked, n| {
+        let looked = crew::share(entries.len(), AT_ONCE, Looked::default, |looked, n| {
             let entry = &entries[n];
             if entry.mode & TYPE == GITLINK || looked.fault.is_some() {
                 return Ok(());

@@ -12,6 +12,7 @@ use crate::git::status::overlooked_changes;
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::delta::{self, Kind, Side};
 use crate::git::verbs::person::text;
+use crate::git::verbs::suspects::is_within;
 use crate::git::{Error, Head};
 
 /// The bit of an index entry that says that only its name was added.
@@ -62,7 +63,7 @@ impl Found {
         };
         found
             .conflicted
-            .retain(|conflict| is_within(&conflict.path, paths));
+            .retain(|conflict| is_within(Path::new(&conflict.path), paths));
 
         let tree = repo.find_tree(head.tree)?;
         let mut options = delta::options(paths);
@@ -121,7 +122,7 @@ impl Found {
         };
         for entry in overlooked_changes(index, workdir) {
             let path = text(&entry.path);
-            if !is_within(&path, paths) {
+            if !is_within(Path::new(&path), paths) {
                 continue;
             }
             let is_there = workdir.join(&path).symlink_metadata().is_ok();
@@ -141,7 +142,7 @@ impl Found {
 }
 
 /// What is tracked and changed; conflicts are told apart.
-fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
+pub(super) fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
     let changes = diff.deltas().filter_map(|delta| change(&delta, with_sides));
     changes.collect()
 }
@@ -161,13 +162,4 @@ fn change(delta: &DiffDelta<'_>, with_sides: bool) -> Option<Change> {
         old: Side::of(&old).filter(|_| with_sides),
         new: Side::of(&new).filter(|_| with_sides),
     })
-}
-
-/// Whether a path is one of `paths` or in one of them; they are everything where there are none.
-fn is_within(path: &str, paths: &[PathBuf]) -> bool {
-    let is_root = |root: &PathBuf| root == Path::new(".");
-    paths.is_empty()
-        || paths
-            .iter()
-            .any(|root| is_root(root) || Path::new(path).starts_with(root))
 }

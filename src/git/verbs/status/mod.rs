@@ -2,6 +2,7 @@
 
 mod conflict;
 mod found;
+mod glance;
 mod operation;
 mod porcelain;
 mod text;
@@ -13,9 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
-use super::large::may_have_flagged_files;
 use super::room::keep_fitting;
-use crate::git::{Error, Head, head, read_ref};
+use super::suspects::may_have_flagged_files;
+use crate::git::{Error, Glance, Head, head, read_ref};
 use crate::model::BranchName;
 
 pub use conflict::Conflict;
@@ -35,6 +36,13 @@ pub struct Request {
     pub ignored: bool,
     /// How much is told: `minimal` counts, `standard` lists, `full` adds modes and blob ids.
     pub verbosity: Verbosity,
+}
+
+impl Request {
+    /// Whether a glance at all files can answer it.
+    pub fn is_usual(&self) -> bool {
+        self.paths.is_empty() && !self.ignored && self.verbosity < Verbosity::Full
+    }
 }
 
 impl Default for Request {
@@ -101,7 +109,20 @@ pub struct Counts {
     pub ignored: Option<usize>,
 }
 
-/// The status of the workspace of `branch`, by a look of our own; `paths` are the caller's, checked.
+/// The status of the workspace of `branch`, where a glance at all files tells most of it.
+pub fn status_at_a_glance(
+    repo: &Repository,
+    branch: &BranchName,
+    request: &Request,
+    glance: &Glance,
+) -> Result<Option<Status>, Error> {
+    let head = head(repo)?;
+    let found = Found::glance(repo, &head, request, glance)?;
+    let status = found.map(|found| Status::new(repo, branch, &head, found, request));
+    status.transpose()
+}
+
+/// The same by a look of our own at all files; `paths` are the caller's, checked.
 pub fn status(
     repo: &Repository,
     branch: &BranchName,

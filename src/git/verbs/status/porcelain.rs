@@ -7,8 +7,8 @@ use super::{Change, Found, Request};
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::conflicts::Kind as ConflictKind;
 use crate::git::verbs::delta::{Kind, Side};
-use crate::git::verbs::large::PATIENCE;
 use crate::git::verbs::person::text;
+use crate::git::verbs::suspects::PATIENCE;
 use crate::git::{Error, Git};
 
 /// Words of a record up to its path: of a change, of a rename, of a conflict.

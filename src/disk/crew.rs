@@ -5,15 +5,14 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// How many are taken at a time: neighbours are mostly in one directory.
-const CHUNK: usize = 64;
 /// Beyond so many, threads wait for each other in the file system.
 const MOST: usize = 16;
 
-/// Has each of `0..count` done, by threads with a state of their own each. Returns those states, or the first
-/// error, after which nothing more is begun.
-pub(super) fn share<W: Send>(
+/// Has each of `0..count` done, by threads with a state of their own each, which take `portion` of them at a time
+/// and are not worth starting for fewer. Returns those states, or the first error, after which nothing more is begun.
+pub fn share<W: Send>(
     count: usize,
+    portion: usize,
     new: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
 ) -> io::Result<Vec<W>> {
@@ -21,11 +20,11 @@ pub(super) fn share<W: Send>(
     let toil = || {
         let mut state = new();
         while !failed.load(Ordering::Relaxed) {
-            let begin = next.fetch_add(CHUNK, Ordering::Relaxed);
+            let begin = next.fetch_add(portion, Ordering::Relaxed);
             if begin >= count {
                 break;
             }
-            for n in begin..count.min(begin + CHUNK) {
+            for n in begin..count.min(begin + portion) {
                 if let Err(error) = work(&mut state, n) {
                     failed.store(true, Ordering::Relaxed);
                     return Err(error);
@@ -35,7 +34,7 @@ pub(super) fn share<W: Send>(
         Ok(state)
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get) * 2;
-    let threads = threads.min(MOST).min(count.div_ceil(CHUNK));
+    let threads = threads.min(MOST).min(count.div_ceil(portion));
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(toil)).collect();
         let mut states = vec![toil()];
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_is_done_once_and_the_first_error_is_told() {
-        let states = share(1000, Vec::new, |done, n| {
+        let states = share(1000, 64, Vec::new, |done, n| {
             done.push(n);
             Ok(())
         });
@@ -62,6 +61,7 @@ mod tests {
         assert_eq!(done, (0..1000).collect::<Vec<_>>());
         let failing = share(
             1000,
+            64,
             || (),
             |(), n| match n {
                 500 => Err(io::Error::other("no")),
@@ -69,6 +69,6 @@ mod tests {
             },
         );
         assert_eq!(failing.unwrap_err().to_string(), "no");
-        assert_eq!(share(0, || 1, |_, _| Ok(())).unwrap(), [1]);
+        assert_eq!(share(0, 64, || 1, |_, _| Ok(())).unwrap(), [1]);
     }
 }

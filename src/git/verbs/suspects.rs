@@ -1,16 +1,17 @@
-//! Working trees with many files. The command looks at them from several threads and knows of whole
-//! directories that nothing is staged in them, and libgit2 does not, which takes long even to read a
-//! large index: from some thousand files on it is quicker to ask the command which files to look at.
+//! Which files to compare: libgit2 would look at all of them, by one thread, and takes long even to read a large
+//! index. Metadata mostly tells which ones may differ. Where it does not, because something is staged, the command is
+//! asked from some thousand files on: it knows of whole directories that nothing is staged in them.
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use git2::{Index, IndexEntry, IndexTime, ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid, Repository};
 
 use super::person::text;
-use crate::git::{Error, Git, IndexFile, is_untouched};
+use crate::git::{Error, FEW, Git, Glance, IndexFile, small_index};
 
 /// About where the command's lead over libgit2 makes up for starting a process.
 const LARGE: u32 = 3_000;
@@ -44,20 +45,6 @@ pub enum Against {
     Tree { tree: Oid, staged: bool },
 }
 
-impl Against {
-    /// Whether there is nothing that could differ from it.
-    pub fn is_untouched(self, repo: &Repository) -> bool {
-        let is_head = |tree| {
-            let head = repo.head().and_then(|head| head.peel_to_tree());
-            head.is_ok_and(|head| head.id() == tree)
-        };
-        match self {
-            Self::Index => is_untouched(repo),
-            Self::Tree { tree, .. } => is_head(tree) && is_untouched(repo),
-        }
-    }
-}
-
 /// Files that may differ, with what the index has of them; no others do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Suspects {
@@ -68,6 +55,33 @@ pub struct Suspects {
 }
 
 impl Suspects {
+    /// Those of all files, as far as metadata tells.
+    pub fn against(glance: &Glance, against: Against) -> Option<Self> {
+        match against {
+            Against::Tree { tree, .. } if !glance.has_staged(tree) => None,
+            Against::Tree { staged: true, .. } => Some(Self::default()),
+            Against::Index | Against::Tree { .. } => Self::of(glance),
+        }
+    }
+
+    /// `None` where there are too many.
+    pub fn of(glance: &Glance) -> Option<Self> {
+        (glance.suspects.len() <= FEW).then(|| Self {
+            paths: glance.suspects.clone(),
+            entries: glance
+                .entries_of_suspects()
+                .map(|(mode, id, path)| (mode, id, path.to_vec()))
+                .collect(),
+            needs_index: false,
+        })
+    }
+
+    /// Those of them that are one of `paths` or in one of them.
+    pub fn within(mut self, paths: &[PathBuf]) -> Self {
+        self.paths.retain(|path| is_within(path, paths));
+        self
+    }
+
     /// Those at `paths`.
     pub async fn ask(
         git: &Git,
@@ -92,7 +106,6 @@ impl Suspects {
 
     /// `:<mode> <mode> <id> <id> <status> NUL <path> NUL`
     fn parsed(output: &[u8], against: Against) -> Result<Self, Error> {
-        use std::os::unix::ffi::OsStrExt;
         let mut found = Self::default();
         let mut records = output.split(|byte| *byte == 0);
         while let (Some(record), Some(path)) = (records.next(), records.next()) {
@@ -128,26 +141,18 @@ impl Suspects {
             return Ok(());
         }
         let nothing = Oid::hash_object(ObjectType::Blob, b"")?;
-        let mut index = Index::new()?;
-        for (mode, id, path) in &self.entries {
-            index.add(&IndexEntry {
-                // Times of no file: each is compared by its content.
-                ctime: IndexTime::new(0, 0),
-                mtime: IndexTime::new(0, 0),
-                dev: 0,
-                ino: 0,
-                mode: *mode,
-                uid: 0,
-                gid: 0,
-                file_size: 0,
-                id: if id.is_zero() { nothing } else { *id },
-                flags: 0,
-                flags_extended: 0,
-                path: path.clone(),
-            })?;
-        }
+        let id = |id: Oid| if id.is_zero() { nothing } else { id };
+        let entries = self.entries.iter();
+        let mut index = small_index(entries.map(|(mode, oid, path)| (*mode, id(*oid), &path[..])))?;
         Ok(repo.set_index(&mut index)?)
     }
+}
+
+/// Whether a path is one of `paths` or in one of them; they are everything where there are none.
+pub fn is_within(path: &Path, paths: &[PathBuf]) -> bool {
+    let is_root = |root: &PathBuf| root == Path::new(".");
+    let covers = |root: &PathBuf| is_root(root) || path.starts_with(root);
+    paths.is_empty() || paths.iter().any(covers)
 }
 
 #[cfg(test)]
