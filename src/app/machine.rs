@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::process::{Patience, capture, plain_command};
+use crate::process::{Patience, capture, find_program, plain_command};
 
 /// Asked for their version, in this order; what is not installed is left out.
 const TOOLS: [&str; 14] = [
@@ -67,10 +67,7 @@ pub fn disk_free(path: &Path) -> Option<u64> {
 pub(super) async fn tools(path: &str, dir: &Path) -> Vec<Tool> {
     let mut asked = Vec::new();
     for name in TOOLS {
-        let found = std::env::split_paths(path)
-            .map(|dir| dir.join(name))
-            .find(|file| file.is_file());
-        if let Some(file) = found {
+        if let Some(file) = find_program(name, path) {
             let (path, dir) = (path.to_owned(), dir.to_owned());
             asked.push(tokio::spawn(async move {
                 let program = file.to_string_lossy().into_owned();

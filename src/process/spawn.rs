@@ -3,11 +3,13 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
 use super::cage::Inheritable;
+use super::lookup::find_program;
 use super::remains::RUN_ID_VARIABLE;
 use super::sandbox::{self, Link, Sandbox, Sandboxed};
 use super::{Cage, Launch, own_program};
@@ -43,12 +45,18 @@ fn bare(launch: &Launch) -> io::Result<Spawned> {
         .argv
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program"))?;
-    let mut command = Command::new(program);
+    let environment = environment(launch);
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    let found = path.and_then(|(_, path)| find_program(program, path));
+    // By its place: a program that the standard library has to look for itself costs a fork, which copies
+    // the tables of all memory.
+    let mut command = Command::new(found.as_deref().unwrap_or(Path::new(program)));
     command
+        .arg0(program)
         .args(args)
         .current_dir(&launch.cwd)
         .env_clear()
-        .envs(environment(launch))
+        .envs(environment)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde::Serialize;
 
@@ -17,7 +16,7 @@ use super::system::System;
 use super::{Sandbox, Shown, start};
 use crate::model::SandboxProfile;
 use crate::process::cage::Inheritable;
-use crate::process::{Mechanisms, Patience, capture, plain_command};
+use crate::process::{Mechanisms, Patience, capture, find_program, plain_command};
 
 const BUBBLEWRAP: &str = "bwrap";
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,8 +54,8 @@ impl Containment {
         wanted: &[SandboxProfile],
         limits: &Mechanisms,
     ) -> Self {
-        let bubblewrap =
-            find(path).ok_or_else(|| format!("{BUBBLEWRAP} is not in {}", path.to_string_lossy()));
+        let bubblewrap = find_program(BUBBLEWRAP, path)
+            .ok_or_else(|| format!("{BUBBLEWRAP} is not in {}", path.to_string_lossy()));
         let mut trials = Vec::new();
         for profile in wanted {
             let trial = match &bubblewrap {
@@ -152,13 +151,6 @@ async fn try_once(
             Err(format!("{} ({})", words.trim(), done.status))
         }
     }
-}
-
-/// The program that a shell would start.
-fn find(path: &OsStr) -> Option<PathBuf> {
-    std::env::split_paths(path)
-        .map(|dir| dir.join(BUBBLEWRAP))
-        .find(|file| file.is_absolute() && file.is_file() && access(file, Access::EXEC_OK).is_ok())
 }
 
 fn describe(
