@@ -40,6 +40,8 @@ have_sshd || packages+=(openssh-server)
 have ssh || packages+=(openssh-client)
 have openssl || packages+=(openssl)
 have pytest || packages+=(python3-pytest)
+# Builds that are not of make, for warm starts.
+have ninja || packages+=(ninja-build)
 
 stale=()
 for wanted in "$@"; do

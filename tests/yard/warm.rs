@@ -5,3 +5,4 @@ mod equal;
 mod project;
 mod refused;
 mod taken;
+mod tools;
