@@ -7,9 +7,11 @@ mod margin;
 mod quarantine;
 mod reserve;
 mod room;
+mod spread;
 mod trash;
 
 pub use margin::Margin;
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};
+pub use spread::spread;
 pub use trash::Trash;

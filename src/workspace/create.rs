@@ -10,6 +10,7 @@ use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::config::crash_point;
+use crate::disk::spread;
 use crate::git;
 use crate::model::{CommitId, Phase};
 use crate::process::who_is_in;
@@ -61,6 +62,7 @@ impl Workspace {
         report: &Reporter,
     ) -> Result<bool, Error> {
         self.check_fits(start).await?;
+        spread(self.repo.home());
         let fresh = self.register(start, on_remote, report).await?;
         crash_point("create-registered");
         let Err(error) = self.fill_from_nearest(report).await else {
