@@ -8,7 +8,8 @@ use crate::setting::{Served, Site};
 use crate::support::{kib, until};
 
 pub async fn measure(report: &mut Report) {
-    let (mut idle, mut workspaces, mut runs) = <(Series, Series, Series)>::default();
+    let (mut idle, mut own) = <(Series, Series)>::default();
+    let (mut workspaces, mut runs) = <(Series, Series)>::default();
     let (mut supervisors, mut viewers) = <(Series, Series)>::default();
     let count = report.scale.of(50, 2);
     let gates = report.scale.of(20, 2);
@@ -20,6 +21,7 @@ pub async fn measure(report: &mut Report) {
         served.make("main", &["who"], "auto").await;
         let before = served.memory();
         idle.push(before);
+        own.push(served.own_memory());
         for n in 0..count {
             served.prepare(&format!("bench-{n}")).await;
         }
@@ -42,6 +44,7 @@ pub async fn measure(report: &mut Report) {
     }
     let mib = 1024.0 * 1024.0;
     report.add(Row::new("idle daemon", Unit::Bytes, &idle).aiming(Aim::AtMost(30.0 * mib)));
+    report.add(Row::new("idle daemon, without the program", Unit::Bytes, &own));
     report.add(Row::new(
         format!("per workspace, of {count}"),
         Unit::Bytes,

@@ -42,8 +42,6 @@ pub async fn measure(report: &mut Report) {
             let cold = by_hand.path(&branch);
             project.same_output(&cold, &home);
             project.same_output(&cold, &served.workspace(&branch));
-            by_hand.remove(&branch);
-            served.remove(&branch).await;
             quiet(&home, "git", &["checkout", "-q", "main"]);
             build(&home);
         }

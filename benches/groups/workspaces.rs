@@ -3,6 +3,7 @@
 //! The yard's time has all of a request in it: asking the remote, fetching the branch, the checkout. The
 //! plain tool is timed twice: without the fetch, which is what the targets are about, and with it.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -16,36 +17,40 @@ const AT_ONCE: usize = 32;
 const LARGE: usize = 4_000;
 
 pub async fn measure(report: &mut Report) {
+    // Nothing is deleted before all is measured: ext4 is slow for minutes to make files where many went.
+    let mut kept = Vec::new();
     for (make, rounds) in Site::each(report, |rounds| 2 * rounds) {
-        let site = make();
+        let mut site = make();
         let by_hand = site.by_hand();
+        site.start_cold();
         let served = site.serve().await;
         // Whatever is done once per repository has been done.
         served.prepare("main").await;
-        served.remove("main").await;
-        compare(report, &served, &by_hand, "no sibling", 0, rounds, 0.55).await;
-        served.prepare("main").await;
-        compare(report, &served, &by_hand, "a sibling", rounds, rounds, 0.35).await;
-        served.stop().await;
+        let branches = 0..rounds;
+        compare(report, &served, &by_hand, "no sibling", branches, 0.55).await;
+        let mut site = served.end().await;
+        site.start_warm();
+        let served = site.serve().await;
+        let branches = rounds..2 * rounds;
+        compare(report, &served, &by_hand, "a sibling", branches, 0.35).await;
+        kept.push(served.end().await);
     }
     at_once(report).await;
 }
 
-/// New workspaces of the branches from `first` on, each of which goes again.
+/// New workspaces of these branches.
 async fn compare(
     report: &mut Report,
     served: &Served,
     by_hand: &ByHand,
     beside: &str,
-    first: usize,
-    rounds: usize,
+    branches: Range<usize>,
     most: f64,
 ) {
     let mut with_fetch = Series::default();
-    let mut begun = None;
-    let [plain, yard] = interleave(rounds, async |method, round| {
-        let branch = format!("bench-{}", first + round);
-        let took = match method {
+    let [plain, yard] = interleave(branches.len(), async |method, round| {
+        let branch = format!("bench-{}", branches.start + round);
+        match method {
             0 => {
                 let fetch = by_hand.fetch(&branch);
                 let add = by_hand.add(&branch);
@@ -53,20 +58,17 @@ async fn compare(
                 add
             }
             _ => served.prepare(&branch).await,
-        };
-        // Both are there once the second one was made.
-        if begun.replace(round) == Some(round) {
-            let (own, other) = (served.workspace(&branch), by_hand.path(&branch));
-            same_commit(&own, &other);
-            if round == 0 {
-                same_files(&own, &other);
-            }
-            served.remove(&branch).await;
-            by_hand.remove(&branch);
         }
-        took
     })
     .await;
+    for (round, number) in branches.enumerate() {
+        let branch = format!("bench-{number}");
+        let (own, other) = (served.workspace(&branch), by_hand.path(&branch));
+        same_commit(&own, &other);
+        if round == 0 {
+            same_files(&own, &other);
+        }
+    }
     let name = format!("new workspace, {beside}, {}", served.site.label);
     let row = Row::new(&name, Unit::Seconds, &yard).beside("worktree add", &plain);
     report.add(match served.site.files {

@@ -61,6 +61,11 @@ impl Served {
         self.bytes("VmRSS:")
     }
 
+    /// What of it is the daemon's alone: the rest is the program's file, which the system may have back.
+    pub fn own_memory(&self) -> f64 {
+        self.bytes("RssAnon:")
+    }
+
     /// The most that it had since [`Served::forget_peak`], in bytes.
     pub fn peak_memory(&self) -> f64 {
         self.bytes("VmHWM:")

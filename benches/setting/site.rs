@@ -14,6 +14,7 @@ const LIMITS: &str = "[limits]\nmax_requests_per_second = 1000000\nmax_request_b
 
 /// As a yard has it that nobody configured; those of the tests start cold.
 const WARM: &str = "warm = \"nearest\"\n";
+const COLD: &str = "warm = \"off\"\n";
 
 /// Repositories take long to make, and room: each is made when its turn comes.
 pub type Making = Box<dyn FnOnce() -> Site>;
@@ -77,12 +78,7 @@ impl Site {
         git(&copy, &["update-ref", "refs/heads/main", &head]);
         branch_out(&copy, Branches(branches));
         site.url = copy.to_str().unwrap().to_owned();
-        site.yard.configure(Options {
-            tables: LIMITS.to_owned(),
-            url: Some(site.url.clone()),
-            repo: WARM.to_owned(),
-            ..Options::default()
-        });
+        site.start_warm();
         site.label = from
             .file_name()
             .unwrap_or_default()
@@ -106,6 +102,25 @@ impl Site {
             each.push((Box::new(make), rounds));
         }
         each
+    }
+
+    /// From here on, a new workspace is a plain checkout.
+    pub fn start_cold(&mut self) {
+        self.configure(COLD);
+    }
+
+    /// From here on, a new workspace is made from its nearest sibling.
+    pub fn start_warm(&mut self) {
+        self.configure(WARM);
+    }
+
+    fn configure(&mut self, repo: &str) {
+        self.yard.configure(Options {
+            tables: LIMITS.to_owned(),
+            url: Some(self.url.clone()),
+            repo: repo.to_owned(),
+            ..Options::default()
+        });
     }
 
     pub fn by_hand(&self) -> ByHand {

@@ -10,7 +10,7 @@ async fn yard(command: &str, files: &[(&str, &str)]) -> Yard {
         ..Options::default()
     });
     yard.origin
-        .write("Makefile", &format!("all:\n\t@{command}\n"));
+        .write("Makefile", format!("all:\n\t@{command}\n"));
     for (path, content) in files {
         yard.origin.write(path, content);
     }
