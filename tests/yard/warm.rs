@@ -4,5 +4,6 @@
 mod equal;
 mod project;
 mod refused;
+mod restless;
 mod taken;
 mod tools;

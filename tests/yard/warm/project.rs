@@ -35,7 +35,14 @@ who:
 
 /// A yard with the project on `main`, and warm starts.
 pub async fn yard() -> Yard {
-    let mut yard = Yard::asleep(Options {
+    let mut yard = asleep();
+    yard.start().await;
+    yard
+}
+
+/// The same, without a daemon yet.
+pub fn asleep() -> Yard {
+    let yard = Yard::asleep(Options {
         repo: "warm = \"nearest\"".into(),
         ..Options::default()
     });
@@ -56,7 +63,6 @@ pub async fn yard() -> Yard {
     origin.write("src/main.c", "#include <stdio.h>\nint a(void), b(void);\nint main(void) { printf(\"%d %d\\n\", a(), b()); return 0; }\n");
     origin.commit("a project");
     origin.push("main");
-    yard.start().await;
     yard
 }
 
