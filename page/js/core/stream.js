@@ -1,0 +1,143 @@
+// A stream of server-sent events that survives: it resumes by Last-Event-ID after a dropped network or
+// a restart of the daemon, and lets go of its connection while the tab is hidden, for a browser has
+// only six for each daemon. (EventSource can do neither the last nor tell a refusal from a lost line.)
+
+import { problemOf } from "./api.js";
+
+// The daemon says something at least every 15 seconds; silence beyond this is a dead connection.
+const SILENCE = 40_000;
+const FIRST_WAIT = 300;
+const LONGEST_WAIT = 10_000;
+
+/**
+ * Follows `address` until it ends, is refused for good or `signal` aborts.
+ *
+ * `on.events` gets lists of { id, type, data }, as they come together; `on.state` gets "open",
+ * "waiting" or "paused" (hidden); `on.refused` a Problem that trying again will not mend;
+ * `on.done` is called when there is nothing more to come.
+ */
+export async function follow(address, on, signal) {
+  let lastId = null;
+  let wait = FIRST_WAIT;
+  while (!signal.aborted) {
+    if (document.hidden) {
+      on.state?.("paused");
+      await happens(document, "visibilitychange", signal);
+      continue;
+    }
+    const line = new Line(signal);
+    try {
+      const response = await fetch(address, {
+        headers: { accept: "text/event-stream", ...(lastId === null ? {} : { "last-event-id": lastId }) },
+        credentials: "same-origin",
+        cache: "no-store",
+        signal: line.signal,
+      });
+      if (response.status === 204) return on.done?.();
+      if (!response.ok) {
+        const problem = await problemOf(response);
+        if (!isPassing(problem)) return on.refused?.(problem);
+        throw problem;
+      }
+      on.state?.("open");
+      let ended = false;
+      await readEvents(response.body, line, (events) => {
+        wait = FIRST_WAIT;
+        for (const event of events) {
+          if (event.id !== null) lastId = event.id;
+          ended ||= event.type === "complete" || event.type === "error";
+        }
+        on.events(events);
+      });
+      // A run's stream closes behind its last event; any other end is a lost line.
+      if (ended) return on.done?.();
+    } catch {
+      // Lost, refused for now, or let go of by ourselves: the loop knows which.
+    } finally {
+      line.close();
+    }
+    if (signal.aborted || document.hidden) continue;
+    on.state?.("waiting");
+    await pause(wait, signal);
+    wait = Math.min(wait * 1.7, LONGEST_WAIT) * (0.8 + 0.4 * Math.random());
+  }
+}
+
+function isPassing(problem) {
+  return problem.status >= 500 || problem.status === 429;
+}
+
+/** One connection's life: it ends with the view, with the network, when the tab is hidden, and after a long silence. */
+class Line {
+  #controller = new AbortController();
+  #timer = null;
+
+  constructor(signal) {
+    this.signal = this.#controller.signal;
+    signal.addEventListener("abort", () => this.close(), { signal: this.signal });
+    document.addEventListener("visibilitychange", () => document.hidden && this.close(), { signal: this.signal });
+    window.addEventListener("offline", () => this.close(), { signal: this.signal });
+    this.alive();
+  }
+
+  alive() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.close(), SILENCE);
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#controller.abort();
+  }
+}
+
+async function readEvents(body, line, take) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    line.alive();
+    rest += value;
+    const end = rest.lastIndexOf("\n\n");
+    if (end < 0) continue;
+    const events = rest.slice(0, end).split("\n\n").map(parseEvent).filter(Boolean);
+    rest = rest.slice(end + 2);
+    if (events.length > 0) take(events);
+  }
+}
+
+export function parseEvent(text) {
+  let id = null;
+  let type = "message";
+  let data = "";
+  for (const line of text.split("\n")) {
+    if (line.startsWith("data: ")) data += line.slice(6);
+    else if (line.startsWith("id: ")) id = line.slice(4);
+    else if (line.startsWith("event: ")) type = line.slice(7);
+  }
+  return data === "" ? null : { id, type, data: JSON.parse(data) };
+}
+
+/** Waits, but no longer once the tab is looked at again or the network is back. */
+function pause(ms, signal) {
+  const early = new AbortController();
+  const over = AbortSignal.any([signal, early.signal]);
+  const timer = setTimeout(() => early.abort(), ms);
+  return Promise.race([
+    happens(window, "online", over),
+    happens(document, "visibilitychange", over),
+  ]).finally(() => {
+    clearTimeout(timer);
+    early.abort();
+  });
+}
+
+/** Resolves at the next such event, or when `signal` aborts. */
+function happens(target, type, signal) {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    target.addEventListener(type, resolve, { once: true, signal });
+    signal.addEventListener("abort", resolve, { once: true });
+  });
+}

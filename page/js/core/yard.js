@@ -1,0 +1,114 @@
+// What the page knows of repos and their workspaces, kept true by the yard's events: they say that
+// something changed, and what it is now is asked for, several changes in one request.
+
+import { allBranches, api, at } from "./api.js";
+import { events } from "./events.js";
+
+// From so many changed workspaces of a repo on, its whole list is cheaper than each by itself.
+const MANY = 12;
+const SETTLE = 120;
+
+/**
+ * The yard for as long as `signal` lasts. Dispatches "repos" (the list, or one as a whole) and
+ * "workspace" ({ repo, branch }).
+ */
+export class Yard extends EventTarget {
+  /** name → repo */
+  repos = new Map();
+  /** repo → branch → workspace; no entry while it is not known yet */
+  workspaces = new Map();
+  #signal;
+  #changed = new Map();
+  #timer = null;
+
+  constructor(signal) {
+    super();
+    this.#signal = signal;
+    events.listen("workspace", (event) => this.#onWorkspace(event), signal);
+    events.listen("run", ({ run }) => this.#onRun(run), signal);
+    events.listen("repo", () => this.#quietly(this.loadRepos()), signal);
+    events.listen("reset", () => this.#quietly(this.load()), signal);
+  }
+
+  async load() {
+    await this.loadRepos();
+    await Promise.all([...this.repos.keys()].map((repo) => this.loadRepo(repo)));
+  }
+
+  async loadRepos() {
+    const { items } = await api.get("api/repos", this.#signal);
+    this.repos = new Map(items.map((repo) => [repo.name, repo]));
+    for (const known of this.workspaces.keys()) {
+      if (!this.repos.has(known)) this.workspaces.delete(known);
+    }
+    this.#tell("repos", null);
+  }
+
+  async loadRepo(repo) {
+    const items = await allBranches(repo, { signal: this.#signal });
+    this.workspaces.set(repo, new Map(items.map((workspace) => [workspace.branch, workspace])));
+    this.#tell("repos", { repo });
+  }
+
+  get(repo, branch) {
+    return this.workspaces.get(repo)?.get(branch) ?? null;
+  }
+
+  /** What an answer says of a workspace is as good as what one would ask for. */
+  put(workspace) {
+    if (!this.workspaces.has(workspace.repo)) this.workspaces.set(workspace.repo, new Map());
+    this.workspaces.get(workspace.repo).set(workspace.branch, workspace);
+    this.#tell("workspace", workspace);
+  }
+
+  /** It is gone: nobody needs to ask what became of it. */
+  drop(repo, branch) {
+    this.workspaces.get(repo)?.delete(branch);
+    this.#changed.get(repo)?.delete(branch);
+    this.#tell("workspace", { repo, branch });
+  }
+
+  #onWorkspace({ repo, branch, change }) {
+    if (change === "removed") return this.drop(repo, branch);
+    if (!this.#changed.has(repo)) this.#changed.set(repo, new Set());
+    this.#changed.get(repo).add(branch);
+    this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), SETTLE);
+  }
+
+  #onRun(run) {
+    const workspace = this.get(run.repo, run.branch);
+    if (!workspace) return;
+    // Ids sort by the time of the request.
+    if (workspace.last_run && workspace.last_run.run_id > run.run_id) return;
+    workspace.last_run = run;
+    this.#tell("workspace", run);
+  }
+
+  async #refresh() {
+    this.#timer = null;
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    await Promise.all(changed.map(([repo, branches]) => {
+      if (branches.size >= MANY || !this.workspaces.has(repo)) return this.loadRepo(repo);
+      return Promise.all([...branches].map((branch) => this.refresh(repo, branch)));
+    }));
+  }
+
+  async refresh(repo, branch) {
+    try {
+      this.put(await api.get(at.branch(repo, branch), this.#signal));
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      this.drop(repo, branch);
+    }
+  }
+
+  /** What failed in the background is asked for again at the next change; nobody is disturbed. */
+  #quietly(work) {
+    work.catch(() => {});
+  }
+
+  #tell(type, detail) {
+    if (!this.#signal.aborted) this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

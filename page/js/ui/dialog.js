@@ -1,0 +1,53 @@
+// Dialogs are the browser's own: modal, closed by Escape, and the focus returns to where it was.
+
+import { fill, h } from "../core/dom.js";
+import { problemBox } from "./parts.js";
+
+/**
+ * A dialog with a form. `submit(values)` does the work: while it does, the button is busy; what it
+ * throws is shown in the dialog, which stays; when it returns, the dialog closes. Resolves to what
+ * `submit` returned, or undefined where it was left. `submit` gets the dialog's `change` too, to
+ * say more before it throws.
+ */
+export function ask({ title, content, action, tone = "primary", submit, wide = false }) {
+  return new Promise((resolve) => {
+    const trouble = h("div.trouble");
+    const body = h("div.dialog-body", content);
+    const confirm = h("button", { type: "submit", class: tone }, action);
+    const cancel = h("button", { type: "button", onclick: () => dialog.close() }, submit ? "Cancel" : "Close");
+    const change = ({ content: more, action: label, tone: other }) => {
+      if (more) fill(body, more);
+      if (label) confirm.textContent = label;
+      if (other) confirm.className = other;
+    };
+    const form = h("form", { method: "dialog", onsubmit: onSubmit },
+      h("h2", title), body, trouble, h("div.dialog-actions", cancel, submit && confirm));
+    const dialog = h("dialog", { "aria-label": title, class: wide ? "wide" : "", onclose: () => { dialog.remove(); resolve(result); } }, form);
+    let result;
+
+    async function onSubmit(event) {
+      event.preventDefault();
+      if (!submit || confirm.disabled) return;
+      confirm.disabled = true;
+      confirm.setAttribute("aria-busy", "true");
+      fill(trouble);
+      try {
+        result = await submit(new FormData(form), change);
+        dialog.close();
+      } catch (error) {
+        fill(trouble, problemBox(error));
+      } finally {
+        confirm.disabled = false;
+        confirm.removeAttribute("aria-busy");
+      }
+    }
+
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+/** A dialog that only shows something. */
+export function showDialog(title, content, options = {}) {
+  return ask({ title, content, ...options });
+}

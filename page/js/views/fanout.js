@@ -1,0 +1,157 @@
+// One build over many branches: a grid of branch × target, each cell a run. Every target is a group of
+// the daemon's; their ids are in the address, so that the grid can be passed on.
+
+import { allBranches, api, at, withQuery } from "../core/api.js";
+import { debounce, fill, h, perFrame } from "../core/dom.js";
+import { events } from "../core/events.js";
+import { command, counted, duration, isLive } from "../core/format.js";
+import { go, link } from "../core/router.js";
+import { can } from "../core/session.js";
+import { button, empty, field, heading, problemBox, select, stateBadge } from "../ui/parts.js";
+import { attempt } from "../ui/toast.js";
+import { readOptions, runOptions } from "./yard-actions.js";
+
+const PREVIEWED = 40;
+const WILD = { "**": ".*", "*": "[^/]*", "?": "[^/]" };
+
+export function title() {
+  return "Fan-out";
+}
+
+export async function mount(root, route, signal) {
+  let inner = null;
+  const draw = async ({ query }) => {
+    inner?.abort();
+    inner = new AbortController();
+    const both = AbortSignal.any([signal, inner.signal]);
+    const groups = query.get("groups")?.split(",").filter(Boolean) ?? [];
+    await (groups.length > 0 ? showGrid(root, groups, both) : showForm(root, query.get("repo"), both));
+  };
+  await draw(route);
+  return draw;
+}
+
+async function showForm(root, wantedRepo, signal) {
+  if (!can("build:run")) return void fill(root, heading("Fan-out"), empty("This needs the scope build:run, which you do not have."));
+  const { items: repos } = await api.get("api/repos", signal);
+  if (repos.length === 0) return void fill(root, heading("Fan-out"), empty("There are no repositories yet."));
+  let branches = [];
+  const repo = select({ name: "repo", onchange: () => load() }, repos.map(({ name }) => [name, name]), wantedRepo ?? repos[0].name);
+  const globs = h("textarea.mono", { name: "branches", rows: 5, required: true, spellcheck: "false", oninput: debounce(() => preview(), 120) }, "**");
+  const matched = h("div.chips", { role: "status" });
+  const targets = h("textarea.mono", { name: "targets", rows: 5, spellcheck: "false" }, "all\ntest");
+  const trouble = h("div.wide");
+  const start = h("button.primary", { type: "submit" }, "Build");
+
+  async function load() {
+    fill(matched, h("span.muted", "Asking the remote…"));
+    await attempt(async () => {
+      branches = (await allBranches(repo.value, { remote: true, signal })).map(({ branch }) => branch);
+      preview();
+    });
+  }
+  function preview() {
+    const wanted = words(globs.value).map(globPattern);
+    const found = branches.filter((branch) => wanted.some((pattern) => pattern.test(branch)));
+    fill(matched,
+      h("span.muted", `${counted(found.length, "branch", "branches")} of ${branches.length}:`),
+      found.slice(0, PREVIEWED).map((branch) => h("span.chip", branch)), found.length > PREVIEWED && "…");
+  }
+  async function onsubmit(event) {
+    event.preventDefault();
+    const values = new FormData(event.target);
+    const { coalesce, ...options } = readOptions(values); // a group does not coalesce
+    start.disabled = true;
+    fill(trouble);
+    try {
+      const groups = [];
+      for (const line of values.get("targets").split("\n").map((text) => text.trim()).filter((text, i, all) => text || all.length === 1)) {
+        groups.push(await api.start(at.fanOut(repo.value), { branches: words(globs.value), args: line, ...options }));
+      }
+      go(link("fanout", { groups: groups.map((group) => group.group_id).join(",") }));
+    } catch (error) {
+      fill(trouble, problemBox(error));
+    } finally {
+      start.disabled = false;
+    }
+  }
+
+  fill(root, heading("Fan-out"), h("form.card.fan-form", { onsubmit },
+    h("div.field", field("Repo", repo), matched),
+    field("Branches", globs, "Names or globs, one a line: * stays within a segment, ** crosses them."),
+    field("Targets", targets, "What follows make; each line is a column of the grid."),
+    h("div.wide", runOptions()), trouble, h("div.wide", start)));
+  load();
+}
+
+function words(text) {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+/** The daemon's globs, for the preview. */
+function globPattern(glob) {
+  const parts = glob.split(/(\*\*|\*|\?)/);
+  const source = parts.map((part) => WILD[part] ?? part.replace(/[\\^$.+()[\]{}|]/g, "\\$&")).join("");
+  return new RegExp(`^${source}$`);
+}
+
+async function showGrid(root, ids, signal) {
+  const groups = await Promise.all(ids.map((id) => api.get(at.group(id), signal)));
+  const runs = new Map();
+  const load = () => Promise.all(ids.map(async (id) => {
+    let before = null;
+    do {
+      const page = await api.get(withQuery("api/runs", { group: id, limit: 500, before }), signal);
+      for (const run of page.items) runs.set(run.run_id, run);
+      before = page.next;
+    } while (before);
+  }));
+  await load();
+  const branches = [...new Set(groups.flatMap((group) => group.members.map((member) => member.branch)))];
+  const cells = new Map();
+  const tally = h("div.tally");
+  const again = h("div.toolbar");
+  const columns = groups.map((group) => {
+    const first = runs.get(group.members[0]?.run_id);
+    return { group, name: first ? command(first.argv.slice(1)) || "make" : "…", runOf: new Map(group.members.map((member) => [member.branch, member.run_id])) };
+  });
+  const grid = h("table.matrix",
+    h("thead", h("tr", h("th", { scope: "col" }, "Branch"), columns.map(({ name }) => h("th", { scope: "col" }, name)))),
+    h("tbody", branches.map((branch) => h("tr", h("th", { scope: "row" }, branch), columns.map(({ runOf, name }) => {
+      const id = runOf.get(branch);
+      const cell = id ? h("a.cell", { href: link("run", id) }) : h("span.cell", "–");
+      if (id) cells.set(id, { cell, branch, name });
+      return h("td", cell);
+    })))));
+
+  const draw = perFrame(() => {
+    for (const [id, { cell, branch, name }] of cells) {
+      const run = runs.get(id);
+      if (!run || cell.dataset.shown === run.state) continue;
+      cell.dataset.shown = cell.dataset.state = run.state;
+      cell.setAttribute("aria-label", `${branch}, ${name}: ${run.state}`);
+      fill(cell, stateBadge(run.state), h("span.muted", run.duration_ms === null ? "" : duration(run.duration_ms)));
+    }
+    showTally(tally, [...runs.values()]);
+    const isRunning = [...runs.values()].some((run) => isLive(run.state));
+    fill(again,
+      isRunning && button("Cancel all", () => attempt(() => Promise.all(ids.map((id) => api.post(`${at.group(id)}/cancel`)))), { iconName: "stop" }),
+      h("a.button", { href: link("fanout", { repo: groups[0].repo }) }, "Another"));
+  });
+  events.listen("run", ({ run }) => {
+    if (!cells.has(run.run_id)) return;
+    runs.set(run.run_id, run);
+    draw();
+  }, signal);
+  events.listen("reset", () => attempt(async () => { await load(); draw(); }), signal);
+  fill(root, heading(`Fan-out in ${groups[0].repo}`, again), h("div.card", tally,
+    h("div.scroll", { tabindex: 0, role: "region", "aria-label": "Grid of branches and targets" }, grid)));
+  draw();
+}
+
+function showTally(element, runs) {
+  const counts = Map.groupBy(runs, (run) => run.state);
+  fill(element,
+    [...counts].map(([state, those]) => h("span", stateBadge(state), " ", those.length)),
+    h("div.bar", { "aria-hidden": "true" }, [...counts].map(([state, those]) => h("span", { "data-state": state, vars: { "--share": those.length } }))));
+}

@@ -1,0 +1,42 @@
+// Log-in: a key or token, exchanged for a cookie that scripts cannot read.
+
+import { fill, h } from "../core/dom.js";
+import { logIn } from "../core/session.js";
+import { field, problemBox } from "../ui/parts.js";
+import { themeButton } from "../ui/shell.js";
+
+export function showLogin(root, onEnter) {
+  const trouble = h("div");
+  const key = h("input", { type: "password", name: "key", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  const enter = h("button.primary", { type: "submit" }, "Log in");
+
+  async function onsubmit(event) {
+    event.preventDefault();
+    enter.disabled = true;
+    fill(trouble);
+    try {
+      // What auth.header holds may be pasted whole.
+      await logIn(key.value.trim().replace(/^(authorization:\s*)?bearer\s+/i, ""));
+      fill(root);
+      onEnter();
+    } catch (error) {
+      fill(trouble, problemBox(error));
+      key.select();
+    } finally {
+      enter.disabled = false;
+    }
+  }
+
+  fill(root, h("section.login",
+    h("div.login-head", h("img", { src: "icon.svg", alt: "", width: 40, height: 40 }), h("h1", "Branchyard"), themeButton()),
+    h("form", { onsubmit },
+      field("Key or token", key),
+      trouble,
+      enter),
+    h("div.login-help",
+      h("p", "On the daemon's own machine, ", h("code", "branchyard open"), " opens this page already logged in."),
+      h("p", "Else paste the session key, which stands in ", h("code", "<workspaces>/.branchyard/auth.header"),
+        ", or a token made by ", h("code", "branchyard token create"), ".")),
+    h("p.muted", h("a", { href: "api.html" }, "The API's documents"))));
+  key.focus();
+}

@@ -1,0 +1,137 @@
+// A run: what it is, how it is going, and what it printed.
+
+import { api, at, request } from "../core/api.js";
+import { announce, fill, h, refill } from "../core/dom.js";
+import { events } from "../core/events.js";
+import { bytes, command, counted, isLive, runName, shortId, when } from "../core/format.js";
+import { shortcut } from "../core/keys.js";
+import { go, link } from "../core/router.js";
+import { can } from "../core/session.js";
+import { followRun } from "../log/follow.js";
+import { LogPanel, readRange } from "../log/panel.js";
+import { icon } from "../ui/icons.js";
+import { branchLink, button, stateBadge } from "../ui/parts.js";
+import { attempt, tell } from "../ui/toast.js";
+import { Diagnostics } from "./run-diagnostics.js";
+import { Timeline } from "./run-timeline.js";
+
+/** A log up to this size is read whole, by its stream, which tells more than the text: who wrote what. */
+const SMALL = 4 * 1024 * 1024;
+
+export function title({ rest: [id] }) {
+  return `Run ${id?.slice(-6)}`;
+}
+
+export async function mount(root, { rest: [id], query }, signal) {
+  let run = await api.get(at.run(id), signal);
+  const head = h("header.run-head");
+  const notes = h("div.run-notes");
+  const timeline = new Timeline(run);
+  const panel = new LogPanel(id, signal);
+  const body = h("div.run-body.alone", panel.element);
+  const diagnostics = new Diagnostics((line) => panel.choose({ first: line, last: line }), signal);
+  fill(root, h("div.run", head, h("div.run-notes-and-time", timeline.element, notes), body));
+
+  const show = () => {
+    showHead(head, run);
+    timeline.update(run);
+    panel.isLive = isLive(run.state);
+    document.title = `${run.state} · ${runName(run)} · ${run.branch} · Branchyard`;
+  };
+  const note = (tone, ...text) => notes.append(h("p.note", { class: tone }, icon("warn"), h("span", text)));
+  const onEnd = async () => {
+    run = await api.get(at.run(id), signal);
+    show();
+    noteEnd(run, note);
+    const found = run.diagnostics ? await api.get(`${at.run(id)}/diagnostics`, signal) : { items: [] };
+    if (signal.aborted || found.items.length === 0) return;
+    panel.markErrors(found.items.map((item) => item.log_line));
+    body.classList.remove("alone");
+    body.append(diagnostics.show(found));
+  };
+
+  show();
+  const range = readRange(query.get("line"));
+  if (range) panel.choose(range);
+  else if (!panel.recall()) panel.follow(true);
+
+  events.listen("run", ({ at: time, change, run: now }) => {
+    if (now.run_id !== id || !isLive(run.state)) return;
+    run = now;
+    timeline.note(change, time);
+    show();
+  }, signal);
+  shortcut("C", "Cancel the run", () => isLive(run.state) && can("build:run") && cancel(run), signal);
+  shortcut("R", "Run it again", () => can("build:run") && rerun(run), signal);
+
+  const wasLive = isLive(run.state);
+  if (wasLive || await size(id, signal) <= SMALL) {
+    followRun(id, panel.lines, {
+      status: (status) => timeline.status(status, wasLive),
+      warning: (warning) => note("", warning.message),
+      gap: (line, missing) => note("", `${bytes(missing)} of output are missing behind line ${line}`),
+      refused: (problem) => note("bad", problem.message),
+      end: () => {
+        if (wasLive) announce("The run has ended");
+        attempt(onEnd);
+      },
+    }, signal);
+  } else {
+    attempt(() => panel.lines.count());
+    attempt(onEnd);
+  }
+  return ({ query: changed }) => panel.choose(readRange(changed.get("line")));
+}
+
+/** How many bytes the run has printed. */
+async function size(id, signal) {
+  try {
+    const response = await request(at.log(id), { headers: { range: "bytes=0-0" }, signal });
+    response.body.cancel();
+    return Number(response.headers.get("content-range")?.split("/")[1] ?? 0);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return 0; // nothing at all, or nothing that can be had: the stream will say
+  }
+}
+
+function showHead(head, run) {
+  const about = run.about;
+  refill(head, [run.state, run.exit_code, about, run.warm], () => [
+    stateBadge(run.state),
+    h("h1", runName(run)),
+    h("div.beside",
+      isLive(run.state) && can("build:run") && button("Cancel", () => cancel(run), { iconName: "stop" }),
+      can("build:run") && button("Run again", () => rerun(run), { iconName: "again" }),
+      h("a.button", { href: at.log(run.run_id), download: `${run.repo}-${run.branch}-${run.run_id}.log`.replaceAll("/", "-") }, icon("down"), "Raw log")),
+    h("div.run-facts",
+      h("span", branchLink(run.repo, run.branch)),
+      about && h("span", h("code", { title: about.commit }, shortId(about.commit)), about.dirty && " with changes", about.stale && " (stale)"),
+      h("span", "by ", run.principal),
+      h("span", when(run.created_at)),
+      run.exit_code !== null && h("span", "exit code ", run.exit_code),
+      run.task && h("code.argv", { title: command(run.argv) }, command(run.argv)),
+      run.group && h("a", { href: link("fanout", { groups: run.group }) }, "its fan-out"),
+      run.cached && h("a", { href: link("run", run.cached) }, "answered by an earlier run"),
+      run.warm && h("span", `made from ${run.warm.branch}: ${counted(run.warm.files, "file")}, ${bytes(run.warm.bytes)}`)),
+  ]);
+}
+
+function noteEnd(run, note) {
+  if (run.error) note("bad", run.error.detail, run.error.help && ` – ${run.error.help}`);
+  else if (run.reason) note(run.state === "succeeded" ? "" : "bad", run.reason);
+}
+
+function cancel(run) {
+  return attempt(async () => {
+    const { wanted_by: others } = await api.post(`${at.run(run.run_id)}/cancel`);
+    tell(others > 0 ? `Left to ${counted(others, "other")} who still want it` : "Cancelling: it is being ended");
+  });
+}
+
+function rerun(run) {
+  return attempt(async () => {
+    const again = await api.start(`stream/runs/${encodeURIComponent(run.run_id)}/rerun`);
+    go(link("run", again.run_id));
+  });
+}
