@@ -43,6 +43,7 @@ install_npm_packages() {
     ln -sfn "$node" "$home/node"
     # From here scripts that lie beside the pins find the packages.
     ln -sfn "$PWD/$pins" "$home/drivers"
+    ln -sfn "$PWD/tests/page" "$home/page"
 }
 
 install_python_packages() {

@@ -2,7 +2,7 @@
 # Installs what building and testing needs and this machine lacks. Says what it
 # will do before it does it, and does nothing where nothing is missing.
 #   setup.sh          what building and checking needs
-#   setup.sh clients  also the official MCP clients, which the tests run
+#   setup.sh clients  also the official MCP clients and a browser, which the tests run
 #   setup.sh peers    also the MCP servers of others, which the benchmark runs
 #   setup.sh valgrind also what the benchmark counts instructions with
 set -euo pipefail
@@ -46,7 +46,11 @@ have ninja || packages+=(ninja-build)
 stale=()
 for wanted in "$@"; do
     case $wanted in
-        clients) pins=tests/clients ;;
+        clients)
+            pins=tests/clients
+            # The page is looked at in it.
+            have chromium || packages+=(chromium)
+            ;;
         peers) pins=benches/peers ;;
         valgrind)
             have valgrind || packages+=(valgrind)

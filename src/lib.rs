@@ -8,6 +8,7 @@ pub mod model;
 pub mod diagnostics;
 pub mod disk;
 pub mod journal;
+pub mod news;
 pub mod store;
 pub mod telemetry;
 pub mod trust;

@@ -21,6 +21,7 @@ const LAYERS: [(u32, &[&str]); 11] = [
             "trust",
             "diagnostics",
             "disk",
+            "news",
         ],
     ),
     (2, &["process"]),

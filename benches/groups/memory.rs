@@ -44,7 +44,11 @@ pub async fn measure(report: &mut Report) {
     }
     let mib = 1024.0 * 1024.0;
     report.add(Row::new("idle daemon", Unit::Bytes, &idle).aiming(Aim::AtMost(30.0 * mib)));
-    report.add(Row::new("idle daemon, without the program", Unit::Bytes, &own));
+    report.add(Row::new(
+        "idle daemon, without the program",
+        Unit::Bytes,
+        &own,
+    ));
     report.add(Row::new(
         format!("per workspace, of {count}"),
         Unit::Bytes,

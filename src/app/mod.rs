@@ -8,11 +8,14 @@ mod desk;
 mod findings;
 mod health;
 mod inspect;
+mod load;
 mod machine;
+mod news;
 mod reaper;
 mod repos;
 mod runs;
 mod salvage;
+mod session;
 mod tokens;
 pub mod verbs;
 
@@ -20,7 +23,7 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::auth::{Auth, Limiter, Principal, Tokens};
+use crate::auth::{Auth, Limiter, Principal, Tickets, Tokens};
 use crate::config::Config;
 use crate::disk::Margin;
 use crate::model::Problem;
@@ -35,9 +38,13 @@ pub use desk::Desk;
 pub use findings::reconcile;
 pub use health::Readiness;
 pub use inspect::{About, GitOutput, QuickRequest};
+pub use load::{Load, RepoUsage, WaitingRun};
 pub use machine::{EnvironmentReport, Machine, Tool};
+pub use news::{Bulletin, Queue, Told};
 pub use repos::RepoSummary;
+pub use runs::LastRun;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
+pub use session::{Session, Ticket};
 pub use tokens::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
 
 /// The way in for those who come with a credential; cheap to clone.
@@ -52,6 +59,7 @@ pub struct Parts {
     pub tokens: Tokens,
     pub audit: Audit,
     pub limiter: Limiter,
+    pub tickets: Tickets,
     pub repos: Arc<Repos>,
     pub workspaces: Arc<Workspaces>,
     pub reaper: Arc<Reaper>,

@@ -2,15 +2,51 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Desk;
 use crate::diagnostics::Diagnostics;
 use crate::model::{
-    BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunRecord,
+    BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunKind, RunRecord,
+    RunState,
 };
 use crate::runs::{
     Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, run_not_found,
 };
 use crate::store::Filter;
+
+/// How a branch was last built, or whatever else was run there.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LastRun {
+    pub run_id: RunId,
+    pub kind: RunKind,
+    pub argv: Vec<String>,
+    /// The task's name, of a run that is one.
+    pub task: Option<String>,
+    pub state: RunState,
+    pub exit_code: Option<i32>,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub duration_ms: Option<u64>,
+}
+
+impl LastRun {
+    fn of(record: RunRecord) -> Self {
+        Self {
+            run_id: record.run_id,
+            kind: record.spec.kind,
+            argv: record.spec.argv,
+            task: record.spec.task,
+            state: record.state,
+            exit_code: record.exit_code,
+            created_at: record.created_at,
+            ended_at: record.ended_at,
+            duration_ms: record.duration_ms,
+        }
+    }
+}
 
 impl Desk {
     /// See [`Runs::start`].
@@ -112,6 +148,28 @@ impl Desk {
         let principal = self.principal().clone();
         self.ask_runs(move |runs| {
             runs.list(&filter, limit, |repo, branch| principal.sees(repo, branch))
+        })
+        .await
+    }
+
+    /// The latest run of each of these branches, in their order.
+    pub async fn last_runs(
+        &self,
+        repo: &RepoName,
+        branches: Vec<BranchName>,
+    ) -> Result<Vec<Option<LastRun>>, Problem> {
+        let repo = repo.clone();
+        self.ask_runs(move |runs| {
+            let last = |branch| {
+                let filter = Filter {
+                    repo: Some(repo.clone()),
+                    branch: Some(branch),
+                    ..Filter::default()
+                };
+                let (found, _) = runs.list(&filter, 1, |_, _| true)?;
+                Ok(found.into_iter().next().map(LastRun::of))
+            };
+            branches.into_iter().map(last).collect()
         })
         .await
     }

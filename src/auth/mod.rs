@@ -8,6 +8,7 @@ mod limits;
 mod peer;
 mod principal;
 mod session;
+mod tickets;
 mod tokens;
 
 use std::fmt;
@@ -22,6 +23,7 @@ pub use jwt::Jwts;
 pub use limits::{Limiter, Permit, Use};
 pub use peer::Peer;
 pub use principal::Principal;
+pub use tickets::{GOOD_FOR as TICKETS_GOOD_FOR, Tickets};
 pub use tokens::{Credential, Lifetime, May, State, Token, Tokens, Wish};
 
 /// The principals' names that are there without anybody having made a credential.

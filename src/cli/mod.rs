@@ -23,6 +23,7 @@ mod finding;
 mod follow;
 mod log;
 mod mcp;
+mod open;
 mod outlet;
 mod progress;
 mod reap;
@@ -39,6 +40,7 @@ mod signals;
 mod stream;
 mod subject;
 mod token;
+mod top;
 mod verdict;
 mod watch;
 
@@ -138,6 +140,8 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         ClientCommand::Pin(args) => reap::pin(context, &args).await,
         ClientCommand::Unpin(args) => reap::unpin(context, &args).await,
         ClientCommand::Runs(args) => runs::list(context, &args).await,
+        ClientCommand::Open(args) => open::open(context, &args).await,
+        ClientCommand::Top => top::top(context).await,
         ClientCommand::Audit(args) => audit::audit(context, &args).await,
         ClientCommand::Cancel(args) => cancel::cancel(context, &args).await,
     }

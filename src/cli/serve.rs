@@ -243,6 +243,7 @@ impl Welcome {
                 false => format!(" --url {address} --key-file {}", quoted(&header)?),
             };
             let branch = quoted(branch)?;
+            writeln!(out, "  in a browser {program}{place} open")?;
             writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;
             writeln!(out, "  for agents   {program}{place} mcp config claude")?;
         }

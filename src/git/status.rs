@@ -24,6 +24,8 @@ pub struct Head {
     pub branch: Option<String>,
     /// A rebase, merge or the like that waits to be finished.
     pub operation: Option<&'static str>,
+    /// The first line of the commit's message.
+    pub subject: Option<String>,
 }
 
 pub fn head(repo: &Repository) -> Result<Head, Error> {
@@ -40,6 +42,9 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             .then(|| reference.shorthand().ok().map(str::to_owned))
             .flatten(),
         operation: operation(repo.state()),
+        subject: commit
+            .summary_bytes()
+            .map(|subject| String::from_utf8_lossy(subject).into_owned()),
     })
 }
 

@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::problem::ProblemResponse;
-use crate::app::Desk;
+use crate::app::{Desk, LastRun};
 use crate::model::{BranchName, Problem, RepoName};
 use crate::workspace::{Description, Going};
 
@@ -40,14 +41,44 @@ pub(super) async fn list(
     let (items, next) = desk
         .branches_after(&repo, params.remote, params.after.as_ref(), limit)
         .await?;
+    let items = with_last_runs(&desk, &repo, items).await?;
     Ok(Json(json!({ "items": items, "next": next })))
+}
+
+/// A workspace, and how it was last built.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    workspace: Description,
+    last_run: Option<LastRun>,
+}
+
+async fn with_last_runs(
+    desk: &Desk,
+    repo: &RepoName,
+    workspaces: Vec<Description>,
+) -> Result<Vec<Shown>, Problem> {
+    let branches = workspaces.iter().map(|workspace| workspace.branch.clone());
+    let last = desk.last_runs(repo, branches.collect()).await?;
+    let shown = workspaces.into_iter().zip(last);
+    Ok(shown
+        .map(|(workspace, last_run)| Shown {
+            workspace,
+            last_run,
+        })
+        .collect())
 }
 
 pub(super) async fn show(
     desk: Desk,
     BranchAt(repo, branch): BranchAt,
-) -> Result<Json<Description>, ProblemResponse> {
-    Ok(Json(desk.describe(&repo, &branch).await?))
+) -> Result<Json<Shown>, ProblemResponse> {
+    let workspace = desk.describe(&repo, &branch).await?;
+    let last = desk.last_runs(&repo, vec![branch]).await?;
+    Ok(Json(Shown {
+        workspace,
+        last_run: last.into_iter().next().flatten(),
+    }))
 }
 
 #[derive(Debug, Deserialize)]

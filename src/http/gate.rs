@@ -13,6 +13,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::audit;
 use super::limits;
 use super::problem::ProblemResponse;
+use super::session::{check_page, of_cookie};
 use crate::app::App;
 use crate::auth::{Peer, Principal, unauthorized};
 use crate::config::{Config, HostName};
@@ -43,12 +44,19 @@ async fn authorize(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let credential = bearer(request.headers()).map(|shown| shown.map(str::to_owned));
-    let principal = match known(&app, credential).await {
+    let shown = credential(request.headers());
+    let by_cookie = matches!(shown, Ok(Some(Credential::Cookie(_))));
+    let shown = shown.map(|shown| shown.map(|shown| shown.text().to_owned()));
+    let principal = match known(&app, shown).await {
         Ok(principal) => principal,
         Err(problem) => return limits::unknown(&app, request.extensions().get(), problem),
     };
-    let mut response = match right.map_or(Ok(()), |right| principal.require(right)) {
+    let own = match by_cookie {
+        true => check_page(request.method(), request.headers()),
+        false => Ok(()),
+    };
+    let allowed = own.and_then(|()| right.map_or(Ok(()), |right| principal.require(right)));
+    let mut response = match allowed {
         Ok(()) => {
             request.extensions_mut().insert(principal.clone());
             let answer = limits::admitted(&app, &principal.account, request, next).await;
@@ -92,7 +100,27 @@ async fn known(
     app.who(credential?.as_deref()).await
 }
 
+/// What a request shows, and how.
+pub(super) enum Credential<'a> {
+    Bearer(&'a str),
+    /// The session of somebody who logged in to the page.
+    Cookie(&'a str),
+}
+
+impl<'a> Credential<'a> {
+    pub(super) fn text(&self) -> &'a str {
+        match self {
+            Self::Bearer(text) | Self::Cookie(text) => text,
+        }
+    }
+}
+
 /// The credential, if the request has one.
+pub(super) fn credential(headers: &HeaderMap) -> Result<Option<Credential<'_>>, Problem> {
+    let bearer = bearer(headers)?.map(Credential::Bearer);
+    Ok(bearer.or_else(|| of_cookie(headers).map(Credential::Cookie)))
+}
+
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         return Ok(None);

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::app::{Desk, Readiness};
+use super::problem::ProblemResponse;
+use crate::app::{Desk, Load, Readiness};
 
 pub(super) async fn welcome() -> &'static str {
     concat!(
@@ -31,6 +32,11 @@ pub(super) async fn readyz(desk: Desk) -> (StatusCode, Json<Readiness>) {
         false => StatusCode::SERVICE_UNAVAILABLE,
     };
     (status, Json(readiness))
+}
+
+/// How busy the machine is, and what fills its disk.
+pub(super) async fn machine(desk: Desk) -> Result<Json<Load>, ProblemResponse> {
+    Ok(Json(desk.load().await?))
 }
 
 pub(super) async fn metrics(desk: Desk) -> String {

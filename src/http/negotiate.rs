@@ -43,11 +43,17 @@ impl Format {
 
 /// Where to resume: `Last-Event-ID`, which a browser sends by itself, or `?from=`.
 pub(super) fn cursor(headers: &HeaderMap, from: Option<&str>) -> Result<Option<Cursor>, Problem> {
-    let header = headers
+    last_event_id(headers)?
+        .or(from)
+        .map(Cursor::parse)
+        .transpose()
+}
+
+pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    headers
         .get("last-event-id")
         .map(|value| value.to_str().map_err(|_| Cursor::refused("Last-Event-ID")))
-        .transpose()?;
-    header.or(from).map(Cursor::parse).transpose()
+        .transpose()
 }
 
 /// Whether the caller wants an answer now instead of the stream.

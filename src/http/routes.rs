@@ -9,8 +9,8 @@ use super::audit::Effect::{self, Reads};
 use super::audit::does;
 use super::gate::Access::{self, Known, Needs, Open};
 use super::{
-    agents, audit, branches, files, findings, groups, health, log, oauth, reap, repos, runs,
-    salvage, streams, tokens, verbs,
+    agents, audit, branches, events, files, findings, groups, health, log, oauth, page, reap,
+    repos, runs, salvage, session, streams, tokens, verbs,
 };
 use crate::app::App;
 use crate::model::Right;
@@ -27,7 +27,11 @@ pub(super) struct Route {
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
     let route = |path: &'static str, access, effect, handler| Route { path: path.into(), access, effect, handler };
     let mut all = vec![
-        route("/",        Open,               Reads,                  get(health::welcome)),
+        route("/",        Open,               Reads,                  get(page::home)),
+        route("/api.html",      Open,         Reads,                  get(page::file)),
+        route("/icon.svg",      Open,         Reads,                  get(page::file)),
+        route("/js/{*file}",    Open,         Reads,                  get(page::file)),
+        route("/style/{*file}", Open,         Reads,                  get(page::file)),
         route("/healthz", Open,               Reads,                  get(health::healthz)),
         // Clients that have no token yet learn here who gives them one.
         route("/.well-known/oauth-protected-resource",         Open, Reads,           get(oauth::metadata)),
@@ -35,6 +39,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/readyz",  Needs(Right::Ops),  Reads,                  get(health::readyz)),
         route("/metrics", Needs(Right::Ops),  Reads,                  get(health::metrics)),
 
+        route("/api/machine",      Needs(Right::RepoRead), Reads,                  get(health::machine)),
         route("/api/repos",        Needs(Right::RepoRead), Reads,                  get(repos::list)),
         route("/api/repos",        Needs(Right::Admin),    does("repo.register"),  post(repos::register)),
         route("/api/repos/{repo}", Needs(Right::RepoRead), Reads,                  get(repos::show)),
@@ -70,6 +75,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  does("git"),            streams::starting(RunRequest::git)),
         route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), does("task"),           streams::starting(RunRequest::task)),
         route("/stream/repos/{repo}/make",                     Needs(Right::BuildRun), does("group.start"),    post(groups::start)),
+        route("/stream/events",                                Needs(Right::RepoRead), Reads,                  get(events::watch)),
         route("/stream/groups/{group}",                        Needs(Right::RepoRead), Reads,                  get(groups::follow)),
         route("/stream/runs/{run}/rerun",                      Needs(Right::BuildRun), does("run.rerun"),      post(streams::rerun)),
         route("/stream/runs/{run}",                            Needs(Right::RepoRead), Reads,                  get(streams::follow)),
@@ -81,6 +87,13 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/api/groups/{group}",         Needs(Right::RepoRead), Reads,                  get(groups::show)),
         route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), does("group.cancel"),   post(groups::cancel)),
         route("/api/runs/{run}/cancel", Needs(Right::BuildRun), does("run.cancel"),     post(runs::cancel)),
+
+        // The page's: a credential for a cookie and back, or for a link that logs in once.
+        route("/api/session",        Open,  Reads,                  get(session::show)),
+        route("/api/session",        Known, does("session.open"),   post(session::open)),
+        route("/api/session",        Known, does("session.close"),  delete(session::close)),
+        route("/api/session/ticket", Known, does("session.ticket"), post(session::ticket)),
+        route("/open/{ticket}",      Open,  Reads,                  get(session::redeem)),
 
         // Whoever may do something may make a token for less; the app says who sees and revokes which.
         route("/api/whoami",         Known, Reads,                  get(tokens::whoami)),

@@ -36,7 +36,7 @@ pub(super) fn starting(
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FollowParams {
-    from: Option<String>,
+    pub(super) from: Option<String>,
 }
 
 pub(super) async fn follow(

@@ -15,6 +15,7 @@ use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy};
 use crate::disk::Trash;
 use crate::git::{Git, Store};
 use crate::model::{BranchName, ErrorKind, Problem, RepoName};
+use crate::news::{News, RepoChange};
 
 #[derive(Debug)]
 pub struct Repos {
@@ -22,6 +23,7 @@ pub struct Repos {
     config: Arc<Config>,
     git: Git,
     tasks: TaskTracker,
+    news: News,
     registered: PathBuf,
 }
 
@@ -45,6 +47,7 @@ impl Repos {
         git: Git,
         tasks: TaskTracker,
         trash: &Trash,
+        news: News,
     ) -> Result<Self, Error> {
         let state = config.workspaces.join(".branchyard");
         let staging = state.join("staging");
@@ -63,6 +66,7 @@ impl Repos {
             config,
             git,
             tasks,
+            news,
             registered,
         };
         for (name, repo) in &repos.config.repos {
@@ -114,6 +118,7 @@ impl Repos {
             Entry::Vacant(entry) => {
                 write_whole(&self.registration_file(name), registration)?;
                 entry.insert(repo.clone());
+                repo.tell(RepoChange::Added);
                 Ok(repo)
             }
         }
@@ -136,8 +141,15 @@ impl Repos {
             }
             _ => {}
         }
-        self.by_name.remove(name);
+        if let Some((_, repo)) = self.by_name.remove(name) {
+            repo.tell(RepoChange::Removed);
+        }
         Ok(())
+    }
+
+    /// Where it is told what changes in the yard.
+    pub fn news(&self) -> &News {
+        &self.news
     }
 
     pub(super) fn git(&self) -> &Git {
@@ -171,6 +183,7 @@ impl Repos {
             git,
             workspaces,
             &self.tasks,
+            self.news.clone(),
         ))
     }
 

@@ -19,6 +19,7 @@ use crate::config::RepoConfig;
 use crate::disk::Quarantine;
 use crate::git::{self, Git, Store};
 use crate::model::{BranchName, CommitId, Phase, RepoName, Warning};
+use crate::news::{News, RepoChange, RepoNews};
 
 /// Answers of the remote that are kept to be reused; the oldest go first.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
@@ -60,6 +61,8 @@ pub struct Repo {
     pub name: RepoName,
     pub config: RepoConfig,
     pub source: Source,
+    /// Where it is told what changes in it.
+    pub news: News,
     pub(super) git: Git,
     home: PathBuf,
     pub(super) store: Store,
@@ -94,6 +97,7 @@ impl Repo {
         git: Git,
         workspaces: &Path,
         tasks: &TaskTracker,
+        news: News,
     ) -> Self {
         let home = workspaces.join(name.dir().as_str());
         let path = home.join(".git");
@@ -112,6 +116,7 @@ impl Repo {
             name,
             config,
             source,
+            news,
             git,
             home,
             registry: tokio::sync::Mutex::new(()),
@@ -127,6 +132,13 @@ impl Repo {
             used: Mutex::new(Instant::now()),
             upkeep: tokio::sync::Mutex::new(()),
         }
+    }
+
+    pub(super) fn tell(&self, change: RepoChange) {
+        self.news.tell(RepoNews {
+            repo: self.name.clone(),
+            change,
+        });
     }
 
     /// The directory that holds the store and all workspaces.
@@ -185,7 +197,9 @@ impl Repo {
         }
         self.cloner
             .ensure(|percent| progress(Phase::Clone, Some(percent)))
-            .await
+            .await?;
+        self.tell(RepoChange::Cloned);
+        Ok(())
     }
 
     /// Notes that objects of the store are gone: the next request has it looked at.
@@ -301,8 +315,12 @@ impl Repo {
         let work = move |branches: Vec<BranchName>, reporter: Reporter<Failures>| {
             let repo = repo.clone();
             async move {
-                repo.fetch_all(&branches, |percent| reporter.percent(percent))
-                    .await
+                let progress = |percent| reporter.percent(percent);
+                let fetched = repo.fetch_all(&branches, progress).await;
+                if fetched.is_ok() {
+                    repo.tell(RepoChange::Fetched);
+                }
+                fetched
             }
         };
         let failures = self

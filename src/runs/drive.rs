@@ -124,6 +124,7 @@ impl Drive {
     /// Notes that others are served first.
     fn wait(&self, position: usize, holder: Option<Holder>) {
         self.waited.store(true, Ordering::Relaxed);
+        self.live.position.store(position, Ordering::Relaxed);
         self.tell(&Event::Status(Status {
             state: "queued".to_owned(),
             position: Some(position),
@@ -221,6 +222,7 @@ impl Drive {
             .record
             .send_modify(|record| record.state = RunState::Preparing);
         self.shared.history.note(&self.live.record());
+        self.shared.tell_news(&self.live.record());
         // Whoever had to wait, or joined, wants what is there now, not what was there at first.
         let joined = self.live.company.close();
         let not_before = match joined || self.waited.load(Ordering::Relaxed) {

@@ -52,6 +52,7 @@ impl Drive {
             });
         });
         history.save(&self.live.record())?;
+        self.shared.tell_news(&self.live.record());
         self.tell(&Event::Status(Status {
             state: "running".to_owned(),
             about: Some(about),

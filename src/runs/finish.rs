@@ -78,6 +78,7 @@ impl Drive {
         let state = record.state.as_str();
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
+        self.shared.tell_news(&record);
         self.live.record.send_replace(record);
         while let Err(error) = self.shared.margin.spend(|| self.tell_last(&event)) {
             tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use tokio::sync::watch;
@@ -56,6 +57,7 @@ impl Runs {
         let on_disconnect = record.spec.on_disconnect;
         let live = self.live_of(record, run.account, on_disconnect, extent);
         self.0.live.insert(id, live.clone());
+        self.0.tell_news(&live.record());
         metrics::counter!("branchyard_runs_started_total").increment(1);
         let drive = Drive::new(self.0.clone(), live.clone(), Pen::Ours(journal));
         self.0.tasks.spawn(drive.run_until_end(errand));
@@ -76,6 +78,7 @@ impl Runs {
             extent,
             audience: self.audience(on_disconnect),
             company: Company::default(),
+            position: AtomicUsize::default(),
             leaving: self.0.leaving.clone(),
         })
     }

@@ -1,5 +1,7 @@
 //! A run that has not ended.
 
+use std::sync::atomic::AtomicUsize;
+
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +19,8 @@ pub struct Live {
     pub(super) extent: watch::Receiver<Extent>,
     pub audience: Audience,
     pub(super) company: Company,
+    /// How many come first, as it was last told.
+    pub(super) position: AtomicUsize,
     /// The daemon goes and leaves the run to its supervisor and the next daemon.
     pub(super) leaving: CancellationToken,
 }

@@ -1,13 +1,14 @@
 //! Finding runs again: live or ended, one or many.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::live::Live;
 use super::request::{Action, RunRequest};
 use super::start::Runs;
 use super::view::View;
 use crate::diagnostics::Diagnostics;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord};
+use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};
 use crate::store::Filter;
 
 impl Runs {
@@ -15,10 +16,50 @@ impl Runs {
         self.0.live.get(&id).map(|live| live.clone())
     }
 
+    /// Returns when the daemon leaves, and whoever watches has to look elsewhere.
+    pub async fn left(&self) {
+        self.0.leaving.cancelled().await;
+    }
+
     /// How many runs have not ended, and how many viewers they have.
     pub fn census(&self) -> (usize, usize) {
         let viewers = self.0.live.iter().map(|live| live.audience.viewers()).sum();
         (self.0.live.len(), viewers)
+    }
+
+    /// How many runs of branches of which `is_seen` holds are at work, and how many wait.
+    pub fn at_work(&self, is_seen: impl Fn(&RepoName, &BranchName) -> bool) -> (usize, usize) {
+        let (mut running, mut waiting) = (0, 0);
+        for live in &self.0.live {
+            let record = live.record.borrow();
+            if is_seen(&record.spec.repo, &record.spec.branch) {
+                match record.state {
+                    RunState::Queued => waiting += 1,
+                    RunState::Preparing | RunState::Running => running += 1,
+                    RunState::Ended(_) => {}
+                }
+            }
+        }
+        (running, waiting)
+    }
+
+    /// The runs that wait, of branches of which `is_seen` holds, in the order of request; and how many come before each.
+    pub fn waiting(
+        &self,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
+    ) -> Vec<(RunRecord, usize)> {
+        let is_waiting = |record: &RunRecord| {
+            record.state == RunState::Queued && is_seen(&record.spec.repo, &record.spec.branch)
+        };
+        let mut found: Vec<_> = self
+            .0
+            .live
+            .iter()
+            .filter(|live| is_waiting(&live.record.borrow()))
+            .map(|live| (live.record().shown(), live.position.load(Ordering::Relaxed)))
+            .collect();
+        found.sort_by_key(|(record, _)| record.run_id);
+        found
     }
 
     /// The run as others may see it.

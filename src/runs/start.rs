@@ -23,7 +23,10 @@ use crate::auth::Principal;
 use crate::config::Config;
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
-use crate::model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
+use crate::model::{
+    BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunRecord, RunState,
+};
+use crate::news::RunNews;
 use crate::process::{Limits, Mechanisms, Standby};
 use crate::repos::{Repo, Repos};
 use crate::store::Retention;
@@ -84,6 +87,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Tells those who watch the yard that a run is in another state.
+    pub(super) fn tell_news(&self, record: &RunRecord) {
+        self.repos.news().tell(RunNews::of(record));
+    }
+
     pub(super) fn run_limits(&self) -> Limits {
         let limits = &self.config.limits;
         Limits {

@@ -27,10 +27,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Parts, reconcile};
-use crate::auth::{Auth, Jwts, Limiter, Tokens};
+use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
 use crate::git::{Git, isolate_libgit2};
+use crate::news::News;
 use crate::repos::Repos;
 use crate::runs::{Runs, SandboxReport};
 use crate::workspace::{Reaper, Ticks, Workspaces};
@@ -113,7 +114,13 @@ impl Server {
         let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
         let git = Git::new(git::settings(&config, &program));
         git::check(&git, &config).await?;
-        let repos = Arc::new(Repos::load(config.clone(), git, tasks.clone(), &trash)?);
+        let repos = Arc::new(Repos::load(
+            config.clone(),
+            git,
+            tasks.clone(),
+            &trash,
+            News::default(),
+        )?);
         let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
             &config,
@@ -168,6 +175,7 @@ impl Server {
             tokens,
             audit,
             limiter: Limiter::new(&config.limits),
+            tickets: Tickets::default(),
             config,
             repos,
             workspaces,

@@ -13,6 +13,7 @@ use crate::config::crash_point;
 use crate::disk::spread;
 use crate::git;
 use crate::model::{CommitId, Phase};
+use crate::news::WorkspaceChange;
 use crate::process::who_is_in;
 
 /// How long the git of a daemon that was killed is waited for, and how often it is looked at: it is
@@ -67,6 +68,7 @@ impl Workspace {
         crash_point("create-registered");
         let Err(error) = self.fill_from_nearest(report).await else {
             crash_point("create-filled");
+            self.tell(WorkspaceChange::Created);
             return Ok(fresh);
         };
         {
@@ -130,12 +132,12 @@ impl Workspace {
             added = self.worktree.add(git, store, start, exists).await;
         }
         let registered = added.map_err(Error::from).and_then(|()| {
-            Record::new(self.branch.clone(), self.ticks.now())
+            Record::new(self.branch.clone(), self.grounds.ticks.now())
                 .save(self.worktree.admin())
                 .map_err(Error::io("record the workspace"))
         });
         match &registered {
-            Ok(()) => self.made.notify_one(),
+            Ok(()) => self.grounds.made.notify_one(),
             Err(_) => self.unmake(start, !exists).await,
         }
         registered.map(|()| !exists)
@@ -167,7 +169,7 @@ impl Workspace {
 
     pub(super) async fn fill(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
         // The semaphore is never closed.
-        let _place = self.checkouts.acquire().await;
+        let _place = self.grounds.checkouts.acquire().await;
         report(Report::Phase(Phase::Checkout, None));
         Ok(self.worktree.fill(self.repo.git()).await?)
     }
@@ -237,7 +239,8 @@ impl Workspace {
         self.converge_removal()?;
         if self.worktree.is_preparing() {
             if path.exists() {
-                self.trash
+                self.grounds
+                    .trash
                     .take(path, &self.branch.dir())
                     .map_err(Error::io("clear a half-made workspace"))?;
             }

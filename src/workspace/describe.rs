@@ -22,6 +22,8 @@ pub struct Description {
     pub path: Option<PathBuf>,
     pub commit: Option<CommitId>,
     pub tree: Option<CommitId>,
+    /// The first line of the commit's message; `null` for a branch that only the remote has.
+    pub subject: Option<String>,
     /// Tracked files or the index differ from the commit.
     pub dirty: bool,
     /// Untracked files, whole directories counted as one; ignored ones are left out.
@@ -71,6 +73,7 @@ impl Workspace {
             let repo = this.worktree.open()?;
             let head = git::head(&repo);
             let operation = head.as_ref().ok().and_then(|head| head.operation);
+            let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
             let looked = match changed {
                 Some(changed) => Looked {
                     changed,
@@ -93,6 +96,7 @@ impl Workspace {
             };
             Ok(Description {
                 operation,
+                subject,
                 untracked: belongings.untracked,
                 gone_upstream: seen && !on_remote,
                 pins: this.reasons(&repo, &belongings)?,
@@ -124,6 +128,7 @@ impl Description {
             path: path.map(Path::to_owned),
             commit: about.as_ref().map(|about| about.commit.clone()),
             tree: about.as_ref().map(|about| about.tree.clone()),
+            subject: None,
             dirty: about
                 .as_ref()
                 .is_some_and(|about| about.dirty == Some(true)),

@@ -13,6 +13,7 @@ use super::together::Together;
 use super::{Error, Report, Reporter, Workspace};
 use crate::git::{self, For, Glance, Head, Seen};
 use crate::model::{About, CommitId, Problem};
+use crate::news::WorkspaceChange;
 use crate::process::Captured;
 
 /// Seconds between two notes of reads.
@@ -161,7 +162,7 @@ impl Workspace {
 
     /// Changes the workspace's record and notes that it was used.
     pub(super) fn note(&self, change: impl FnOnce(&mut Record)) -> Result<(), Error> {
-        let tick = self.ticks.now();
+        let tick = self.grounds.ticks.now();
         self.change_record(|record| {
             record.last_used = jiff::Timestamp::now();
             record.used_tick = Some(tick);
@@ -173,7 +174,7 @@ impl Workspace {
     /// still answered.
     pub(super) fn note_read(&self) {
         let used = Record::load(self.worktree.admin()).and_then(|record| record.used_tick);
-        if self.ticks.is_known(used) && self.ticks.since(used) < BETWEEN_NOTES {
+        if self.grounds.ticks.is_known(used) && self.grounds.ticks.since(used) < BETWEEN_NOTES {
             return;
         }
         if let Err(error) = self.note(|_| {}) {
@@ -187,10 +188,12 @@ impl Workspace {
         let _one_at_a_time = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let admin = self.worktree.admin();
         let mut record = Record::load(admin)
-            .unwrap_or_else(|| Record::new(self.branch.clone(), self.ticks.now()));
+            .unwrap_or_else(|| Record::new(self.branch.clone(), self.grounds.ticks.now()));
         change(&mut record);
         record
             .save(admin)
-            .map_err(Error::io("record the workspace's use"))
+            .map_err(Error::io("record the workspace's use"))?;
+        self.tell(WorkspaceChange::Updated);
+        Ok(())
     }
 }

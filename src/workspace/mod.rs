@@ -57,7 +57,7 @@ pub use registry::{Workspace, Workspaces};
 pub use remove::Going;
 pub use salvage::no_salvage;
 pub use several::several;
-pub use sizes::Sizes;
+pub use sizes::{Sizes, Usage};
 pub use sync::{Prepared, Wish};
 pub use ticks::Ticks;
 pub use turn::{Place, Turn, TurnGuard, Waiting};

@@ -10,6 +10,7 @@ use super::error::{conflict, no_workspace};
 use super::record::Record;
 use super::{Error, Workspace};
 use crate::model::Problem;
+use crate::news::WorkspaceChange;
 
 /// Who wants a workspace kept, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +47,13 @@ impl Workspace {
         }
         self.blocking(move |this| {
             this.check_owner()?;
-            this.change_record(|record| record.pinned = pin)
+            let change = match pin {
+                Some(_) => WorkspaceChange::Pinned,
+                None => WorkspaceChange::Unpinned,
+            };
+            this.change_record(|record| record.pinned = pin)?;
+            this.tell(change);
+            Ok(())
         })
         .await
     }

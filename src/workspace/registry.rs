@@ -17,6 +17,7 @@ use crate::config::{BranchGlobs, Config};
 use crate::disk::Trash;
 use crate::git::Worktree;
 use crate::model::{BranchName, RepoName};
+use crate::news::{WorkspaceChange, WorkspaceNews};
 use crate::repos::Repo;
 
 type Key = (RepoName, BranchName);
@@ -24,19 +25,9 @@ type Live = DashMap<Key, Weak<Workspace>>;
 
 #[derive(Debug)]
 pub struct Workspaces {
-    live: Arc<Live>,
-    /// Checkouts are bound by the disk and the cores, not by how many were asked for.
-    checkouts: Arc<Semaphore>,
-    pub(super) tasks: TaskTracker,
-    pub(super) trash: Trash,
-    pub(super) archives: PathBuf,
+    pub(super) grounds: Arc<Grounds>,
     /// Where it is noted whose branch is whose.
     pub(super) agents: PathBuf,
-    pub(super) ticks: Arc<Ticks>,
-    /// Branches that callers do not simply change.
-    protected: Arc<BranchGlobs>,
-    /// Told of every workspace that is made.
-    pub(super) made: Arc<Notify>,
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
     gate: Gate<()>,
     names: Names,
@@ -49,20 +40,29 @@ pub struct Workspace {
     pub turn: Turn,
     pub(super) floor: Arc<RwLock<()>>,
     pub(super) worktree: Worktree,
-    pub(super) checkouts: Arc<Semaphore>,
+    pub(super) grounds: Arc<Grounds>,
+    /// Held while the record is changed.
+    pub(super) record: Mutex<()>,
+    /// Those who copy from it.
+    pub(super) lending: Lending,
+    pub(super) looks: Looks,
+}
+
+/// What all workspaces have in common.
+#[derive(Debug)]
+pub(super) struct Grounds {
+    live: Live,
+    /// Checkouts are bound by the disk and the cores, not by how many were asked for.
+    pub(super) checkouts: Semaphore,
     pub(super) tasks: TaskTracker,
     pub(super) trash: Trash,
     /// Where archives of salvage are kept.
     pub(super) archives: PathBuf,
     pub(super) ticks: Arc<Ticks>,
-    pub(super) made: Arc<Notify>,
-    /// Held while the record is changed.
-    pub(super) record: Mutex<()>,
-    pub(super) protected: Arc<BranchGlobs>,
-    /// Those who copy from it.
-    pub(super) lending: Lending,
-    pub(super) looks: Looks,
-    live: Arc<Live>,
+    /// Branches that callers do not simply change.
+    pub(super) protected: BranchGlobs,
+    /// Told of every workspace that is made.
+    pub(super) made: Notify,
 }
 
 impl Workspaces {
@@ -73,16 +73,19 @@ impl Workspaces {
         ticks: Arc<Ticks>,
         state: &Path,
     ) -> Self {
-        Self {
-            live: Arc::default(),
-            checkouts: Arc::new(Semaphore::new(config.limits.max_concurrent_checkouts)),
+        let grounds = Grounds {
+            live: Live::new(),
+            checkouts: Semaphore::new(config.limits.max_concurrent_checkouts),
             tasks,
             trash,
             archives: state.join("salvage"),
-            agents: state.join("agents"),
             ticks,
-            protected: Arc::new(config.git.protected.clone()),
-            made: Arc::default(),
+            protected: config.git.protected.clone(),
+            made: Notify::new(),
+        };
+        Self {
+            grounds: Arc::new(grounds),
+            agents: state.join("agents"),
             gate: Gate::default(),
             names: Names::default(),
         }
@@ -97,34 +100,17 @@ impl Workspaces {
     /// As [`Workspaces::get`], for upkeep and for those who only watch, which is no use of a repo.
     pub fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
         let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        held_or_new(&self.live, repo, branch, || Workspace {
-            worktree: worktree(repo, branch),
-            repo: repo.clone(),
-            branch: branch.clone(),
-            turn: Turn::default(),
-            floor: Arc::default(),
-            checkouts: self.checkouts.clone(),
-            tasks: self.tasks.clone(),
-            trash: self.trash.clone(),
-            archives: self.archives.clone(),
-            ticks: self.ticks.clone(),
-            made: self.made.clone(),
-            record: Mutex::default(),
-            protected: self.protected.clone(),
-            lending: Lending::default(),
-            looks: Looks::default(),
-            live: self.live.clone(),
-        })
+        self.grounds.workspace(repo, branch)
     }
 
     /// Whether somebody holds a workspace of this repo.
     pub fn is_in_use(&self, repo: &RepoName) -> bool {
-        self.live.iter().any(|entry| entry.key().0 == *repo)
+        self.grounds.live.iter().any(|entry| entry.key().0 == *repo)
     }
 
     /// The workspace of this branch, if somebody holds it.
     pub(super) fn held(&self, repo: &RepoName, branch: &BranchName) -> Option<Arc<Workspace>> {
-        let entry = self.live.get(&(repo.clone(), branch.clone()))?;
+        let entry = self.grounds.live.get(&(repo.clone(), branch.clone()))?;
         entry.upgrade()
     }
 
@@ -143,58 +129,53 @@ impl Workspaces {
         work: impl FnOnce() -> T,
     ) -> Option<T> {
         let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-        let is_used = self.live.iter().any(|entry| entry.key().0 == *repo);
+        let is_used = self.grounds.live.iter().any(|entry| entry.key().0 == *repo);
         (!is_used).then(work)
     }
 
     /// How many workspaces somebody holds right now.
     pub fn in_use(&self) -> usize {
-        self.live.len()
+        self.grounds.live.len()
     }
 }
 
-/// The workspace of this branch that somebody holds, or else a new one.
-fn held_or_new(
-    live: &Live,
-    repo: &Repo,
-    branch: &BranchName,
-    new: impl FnOnce() -> Workspace,
-) -> Arc<Workspace> {
-    let mut entry = live.entry((repo.name.clone(), branch.clone())).or_default();
-    if let Some(workspace) = entry.upgrade() {
-        return workspace;
+impl Grounds {
+    /// The workspace of this branch that somebody holds, or else a new one.
+    fn workspace(self: &Arc<Self>, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
+        let key = (repo.name.clone(), branch.clone());
+        let mut entry = self.live.entry(key).or_default();
+        if let Some(workspace) = entry.upgrade() {
+            return workspace;
+        }
+        let path = repo.home().join(branch.dir().as_str());
+        let workspace = Arc::new(Workspace {
+            worktree: Worktree::new(repo.store(), path, branch.clone()),
+            turn: Turn::of(repo.news.clone(), repo.name.clone(), branch.clone()),
+            repo: repo.clone(),
+            branch: branch.clone(),
+            floor: Arc::default(),
+            grounds: self.clone(),
+            record: Mutex::default(),
+            lending: Lending::default(),
+            looks: Looks::default(),
+        });
+        *entry = Arc::downgrade(&workspace);
+        workspace
     }
-    let workspace = Arc::new(new());
-    *entry = Arc::downgrade(&workspace);
-    workspace
-}
-
-fn worktree(repo: &Repo, branch: &BranchName) -> Worktree {
-    let path = repo.home().join(branch.dir().as_str());
-    Worktree::new(repo.store(), path, branch.clone())
 }
 
 impl Workspace {
     /// The workspace of another branch of the same repo. No store goes from under it, for this one is held.
     pub(super) fn sibling(&self, branch: &BranchName) -> Arc<Self> {
-        held_or_new(&self.live, &self.repo, branch, || Self {
-            worktree: worktree(&self.repo, branch),
-            repo: self.repo.clone(),
-            branch: branch.clone(),
-            turn: Turn::default(),
-            floor: Arc::default(),
-            checkouts: self.checkouts.clone(),
-            tasks: self.tasks.clone(),
-            trash: self.trash.clone(),
-            archives: self.archives.clone(),
-            ticks: self.ticks.clone(),
-            made: self.made.clone(),
-            record: Mutex::default(),
-            protected: self.protected.clone(),
-            lending: Lending::default(),
-            looks: Looks::default(),
-            live: self.live.clone(),
-        })
+        self.grounds.workspace(&self.repo, branch)
+    }
+
+    pub(super) fn tell(&self, change: WorkspaceChange) {
+        self.repo.news.tell(WorkspaceNews {
+            repo: self.repo.name.clone(),
+            branch: self.branch.clone(),
+            change,
+        });
     }
 
     pub fn path(&self) -> &std::path::Path {
@@ -217,7 +198,8 @@ impl Workspace {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        self.tasks
+        self.grounds
+            .tasks
             .spawn(work)
             .await
             .map_err(|error| Error::Git(error.into()))?
@@ -240,7 +222,8 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         // A successor may already stand in the map; only our own, dead entry goes.
         let key = (self.repo.name.clone(), self.branch.clone());
-        self.live
+        self.grounds
+            .live
             .remove_if(&key, |_, weak| weak.strong_count() == 0);
     }
 }

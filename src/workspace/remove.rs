@@ -17,6 +17,7 @@ use super::{Error, Workspace, Workspaces, silent};
 use crate::config::crash_point;
 use crate::git::{self, Seen};
 use crate::model::{Salvage, SalvageReason};
+use crate::news::WorkspaceChange;
 use crate::process::who_is_in;
 use crate::repos::Repo;
 
@@ -132,12 +133,13 @@ impl Workspace {
         crash_point("remove-saved");
         self.worktree.mark_removing(&repo)?;
         crash_point("remove-marked");
-        if let Err(error) = self.trash.take(self.path(), &self.branch.dir()) {
+        if let Err(error) = self.grounds.trash.take(self.path(), &self.branch.dir()) {
             self.worktree.unmark_removing()?;
             return Err(Error::io("move the workspace to the trash")(error));
         }
         crash_point("remove-moved");
         self.finish_removal()?;
+        self.tell(WorkspaceChange::Removed);
         Ok(saved)
     }
 
@@ -154,7 +156,8 @@ impl Workspace {
         git::forget_parked(&store, &self.branch)?;
         Seen(&self.branch.dir()).forget(&store)?;
         let name = format!("{}-admin", self.branch.dir());
-        self.trash
+        self.grounds
+            .trash
             .take(self.worktree.admin(), &name)
             .map_err(Error::io("forget the worktree"))
     }
@@ -217,7 +220,8 @@ impl Workspaces {
             .file_name()
             .map(|name| name.to_string_lossy())
             .unwrap_or_default();
-        self.trash
+        self.grounds
+            .trash
             .take(home, &name)
             .map_err(Error::io("move the repository to the trash"))
     }

@@ -178,7 +178,8 @@ impl Workspace {
     /// Moves a file or directory of the workspace out of it, to be deleted later.
     pub(super) fn discard(&self, path: &Path) -> Result<(), Error> {
         let dir = self.branch.dir();
-        self.trash
+        self.grounds
+            .trash
             .take(&self.path().join(path), &dir)
             .map_err(Error::io("move a file to the trash"))
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::error::conflict;
-use super::salvage::{Scope, find, no_salvage, tell};
+use super::salvage::{Scope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
 use crate::git::{self, Saved, SavedStash};
 use crate::model::{CommitId, Problem, SalvageId, SalvageReason};
+use crate::news::SalvageChange;
 
 impl Workspace {
     /// Makes this workspace what the salvage holds, making it first where it is missing. With work in it,
@@ -21,7 +22,7 @@ impl Workspace {
         let saved = self
             .blocking(move |this| {
                 let saved = find(&this.repo.open_store()?, id)?.ok_or_else(|| no_salvage(id))?;
-                match saved.lacks_archive(&this.archives) {
+                match saved.lacks_archive(&this.grounds.archives) {
                     true => Err(no_archive(id).into()),
                     false => Ok(saved),
                 }
@@ -43,13 +44,15 @@ impl Workspace {
                 this.clear_for(force, &by, &report).await?;
             }
             let stashes = saved.manifest.stashes.clone();
+            let salvage = saved.manifest.salvage.clone();
             this.blocking(move |this| {
                 this.guard(&super::silent())?;
-                let discard = |path: &std::path::Path| this.trash.take(path, &this.branch.dir());
-                Ok(git::put_back(&saved, &this.worktree, &this.archives, &discard)?)
+                let discard = |path: &std::path::Path| this.grounds.trash.take(path, &this.branch.dir());
+                Ok(git::put_back(&saved, &this.worktree, &this.grounds.archives, &discard)?)
             })
             .await?;
             this.restore_stashes(&stashes).await?;
+            tell_news(&this.repo, &salvage, SalvageChange::Restored);
             this.note(|_| {})
         })
         .await

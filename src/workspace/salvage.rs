@@ -14,6 +14,7 @@ use crate::git::{self, Contents, Manifest, Saved, StrayKind};
 use crate::model::{
     BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
 };
+use crate::news::{SalvageChange, SalvageNews};
 use crate::repos::{Repo, Repos};
 
 /// What is about to be discarded, and so must be saved.
@@ -75,15 +76,16 @@ impl Workspace {
         let saved = git::save(
             &self.worktree,
             salvage,
-            self.ticks.now(),
+            self.grounds.ticks.now(),
             &contents,
-            &self.archives,
+            &self.grounds.archives,
         )?;
         let salvage = saved.salvage;
         tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.work.join("; "), "work was saved");
         let label = serde_json::to_value(reason).unwrap_or_default();
         let label = label.as_str().unwrap_or_default().to_owned();
         metrics::counter!("branchyard_salvages_total", "reason" => label).increment(1);
+        tell_news(&self.repo, &salvage, SalvageChange::Saved);
         Ok(salvage)
     }
 
@@ -111,6 +113,16 @@ pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
             salvage.id
         ),
     )));
+}
+
+/// Tells those who watch the yard what became of a salvage.
+pub(super) fn tell_news(repo: &Repo, salvage: &Salvage, change: SalvageChange) {
+    repo.news.tell(SalvageNews {
+        repo: salvage.repo.clone(),
+        branch: salvage.branch.clone(),
+        salvage: salvage.id,
+        change,
+    });
 }
 
 impl Workspaces {
@@ -144,7 +156,7 @@ impl Workspaces {
             }
             Ok(false)
         };
-        Ok(git::settle_archives(&self.archives, is_named)?)
+        Ok(git::settle_archives(&self.grounds.archives, is_named)?)
     }
 
     /// All salvages of a repo, the newest first.
@@ -172,7 +184,7 @@ impl Workspaces {
 
     /// How many seconds of the daemon's own time a salvage has left.
     pub fn salvage_expires_in(&self, manifest: &Manifest, ttl: Duration) -> u64 {
-        let ticks = self.ticks.now().saturating_sub(manifest.tick);
+        let ticks = self.grounds.ticks.now().saturating_sub(manifest.tick);
         // Neither a clock that was set nor a damaged count of ticks makes it old: it must be by both.
         let wall = Timestamp::now()
             .duration_since(manifest.salvage.at)
@@ -202,7 +214,7 @@ impl Workspaces {
         repo: &Arc<Repo>,
         id: SalvageId,
     ) -> Result<Option<(Manifest, Vec<SalvagedFile>)>, Error> {
-        let archives = self.archives.clone();
+        let archives = self.grounds.archives.clone();
         in_store(repo, id, move |store, saved| {
             let files = git::salvaged_files(store, &saved, &archives)?;
             Ok((saved.manifest, files))
@@ -225,7 +237,7 @@ impl Workspaces {
 
     /// Lets go of a salvage for good. Returns whether this repo had it.
     pub async fn drop_salvage(&self, repo: &Arc<Repo>, id: SalvageId) -> Result<bool, Error> {
-        let (archives, repo) = (self.archives.clone(), repo.clone());
+        let (archives, repo) = (self.grounds.archives.clone(), repo.clone());
         blocking(move || {
             if !repo.is_cloned() {
                 return Ok(false);
@@ -234,7 +246,11 @@ impl Workspaces {
             // One that cannot be read can be let go of all the same.
             let is_here = Saved::is_named(&store, id)?;
             if is_here {
+                let known = Saved::find(&store, id).ok().flatten();
                 git::forget_salvage(&store, id, &archives)?;
+                if let Some(saved) = known {
+                    tell_news(&repo, &saved.manifest.salvage, SalvageChange::Dropped);
+                }
             }
             Ok(is_here)
         })

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::record::Record;
 use super::work::{Look, Output};
-use super::{Error, Workspace};
+use super::{Error, Workspace, Workspaces};
+use crate::repos::Repo;
 
 /// Use is written down at most this often for reads, so what was measured so soon after a use may have
 /// been used since.
@@ -49,7 +50,7 @@ impl Workspace {
 
     /// As [`Workspace::measure`], for who stands on the floor and may block.
     pub(super) fn measure_now(&self) -> Result<Sizes, Error> {
-        let tick = self.ticks.now();
+        let tick = self.grounds.ticks.now();
         let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
         let starts = output.iter().map(Start::of);
         let sizes = measure(self.path(), starts);
@@ -62,6 +63,29 @@ impl Workspace {
             tracing::warn!(repo = %self.repo.name, branch = %self.branch, %error, "its sizes are not written down");
         }
         Ok(sizes)
+    }
+}
+
+/// What the workspaces of a repo take up, as each was last measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage {
+    pub workspaces: usize,
+    pub source: u64,
+    pub build_output: u64,
+}
+
+impl Workspaces {
+    /// Reads the record of every workspace of a repo. Blocks.
+    pub fn usage(&self, repo: &Repo) -> Usage {
+        let mut usage = Usage::default();
+        for record in Record::all_of(repo) {
+            usage.workspaces += 1;
+            if let Some(sizes) = record.sizes {
+                usage.source += sizes.source;
+                usage.build_output += sizes.build_output;
+            }
+        }
+        usage
     }
 }
 

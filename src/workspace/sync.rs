@@ -167,7 +167,7 @@ impl Workspace {
         report: &Reporter,
     ) -> Result<Prepared, Error> {
         let floor = self.floor.clone().write_owned().await;
-        let _place = self.checkouts.acquire().await;
+        let _place = self.grounds.checkouts.acquire().await;
         self.wait_for_index().await?;
         self.guard(report)?;
         let plan = || self.plan(&wish.sync, remote, wish.stale);

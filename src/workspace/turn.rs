@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::model::{Holder, RunId};
+use crate::model::{BranchName, Holder, RepoName, RunId};
+use crate::news::{News, WorkspaceChange, WorkspaceNews};
 
 /// A waiter is told of its position at most this often: a long queue must not flood its journals.
 const BETWEEN_POSITIONS: Duration = Duration::from_secs(1);
@@ -25,6 +26,8 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Ticks at every change, to wake those who wait or look.
     changed: watch::Sender<()>,
+    /// Whose turn it is, and who is told when it changes hands.
+    told: Option<(News, RepoName, BranchName)>,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +60,14 @@ pub struct Place {
 }
 
 impl Turn {
+    /// The turn of a workspace, of which is told who has it.
+    pub(super) fn of(news: News, repo: RepoName, branch: BranchName) -> Self {
+        Self(Arc::new(Shared {
+            told: Some((news, repo, branch)),
+            ..Shared::default()
+        }))
+    }
+
     /// Takes the last place in the line.
     pub fn enter(&self, what: &str, who: &str, run_id: Option<RunId>) -> Place {
         self.join(Holder {
@@ -84,10 +95,11 @@ impl Turn {
         if !queue.line.is_empty() {
             return None;
         }
-        let _place = Place {
-            ticket: queue.push(holder),
-            shared: self.0.clone(),
-        };
+        let ticket = queue.push(holder);
+        drop(queue);
+        self.0.tell(WorkspaceChange::Locked);
+        let shared = self.0.clone();
+        let _place = Place { shared, ticket };
         Some(TurnGuard { _place })
     }
 
@@ -101,11 +113,15 @@ impl Turn {
     }
 
     fn join(&self, holder: Holder) -> Place {
-        let ticket = self.0.lock().push(holder);
-        Place {
-            shared: self.0.clone(),
-            ticket,
+        let mut queue = self.0.lock();
+        let is_first = queue.line.is_empty();
+        let ticket = queue.push(holder);
+        drop(queue);
+        if is_first {
+            self.0.tell(WorkspaceChange::Locked);
         }
+        let shared = self.0.clone();
+        Place { shared, ticket }
     }
 }
 
@@ -123,6 +139,16 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // Held for a few instructions and never across an await, hence std's.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, change: WorkspaceChange) {
+        if let Some((news, repo, branch)) = &self.told {
+            news.tell(WorkspaceNews {
+                repo: repo.clone(),
+                branch: branch.clone(),
+                change,
+            });
+        }
     }
 }
 
@@ -173,11 +199,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.shared
-            .lock()
-            .line
-            .retain(|(ticket, _)| *ticket != self.ticket);
+        let mut queue = self.shared.lock();
+        let first = |queue: &Queue| queue.line.front().map(|(ticket, _)| *ticket);
+        let before = first(&queue);
+        queue.line.retain(|(ticket, _)| *ticket != self.ticket);
+        let after = first(&queue);
+        drop(queue);
         self.shared.changed.send_replace(());
+        match after {
+            None => self.shared.tell(WorkspaceChange::Unlocked),
+            Some(_) if after != before => self.shared.tell(WorkspaceChange::Locked),
+            Some(_) => {}
+        }
     }
 }
 

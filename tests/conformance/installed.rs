@@ -25,6 +25,11 @@ pub fn driver(name: &str) -> PathBuf {
     home().join("drivers").join(name)
 }
 
+/// A script of `tests/page`, in the same way.
+pub fn page(name: &str) -> PathBuf {
+    home().join("page").join(name)
+}
+
 /// A program that a package brings.
 pub fn package(path: &str) -> PathBuf {
     home().join("node_modules").join(path)

@@ -4,7 +4,7 @@
 use crate::trust::audit::EXPIRED;
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 28] = [
+pub const ACTIONS: [&str; 31] = [
     "make",
     "task",
     // As a run; the verbs that are answered at once are `git.…`.
@@ -25,6 +25,9 @@ pub const ACTIONS: [&str; 28] = [
     "findings.mend",
     "salvage.restore",
     "salvage.drop",
+    "session.open",
+    "session.close",
+    "session.ticket",
     "token.create",
     "token.revoke",
     "reap",

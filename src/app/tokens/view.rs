@@ -26,6 +26,8 @@ pub struct WhoAmI {
     pub name: String,
     /// The role of a token that has one.
     pub role: Option<String>,
+    /// Who made it, where it is a token: of a session of the page, who logged in.
+    pub created_by: Option<String>,
     #[serde(flatten)]
     pub good: Good,
 }
@@ -88,9 +90,14 @@ impl WhoAmI {
         Self {
             name: principal.name.clone(),
             role: token.and_then(|token| token.role.clone()),
+            created_by: token.map(maker),
             good: Good::of(principal.grant()),
         }
     }
+}
+
+fn maker(token: &Token) -> String {
+    token.line.last().cloned().unwrap_or_default()
 }
 
 impl TokenView {
@@ -115,7 +122,7 @@ impl TokenView {
             },
             good,
             created_at: token.created_at,
-            created_by: token.line.last().cloned().unwrap_or_default(),
+            created_by: maker(token),
             last_used: token.last_used(),
             revoked_at: token.revoked_at(),
         }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::audit::AuditArgs;
-use super::look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
+use super::look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, OpenArgs, RunsArgs};
 use super::make::MakeArgs;
 use super::run::{GitArgs, RerunArgs, TaskArgs};
 use super::salvage::SalvageArgs;
@@ -260,6 +260,29 @@ Examples:
   branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   vim -q <(branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b)")]
     Diagnostics(DiagnosticsArgs),
+
+    /// Open the page in a browser, logged in
+    ///
+    /// The browser gets a link that is good once, for a minute; the key stays here. Where no browser
+    /// can be started, the link is printed.
+    #[command(after_long_help = "\
+Examples:
+  branchyard open
+  branchyard open 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b    a run's output
+  branchyard open --print                                 for a browser elsewhere")]
+    Open(OpenArgs),
+
+    /// Show what happens in the yard, live
+    ///
+    /// On a terminal: how busy the machine is, the runs under way and the latest that ended; Ctrl-C
+    /// leaves. Piped, there is a line for each change: time, kind, change, repository, branch and
+    /// what else there is to say, with tabs between. With --json, the events themselves.
+    #[command(after_long_help = "\
+Examples:
+  branchyard top
+  branchyard top | grep -w failed
+  branchyard top --json")]
+    Top,
 
     /// Show who did what, the latest first
     ///

@@ -100,3 +100,13 @@ pub struct DiagnosticsArgs {
     #[arg(value_parser = values::run)]
     pub run: RunId,
 }
+
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// A run whose output is to be shown; else the whole yard
+    #[arg(value_name = "RUN", value_parser = values::run)]
+    pub run: Option<RunId>,
+    /// Print the link and start no browser
+    #[arg(long)]
+    pub print: bool,
+}

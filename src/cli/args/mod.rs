@@ -22,7 +22,7 @@ use super::serve::{CheckConfigArgs, ServeArgs};
 
 pub use audit::AuditArgs;
 pub use client::ClientCommand;
-pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, RunsArgs};
+pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, OpenArgs, RunsArgs};
 pub use make::{MakeArgs, Wanted};
 pub use mcp::{AgentClient, ConfigArgs, McpAction, McpArgs, ScopeArgs};
 pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};

@@ -90,6 +90,11 @@ impl Console {
         }
     }
 
+    /// Whether what goes to stdout may have colour.
+    pub fn has_color(&self) -> bool {
+        self.color_stdout
+    }
+
     /// Something nice to know; on stderr, as all that follows.
     pub fn note(&self, text: &str) {
         if !self.quiet {

@@ -133,7 +133,8 @@ impl Workspace {
                 continue;
             }
             let name = format!("{}-output", self.branch.dir());
-            self.trash
+            self.grounds
+                .trash
                 .take(&path, &name)
                 .map_err(Error::io("move build output to the trash"))?;
             dropped += 1;
@@ -193,7 +194,7 @@ impl Reaper {
             Err(error) => kept(&error.to_string()),
         };
         if matches!(outcome, Outcome::Done { .. }) {
-            self.workspaces.ticks.forget_store(&repo.name);
+            self.workspaces.grounds.ticks.forget_store(&repo.name);
         }
         outcome
     }

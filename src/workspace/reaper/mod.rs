@@ -10,7 +10,7 @@ mod plan;
 mod report;
 mod survey;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub struct Reaper {
     /// The latest last.
     recent: Mutex<VecDeque<Reaped>>,
     next_pass: Mutex<Option<Timestamp>>,
+    /// The size of each store, as it was last measured.
+    stores: Mutex<HashMap<RepoName, u64>>,
     /// The daemon leaves: what was not done yet is for the next one.
     closing: CancellationToken,
 }
@@ -70,6 +72,7 @@ impl Reaper {
             one_at_a_time: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             next_pass: Mutex::default(),
+            stores: Mutex::default(),
             closing: CancellationToken::new(),
         })
     }
@@ -77,12 +80,12 @@ impl Reaper {
     /// Works in the background until `closing`.
     pub fn start(self: &Arc<Self>, closing: &CancellationToken) {
         let (this, closing) = (self.clone(), closing.clone());
-        self.workspaces.tasks.spawn(async move {
+        self.workspaces.grounds.tasks.spawn(async move {
             tokio::select! {
                 () = this.work() => {}
                 () = closing.cancelled() => this.closing.cancel(),
             }
-            save(&this.workspaces.ticks);
+            save(&this.workspaces.grounds.ticks);
         });
     }
 
@@ -102,8 +105,13 @@ impl Reaper {
         (recent, *lock(&self.next_pass))
     }
 
+    /// How many bytes a repo's store has, if it was measured.
+    pub fn store_size(&self, repo: &RepoName) -> Option<u64> {
+        lock(&self.stores).get(repo).copied()
+    }
+
     async fn work(self: &Arc<Self>) {
-        let made = self.workspaces.made.clone();
+        let made = &self.workspaces.grounds.made;
         let mut due = self.next_due();
         let mut save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
         loop {
@@ -111,7 +119,7 @@ impl Reaper {
                 () = tokio::time::sleep_until(due) => Care::Usual,
                 () = made.notified() => Care::Counts,
                 () = tokio::time::sleep_until(save_due) => {
-                    save(&self.workspaces.ticks);
+                    save(&self.workspaces.grounds.ticks);
                     save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
                     continue;
                 }
@@ -167,6 +175,7 @@ impl Reaper {
         let this = self.clone();
         let deleting = async move { this.delete_merged(dry_run, only.as_ref()).await };
         self.workspaces
+            .grounds
             .tasks
             .spawn(deleting)
             .await
@@ -189,6 +198,7 @@ impl Reaper {
         let this = self.clone();
         let pass = async move { this.pass(care, dry_run, only.as_ref()).await };
         self.workspaces
+            .grounds
             .tasks
             .spawn(pass)
             .await

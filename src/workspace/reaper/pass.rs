@@ -8,6 +8,7 @@ use super::survey::{Care, Found, FoundStore, Survey};
 use super::{REMEMBERED, Reaper, lock};
 use crate::disk::Room;
 use crate::model::{BranchName, RepoName};
+use crate::news;
 use crate::repos::Repo;
 
 impl Reaper {
@@ -24,6 +25,10 @@ impl Reaper {
             let pinned = workspaces
                 .iter()
                 .filter(|found| found.record.pinned.is_some());
+            let sizes = stores
+                .iter()
+                .map(|found| (found.repo.name.clone(), found.facts.size));
+            *lock(&self.stores) = sizes.collect();
             gauge("branchyard_yard_bytes", yard);
             gauge("branchyard_workspaces_pinned", pinned.count() as u64);
         }
@@ -129,6 +134,13 @@ impl Reaper {
         if let Some(recorded) = recorded {
             self.record(recorded, &repo.name, branch, 1);
         }
+        repo.news.tell(news::Reaped {
+            action,
+            repo: repo.name.clone(),
+            branch: branch.cloned(),
+            why: decision.why.clone(),
+            bytes,
+        });
         let mut recent = lock(&self.recent);
         if recent.len() >= REMEMBERED {
             recent.pop_front();

@@ -92,7 +92,7 @@ impl Reaper {
     }
 
     async fn find(&self) -> Vec<Found> {
-        let (repos, ticks) = (self.repos.list(), self.workspaces.ticks.clone());
+        let (repos, ticks) = (self.repos.list(), self.workspaces.grounds.ticks.clone());
         let root = self.root.clone();
         let read = move || {
             let present = Presence::below(&root);
@@ -175,6 +175,7 @@ impl Reaper {
         for repo in repos.into_iter().filter(|repo| repo.is_cloned()) {
             let idle = self
                 .workspaces
+                .grounds
                 .ticks
                 .store_idle(&repo.name, used(&repo.name));
             let (looked_at, all) = (repo.clone(), self.workspaces.clone());
@@ -215,7 +216,7 @@ impl Reaper {
         let mut space = look();
         let mut is_final = true;
         if is_low(&space) {
-            let trash = self.workspaces.trash.clone();
+            let trash = self.workspaces.grounds.trash.clone();
             let emptied = tokio::task::spawn_blocking(move || trash.wait(TRASH_PATIENCE));
             is_final = emptied.await.unwrap_or(false);
             space = look();
@@ -292,7 +293,7 @@ impl Reaper {
     /// Writes down that what has no mark of its last use, or one from the future, was used now; else it
     /// would never grow old.
     pub(super) fn settle_marks(&self, workspaces: &[Found]) {
-        let ticks = &self.workspaces.ticks;
+        let ticks = &self.workspaces.grounds.ticks;
         for found in workspaces {
             if ticks.is_known(found.record.used_tick) {
                 continue;

@@ -238,7 +238,7 @@ impl Workspace {
     }
 
     fn write_record(&self) -> Result<(), Error> {
-        Record::new(self.branch.clone(), self.ticks.now())
+        Record::new(self.branch.clone(), self.grounds.ticks.now())
             .save(self.worktree.admin())
             .map_err(Error::io("record the workspace"))
     }
@@ -269,7 +269,8 @@ impl Workspace {
             return Ok(None);
         }
         if self.path().symlink_metadata().is_ok() {
-            self.trash
+            self.grounds
+                .trash
                 .take(self.path(), &self.branch.dir())
                 .map_err(Error::io("take a half-made workspace away"))?;
         }

@@ -84,7 +84,7 @@ impl Workspace {
                 Ok(git::forget_salvage(
                     &this.repo.open_store()?,
                     copy,
-                    &this.archives,
+                    &this.grounds.archives,
                 )?)
             })
             .await?;

@@ -93,7 +93,7 @@ impl Workspace {
     /// Whether it was made from a sibling. An error means that something may have been copied.
     async fn fill_warm(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
         // The semaphore is never closed.
-        let _place = self.checkouts.acquire().await;
+        let _place = self.grounds.checkouts.acquire().await;
         let began = Instant::now();
         let tell = report.clone();
         let copied = self.blocking(move |this| this.copy_nearest(&tell)).await?;

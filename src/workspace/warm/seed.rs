@@ -81,7 +81,7 @@ impl Workspace {
     /// What a build left behind is as much to be trusted as its branch: what is built on a protected branch
     /// comes from protected branches alone. And a secret that was for one branch stays there.
     fn may_take_from(&self, sibling: &Record) -> bool {
-        let is_protected = |branch| self.protected.matches(branch);
+        let is_protected = |branch| self.grounds.protected.matches(branch);
         sibling.branch != self.branch
             && !sibling.had_secret
             && (is_protected(&sibling.branch) || !is_protected(&self.branch))

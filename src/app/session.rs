@@ -1,0 +1,78 @@
+//! Sessions of the page: a token for as much as the one who logs in may do, for half a day at most. So it survives
+//! the daemon, is listed and taken back like any other, and ends with the credential that it was had with.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{App, Desk};
+use crate::auth::{Area, Credential, Lifetime, May, TICKETS_GOOD_FOR, Wish};
+use crate::config::{BranchGlobs, RepoGlobs};
+use crate::model::{ErrorKind, Problem};
+
+const LASTS: SignedDuration = SignedDuration::from_hours(12);
+
+/// Somebody who has logged in.
+#[derive(Debug)]
+pub struct Session {
+    pub credential: Credential,
+    pub lasts: Duration,
+}
+
+/// A way in that can be used once.
+#[derive(Debug)]
+pub struct Ticket {
+    pub text: String,
+    pub good_for: Duration,
+}
+
+impl Desk {
+    pub async fn log_in(&self) -> Result<Session, Problem> {
+        let now = Timestamp::now();
+        let own = self.principal().grant().expires;
+        let until = own.map_or(now + LASTS, |own| own.min(now + LASTS));
+        let wish = Wish {
+            may: May::Only(self.principal().rights()),
+            toolsets: None,
+            area: Area {
+                repos: RepoGlobs::everything(),
+                branches: BranchGlobs::everything(),
+            },
+            lifetime: Some(Lifetime::Until(until)),
+        };
+        let tokens = &self.yard.tokens;
+        let (_, credential) = tokens.make(self.principal(), None, None, &wish).await?;
+        Ok(Session {
+            credential,
+            lasts: until.duration_since(now).unsigned_abs(),
+        })
+    }
+
+    /// Takes back the token that a session is.
+    pub async fn log_out(&self) -> Result<(), Problem> {
+        match self.yard.tokens.shown_by(self.principal()) {
+            Some(token) => self.yard.tokens.revoke(&token).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    pub fn ticket(&self) -> Result<Ticket, Problem> {
+        let issued = self.yard.tickets.issue(self.principal());
+        let text = issued.map_err(|error| {
+            let detail = format!("the machine gives no random numbers: {error}");
+            Problem::new(ErrorKind::Internal, "no_randomness", detail)
+        })?;
+        Ok(Ticket {
+            text,
+            good_for: TICKETS_GOOD_FOR,
+        })
+    }
+}
+
+impl App {
+    /// The desk of whoever was given this ticket.
+    pub fn redeem(&self, ticket: &str) -> Option<Desk> {
+        let principal = self.0.tickets.redeem(ticket)?;
+        Some(self.desk(principal))
+    }
+}

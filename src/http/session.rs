@@ -1,0 +1,184 @@
+//! Logging in to the page: a credential becomes a cookie that no script can read, and goes with the log-out.
+//!
+//! A browser sends a cookie whoever has it send something. So it is never sent from another site (`SameSite=Strict`),
+//! pages of other origins are turned away at the gate, and what is not a mere look has to carry a header that only a page
+//! of our own can add.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::gate::{Credential, credential};
+use super::limits;
+use super::problem::ProblemResponse;
+use crate::app::{App, Desk, Session, WhoAmI};
+use crate::auth::Peer;
+use crate::model::{ErrorKind, Problem};
+
+/// What a page of our own says of itself.
+const OWN_PAGE: &str = "branchyard-page";
+
+type Cookie = [(HeaderName, String); 1];
+
+/// Logs in whoever showed a credential.
+pub(super) async fn open(
+    State(app): State<App>,
+    desk: Desk,
+    headers: HeaderMap,
+) -> Result<(Cookie, Json<Value>), ProblemResponse> {
+    let session = desk.log_in().await?;
+    Ok((
+        [cookie(&app, &headers, &session)],
+        about(Some(&desk.whoami())),
+    ))
+}
+
+/// Who is logged in, if anybody: to ask is no failure.
+pub(super) async fn show(
+    State(app): State<App>,
+    peer: Option<axum::Extension<Peer>>,
+    headers: HeaderMap,
+) -> Result<Response, ProblemResponse> {
+    let shown = credential(&headers)?;
+    match app.who(shown.as_ref().map(Credential::text)).await {
+        Ok(principal) => Ok(about(Some(&app.desk(principal).whoami())).into_response()),
+        Err(_) if shown.is_none() => Ok(about(None).into_response()),
+        Err(problem) => {
+            let counted = limits::unknown(&app, peer.as_deref(), problem);
+            match counted.status() {
+                StatusCode::UNAUTHORIZED => {
+                    Ok(([forgotten(&headers)], about(None)).into_response())
+                }
+                _ => Ok(counted),
+            }
+        }
+    }
+}
+
+/// Logs out; a credential that came in another way is not a session, and stays good.
+pub(super) async fn close(
+    desk: Desk,
+    headers: HeaderMap,
+) -> Result<(StatusCode, Cookie), ProblemResponse> {
+    if let Some(Credential::Cookie(_)) = credential(&headers)? {
+        desk.log_out().await?;
+    }
+    Ok((StatusCode::NO_CONTENT, [forgotten(&headers)]))
+}
+
+/// A link that logs a browser in, once.
+pub(super) async fn ticket(desk: Desk) -> Result<(StatusCode, Json<Value>), ProblemResponse> {
+    let ticket = desk.ticket()?;
+    let answer = json!({
+        "path": format!("/open/{}", ticket.text),
+        "expires_in": ticket.good_for.as_secs(),
+    });
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// Follows such a link.
+pub(super) async fn redeem(
+    State(app): State<App>,
+    peer: Option<axum::Extension<Peer>>,
+    Path(ticket): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ProblemResponse> {
+    let Some(desk) = app.redeem(&ticket) else {
+        let detail = "this link was used already, or is older than a minute";
+        let problem = Problem::new(ErrorKind::Unauthorized, "ticket_used", detail)
+            .help("`branchyard open` makes another");
+        return Ok(limits::unknown(&app, peer.as_deref(), problem));
+    };
+    let session = desk.log_in().await?;
+    let to_the_page = [(header::LOCATION, "../".to_owned())];
+    let cookie = [cookie(&app, &headers, &session)];
+    Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
+}
+
+fn about(who: Option<&WhoAmI>) -> Json<Value> {
+    Json(json!({ "principal": who }))
+}
+
+/// Refuses what a page of another site may have made a browser send.
+pub(super) fn check_page(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    if method.is_safe() || headers.contains_key(OWN_PAGE) {
+        return Ok(());
+    }
+    let detail = "what is asked for with a cookie has to come from the daemon's own page";
+    Err(Problem::new(ErrorKind::Forbidden, "csrf", detail)
+        .field(OWN_PAGE)
+        .help("programs send `Authorization: Bearer KEY` in place of the cookie"))
+}
+
+/// The session that a browser shows.
+pub(super) fn of_cookie(headers: &HeaderMap) -> Option<&str> {
+    let name = name(headers);
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value))
+}
+
+fn cookie(app: &App, headers: &HeaderMap, session: &Session) -> (HeaderName, String) {
+    let (name, lasts) = (name(headers), session.lasts.as_secs());
+    let secure = match app.config().tls {
+        Some(_) => "; Secure",
+        None => "",
+    };
+    let text = session.credential.expose();
+    let value =
+        format!("{name}={text}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}");
+    (header::SET_COOKIE, value)
+}
+
+fn forgotten(headers: &HeaderMap) -> (HeaderName, String) {
+    let name = name(headers);
+    let value = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    (header::SET_COOKIE, value)
+}
+
+/// Browsers keep cookies by host, whatever the port: daemons on one machine have each their own.
+fn name(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST);
+    let port = host
+        .and_then(|host| host.to_str().ok())
+        .and_then(|host| host.rsplit_once(':'))
+        .map(|(_, port)| port)
+        .filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    match port {
+        Some(port) => format!("branchyard-{port}"),
+        None => "branchyard".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(host: &'static str, cookie: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_static(host));
+        headers.append(header::COOKIE, HeaderValue::from_static(cookie));
+        headers
+    }
+
+    #[test]
+    fn each_daemon_reads_its_own_cookie() {
+        let both = "a=1; branchyard-1=one;branchyard-2=two; branchyard=none";
+        for (host, expected) in [
+            ("localhost:1", Some("one")),
+            ("127.0.0.1:2", Some("two")),
+            ("[::1]:2", Some("two")),
+            ("yard.example", Some("none")),
+            ("localhost:3", None),
+        ] {
+            assert_eq!(of_cookie(&headers(host, both)), expected, "{host}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The page in a real browser, against the real daemon. The tests themselves are JavaScript, beside this file: here is
+//! what they need, a yard with the demo's repository and a daemon that comes back when it is killed.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"
+)]
+
+#[path = "../conformance/installed.rs"]
+#[expect(
+    dead_code,
+    reason = "the page's tests need a part of what the others need"
+)]
+mod installed;
+#[path = "../yard/support/mod.rs"]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the page's tests need a part of what the others need"
+)]
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+
+use installed::{node, run_for};
+use support::{PROGRAM, end_processes_in, processes_in};
+
+const KEY: &str = "the-key-of-the-page-tests";
+/// For all tests of a file.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A directory with the demo's repository, and how to serve it.
+struct Demo {
+    dir: TempDir,
+    port: u16,
+}
+
+impl Demo {
+    fn make() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // Given back at once: a daemon that is started anew has to be where it was.
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        let demo = Self { dir, port };
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let made = std::process::Command::new(fixtures.join("make-demo.sh"))
+            .arg(demo.path("demo.git"))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        fs::write(demo.path("key"), KEY).unwrap();
+        fs::set_permissions(demo.path("key"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(demo.path("yard.toml"), demo.config()).unwrap();
+        demo
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn config(&self) -> String {
+        format!(
+            "workspaces = {:?}\nkey_file = {:?}\n[timeouts]\ngrace = \"1s\"\n[limits]\n\
+             max_requests_per_second = 10000\nmax_request_burst = 10000\nmax_streams_per_principal = 1000\n\
+             [sandbox]\nprofile = \"none\"\n[git]\nallow_local = true\n\
+             [repos.demo]\nurl = {:?}\n{}",
+            self.path("workspaces"),
+            self.path("key"),
+            self.path("demo.git"),
+            include_str!("tasks.toml"),
+        )
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// A daemon, which has noted its process id.
+    async fn serve(&self) -> Child {
+        let child = Command::new(PROGRAM)
+            .args(["serve", "--listen", &format!("127.0.0.1:{}", self.port)])
+            .arg("--config")
+            .arg(self.path("yard.toml"))
+            .env_clear()
+            .env("PATH", env!("PATH"))
+            .env("HOME", self.dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.path("daemon.log")).unwrap())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        fs::write(self.path("pid"), child.id().unwrap().to_string()).unwrap();
+        child
+    }
+
+    /// Serves until it is told to stop; a daemon that is killed is followed by another.
+    async fn serve_on(&self, mut stop: oneshot::Receiver<()>) {
+        loop {
+            let mut daemon = self.serve().await;
+            tokio::select! {
+                _ = daemon.wait() => {}
+                _ = &mut stop => {
+                    daemon.kill().await.unwrap();
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Runs the tests of a file.
+async fn pass(file: &str) {
+    let demo = Demo::make();
+    let (stop, stopped) = oneshot::channel();
+    let testing = async {
+        let mut node = node();
+        node.args(["--test-reporter=spec"])
+            .arg(installed::page(file))
+            .env("HOME", demo.dir.path())
+            .env("BRANCHYARD_URL", demo.url())
+            .env("BRANCHYARD_KEY", KEY)
+            .env(
+                "BRANCHYARD_RESTART",
+                format!("kill -KILL $(cat {})", demo.path("pid").display()),
+            );
+        let ended = run_for(PATIENCE, node).await;
+        stop.send(()).unwrap();
+        ended
+    };
+    let (ended, ()) = tokio::join!(testing, demo.serve_on(stopped));
+    let said = String::from_utf8_lossy(&ended.stdout);
+    let log = fs::read_to_string(demo.path("daemon.log")).unwrap();
+    // A run outlives its daemon.
+    end_processes_in(demo.dir.path());
+    assert!(ended.status.success(), "{said}\n{log}");
+    assert_eq!(processes_in(demo.dir.path()), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_weighs_less_than_two_hundred_kilobytes() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+    let mut weight = 0;
+    let files = support::each_file(&page, &mut |_, content| weight += content.len());
+    assert!(
+        files > 0 && weight < 200_000,
+        "{files} files, {weight} bytes"
+    );
+}
+
+#[tokio::test]
+async fn every_view_shows_what_there_is_and_does_what_it_offers() {
+    pass("views.test.mjs").await;
+}
+
+#[tokio::test]
+async fn a_log_is_followed_resumed_and_shown_as_what_it_is() {
+    pass("log.test.mjs").await;
+}
+
+#[tokio::test]
+async fn the_page_is_for_everybody() {
+    pass("access.test.mjs").await;
+}
