@@ -14,6 +14,9 @@ use crate::model::{AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName
 use crate::repos::{Registration, Repo};
 use crate::workspace::{AgentBranch, Reporter, Wish, Workspace};
 
+/// What can be part of the name of a branch.
+const AGENT_ID: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
+
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CloneRequest {
@@ -26,8 +29,10 @@ pub struct CloneRequest {
     #[serde(default)]
     pub repo: Option<RepoName>,
     /// Who works on it: letters, digits, '.', '_' and '-'.
+    #[schemars(regex(pattern = AGENT_ID), length(max = 64))]
     pub agent_id: String,
     /// What it works on. One branch is made for each agent and task: agent-{agent_id}-{task_id}.
+    #[schemars(regex(pattern = AGENT_ID), length(max = 64))]
     pub task_id: String,
     /// The branch or commit to start from; the remote's default branch if left out.
     #[serde(default)]

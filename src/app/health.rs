@@ -1,12 +1,13 @@
 //! How the daemon is doing, for those who look after it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Desk, Machine};
 use crate::runs::SandboxReport;
 
 /// Whether new runs can be had, and what there is to know about it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Readiness {
     /// `ready`, `draining` or `disk_full`.
     pub status: &'static str,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedRwLockReadGuard;
 
@@ -22,17 +23,18 @@ const QUICK_LIMIT: usize = 1024 * 1024;
 const QUICK_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What `git/quick` takes.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuickRequest {
     /// `status`, `log`, `branch`, `diff` or `show`.
+    #[schemars(regex(pattern = "^(status|log|branch|diff|show)$"))]
     pub operation: String,
     /// Arguments: an array, or a string that is split once by shell-word rules.
     #[serde(default)]
     pub args: Args,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GitOutput {
     pub operation: String,
     pub exit_code: Option<i32>,

@@ -16,7 +16,8 @@ const TOOLS: [&str; 14] = [
 ];
 const PATIENCE: Duration = Duration::from_secs(5);
 
-#[derive(Debug, Serialize)]
+/// What a build finds.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct EnvironmentReport {
     pub machine: Machine,
     pub tools: Vec<Tool>,

@@ -16,10 +16,12 @@ use crate::repos::Repo;
 use crate::workspace::{Description, no_salvage};
 
 /// Which salvages are wanted.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SalvageFilter {
+    /// Only those of this repository.
     pub repo: Option<RepoName>,
+    /// Only those of this branch.
     pub branch: Option<BranchName>,
 }
 
@@ -33,7 +35,7 @@ pub struct SalvageItem {
 }
 
 /// A salvage with the files that it holds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SalvageDetail {
     #[serde(flatten)]
     pub item: SalvageItem,
@@ -41,7 +43,7 @@ pub struct SalvageDetail {
 }
 
 /// Where a salvage is to be restored.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreRequest {
     /// A new branch; none to restore into the branch that it was saved from.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
@@ -18,7 +19,7 @@ pub const LONGEST_MESSAGE: usize = 1_000;
 const MOST_REMEMBERED: usize = 1 << 16;
 
 /// What a log complained about.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
     /// Errors first, then warnings, both in the order of the log; at most 500.
     pub items: Vec<Diagnostic>,

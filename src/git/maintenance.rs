@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Error, Git, Store};
@@ -16,7 +17,7 @@ const MANY_LOOSE: usize = 6700;
 const MANY_PACKS: usize = 50;
 
 /// How a store's objects are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upkeep {
     /// Objects in files of their own, about.
     pub loose: usize,

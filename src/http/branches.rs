@@ -5,16 +5,16 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params, RepoAt};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{Desk, LastRun};
-use crate::model::{BranchName, Problem, RepoName};
+use crate::model::{BranchName, Problem, RepoName, Salvage, Warning};
 use crate::workspace::{Description, Going};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListParams {
     /// Also the branches that only the remote has.
@@ -22,6 +22,8 @@ pub(super) struct ListParams {
     remote: bool,
     /// The `next` of the page before.
     after: Option<BranchName>,
+    /// How many at a time; 100 if left out, and never more than 500.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
@@ -33,7 +35,7 @@ pub(super) async fn list(
     desk: Desk,
     RepoAt(repo): RepoAt,
     Params(params): Params<ListParams>,
-) -> Result<Json<Value>, ProblemResponse> {
+) -> Result<Json<Listed<Shown, BranchName>>, ProblemResponse> {
     let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
@@ -42,11 +44,12 @@ pub(super) async fn list(
         .branches_after(&repo, params.remote, params.after.as_ref(), limit)
         .await?;
     let items = with_last_runs(&desk, &repo, items).await?;
-    Ok(Json(json!({ "items": items, "next": next })))
+    Ok(Json(Listed::page(items, next)))
 }
 
 /// A workspace, and how it was last built.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Workspace")]
 pub(super) struct Shown {
     #[serde(flatten)]
     workspace: Description,
@@ -81,11 +84,13 @@ pub(super) async fn show(
     }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PrepareBody {
+    /// As in the path.
     #[serde(default)]
     repo: Option<RepoName>,
+    /// As in the path.
     #[serde(default)]
     branch: Option<BranchName>,
     /// A branch or commit at which to create the branch.
@@ -93,11 +98,21 @@ pub(super) struct PrepareBody {
     from: Option<String>,
 }
 
+/// A workspace that was made ready.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PreparedWorkspace")]
+pub(super) struct Ready {
+    #[serde(flatten)]
+    pub(super) workspace: Description,
+    /// What one should know, though it was done.
+    pub(super) warnings: Vec<Warning>,
+}
+
 pub(super) async fn prepare(
     desk: Desk,
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<PrepareBody>,
-) -> Result<Json<Value>, ProblemResponse> {
+) -> Result<Json<Ready>, ProblemResponse> {
     if body.repo.is_some_and(|given| given != repo)
         || body.branch.is_some_and(|given| given != branch)
     {
@@ -105,18 +120,25 @@ pub(super) async fn prepare(
             Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
         );
     }
-    let (description, warnings) = desk.prepare(&repo, &branch, body.from.as_deref()).await?;
-    let mut answer = json!(description);
-    answer["warnings"] = json!(warnings);
-    Ok(Json(answer))
+    let (workspace, warnings) = desk.prepare(&repo, &branch, body.from.as_deref()).await?;
+    Ok(Json(Ready {
+        workspace,
+        warnings,
+    }))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RemoveParams {
     /// Work in it is saved, and it goes all the same.
     #[serde(default)]
     force: bool,
+}
+
+/// What was saved of a workspace that went.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Removed {
+    salvage: Salvage,
 }
 
 pub(super) async fn remove(
@@ -133,7 +155,7 @@ pub(super) async fn remove(
     Ok(match saved {
         Some(salvage) => {
             noted.touched("salvage", &salvage.id.to_string());
-            Json(json!({ "salvage": salvage })).into_response()
+            Json(Removed { salvage }).into_response()
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })

@@ -1,6 +1,7 @@
 //! Reads of a workspace: env, ls, read_file, grep, git/quick. Each answer says which commit it is about.
 
 use axum::Json;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::{Body, BranchAt};
@@ -13,7 +14,8 @@ use crate::workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, Rea
 type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
 
 /// An answer and what it is about.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Answer")]
 pub(super) struct Said<T> {
     repo: RepoName,
     branch: BranchName,
@@ -38,13 +40,17 @@ pub(super) async fn env(desk: Desk, BranchAt(repo, branch): BranchAt) -> Answer<
 }
 
 /// What `ls` takes: fields, or the arguments of the command that people know.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ListRequest")]
 pub(super) struct LsBody {
+    /// Relative to the workspace; the workspace itself if left out.
     #[serde(default)]
     path: Option<String>,
+    /// Also what is below.
     #[serde(default)]
     recursive: bool,
+    /// Also names that start with a dot; `.git` never.
     #[serde(default)]
     all: bool,
     /// Such as `"-la src"`, in place of the fields above.

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::{StreamExt, StreamMap};
 
@@ -40,9 +41,10 @@ pub(super) async fn start(
     stream(&desk, id, from, &headers, seat, output).await
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FollowParams {
+    /// The `id` of the last event that was seen, where `Last-Event-ID` cannot be sent.
     from: Option<String>,
     /// Whether the output of the runs is wanted too.
     #[serde(default)]

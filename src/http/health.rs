@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::problem::ProblemResponse;
 use crate::app::{Desk, Load, Readiness};
@@ -21,8 +22,18 @@ pub(super) async fn welcome() -> &'static str {
     )
 }
 
-pub(super) async fn healthz() -> Json<Value> {
-    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Alive {
+    /// `ok`.
+    status: &'static str,
+    version: &'static str,
+}
+
+pub(super) async fn healthz() -> Json<Alive> {
+    Json(Alive {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+    })
 }
 
 pub(super) async fn readyz(desk: Desk) -> (StatusCode, Json<Readiness>) {

@@ -15,8 +15,11 @@ use crate::app::Desk;
 use crate::journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
 use crate::model::{ErrorKind, Problem};
 use crate::runs::View;
-use ask::{Ask, ByteRange, LogParams, Wanted};
+use ask::{Ask, ByteRange, Wanted};
 use found::{GrepJson, GrepText};
+
+pub(super) use ask::LogParams;
+pub(super) use found::Found;
 
 type Outcome = Result<Response, ProblemResponse>;
 

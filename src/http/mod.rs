@@ -12,9 +12,11 @@ mod gate;
 mod groups;
 mod health;
 mod limits;
+mod listed;
 mod log;
 mod negotiate;
 mod oauth;
+mod openapi;
 mod page;
 mod problem;
 mod reap;
@@ -46,7 +48,7 @@ pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     let mut router = Router::new();
     for route in routes::all(mcp) {
         let (path, effect) = (&route.path, &route.effect);
-        let noting = audit::noting(&app, path, effect, route.handler);
+        let noting = audit::noting(&app, path, effect, route.handled.router);
         let guarded = gate::guarded(&app, route.access, noting);
         router = router.route(path, audit::recording(&app, path, effect, guarded));
     }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::problem::ProblemResponse;
@@ -14,7 +15,8 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// Where agents are, whatever the audience is.
 const MCP: &str = "/mcp";
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProtectedResource")]
 pub(super) struct Metadata {
     resource: String,
     authorization_servers: [String; 1],

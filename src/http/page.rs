@@ -47,11 +47,7 @@ fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
     let hash = file.metadata.sha256_hash();
     let digits: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     let tag = format!("\"{digits}\"");
-    let is_known = asked
-        .get(header::IF_NONE_MATCH)
-        .and_then(|known| known.to_str().ok())
-        .is_some_and(|known| known.split(',').any(|known| known.trim() == tag));
-    let mut response = match is_known {
+    let mut response = match is_known(&tag, asked) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => file.data.clone().into_response(),
     };
@@ -71,6 +67,14 @@ fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
         headers.insert(header::ETAG, tag);
     }
     response
+}
+
+/// Whether whoever asks has what this tag stands for.
+pub(super) fn is_known(tag: &str, asked: &HeaderMap) -> bool {
+    asked
+        .get(header::IF_NONE_MATCH)
+        .and_then(|known| known.to_str().ok())
+        .is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
 }
 
 fn kind(path: &str) -> &'static str {

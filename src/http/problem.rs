@@ -5,11 +5,41 @@ use std::any::Any;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::audit::ProblemCode;
 use super::challenge::Challenge;
 use crate::model::{ErrorKind, Problem};
+
+/// A refusal or a failure, as RFC 9457 has it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct Document<'a> {
+    /// `urn:branchyard:problem:` and the code.
+    r#type: String,
+    /// What the status is called.
+    title: &'a str,
+    /// That of the answer.
+    #[schemars(range(min = 400, max = 599))]
+    status: u16,
+    /// A stable word for programs, such as `branch_not_found`.
+    code: &'a str,
+    /// One sentence for people.
+    detail: &'a str,
+    /// The field, argument or header that is at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    field: Option<&'a str>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    help: Option<&'a str>,
+    /// After how many seconds the same may well succeed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    retry_after: Option<u64>,
+}
 
 #[derive(Debug)]
 pub(super) struct ProblemResponse(pub(super) Problem);
@@ -53,23 +83,17 @@ impl IntoResponse for ProblemResponse {
             );
         }
         let problem = problem.outward();
-        let mut body = json!({
-            "type": format!("urn:branchyard:problem:{}", problem.code),
-            "title": status.canonical_reason().unwrap_or("Error"),
-            "status": status.as_u16(),
-            "code": problem.code,
-            "detail": problem.detail,
-        });
-        if let Some(field) = &problem.field {
-            body["field"] = field.as_str().into();
-        }
-        if let Some(help) = &problem.help {
-            body["help"] = help.as_str().into();
-        }
-        if let Some(seconds) = problem.retry_after {
-            body["retry_after"] = seconds.into();
-        }
-        let mut response = (status, body.to_string()).into_response();
+        let document = Document {
+            r#type: format!("urn:branchyard:problem:{}", problem.code),
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            code: &problem.code,
+            detail: &problem.detail,
+            field: problem.field.as_deref(),
+            help: problem.help.as_deref(),
+            retry_after: problem.retry_after,
+        };
+        let mut response = (status, axum::Json(document)).into_response();
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,

@@ -2,17 +2,19 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::Desk;
 use crate::model::RepoName;
-use crate::workspace::{Description, Reaping};
+use crate::workspace::{Description, Reaped, Reaping};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReapParams {
     /// Only say what would be done.
@@ -35,18 +37,30 @@ pub(super) async fn reap(
     Ok(Json(desk.reap(params.dry_run, params.repo).await?))
 }
 
-pub(super) async fn reaped(desk: Desk) -> Result<Json<Value>, ProblemResponse> {
-    let (items, next_pass) = desk.reaped()?;
-    Ok(Json(
-        json!({ "items": items, "next": null, "next_pass": next_pass }),
-    ))
+/// What went lately, the latest first.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ReapedList")]
+pub(super) struct Lately {
+    #[serde(flatten)]
+    list: Listed<Reaped>,
+    /// When is looked again.
+    next_pass: Option<Timestamp>,
 }
 
-#[derive(Debug, Deserialize)]
+pub(super) async fn reaped(desk: Desk) -> Result<Json<Lately>, ProblemResponse> {
+    let (items, next_pass) = desk.reaped()?;
+    Ok(Json(Lately {
+        list: Listed::all(items),
+        next_pass,
+    }))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PinBody {
     /// Why it is to be kept, for those who wonder.
     #[serde(default)]
+    #[schemars(length(max = 500))]
     reason: Option<String>,
 }
 

@@ -2,21 +2,18 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use serde_json::{Value, json};
 
 use super::audit::Noted;
 use super::extract::{Body, RepoAt};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{Desk, RepoSummary};
 use crate::repos::Registration;
 
-pub(super) async fn list(desk: Desk) -> Json<Value> {
-    let items: Vec<_> = desk
-        .repos()
-        .iter()
-        .map(|repo| desk.repo_summary(repo))
-        .collect();
-    Json(json!({ "items": items, "next": null }))
+pub(super) async fn list(desk: Desk) -> Json<Listed<RepoSummary>> {
+    let repos = desk.repos();
+    let items = repos.iter().map(|repo| desk.repo_summary(repo));
+    Json(Listed::all(items.collect()))
 }
 
 pub(super) async fn register(

@@ -3,14 +3,16 @@
 
 use std::borrow::Cow;
 
-use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{self, MethodRouter};
 
 use super::audit::Effect::{self, Reads};
 use super::audit::does;
 use super::gate::Access::{self, Known, Needs, Open};
 use super::{
-    agents, audit, branches, events, files, findings, groups, health, log, oauth, page, reap,
-    repos, runs, salvage, session, streams, tokens, verbs,
+    agents, audit, branches, events, files, findings, groups, health, log, oauth, openapi, page,
+    reap, repos, runs, salvage, session, streams, tokens, verbs,
 };
 use crate::app::App;
 use crate::model::Right;
@@ -20,18 +22,38 @@ pub(super) struct Route {
     pub(super) path: Cow<'static, str>,
     pub(super) access: Access,
     pub(super) effect: Effect,
-    pub(super) handler: MethodRouter<App>,
+    pub(super) handled: Handled,
 }
+
+/// Who answers, and to which methods.
+pub(super) struct Handled {
+    pub(super) methods: Vec<Method>,
+    pub(super) router: MethodRouter<App>,
+}
+
+macro_rules! answers {
+    ($($name:ident $method:ident;)*) => {$(
+        pub(super) fn $name<T: 'static>(handler: impl Handler<T, App>) -> Handled {
+            Handled {
+                methods: vec![Method::$method],
+                router: routing::$name(handler),
+            }
+        }
+    )*};
+}
+answers! { get GET; post POST; put PUT; delete DELETE; }
 
 #[rustfmt::skip]
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
-    let route = |path: &'static str, access, effect, handler| Route { path: path.into(), access, effect, handler };
+    let mcp = Handled { methods: vec![Method::GET, Method::POST, Method::DELETE], router: mcp };
+    let route = |path: &'static str, access, effect, handled| Route { path: path.into(), access, effect, handled };
     let mut all = vec![
         route("/",        Open,               Reads,                  get(page::home)),
         route("/api.html",      Open,         Reads,                  get(page::file)),
         route("/icon.svg",      Open,         Reads,                  get(page::file)),
         route("/js/{*file}",    Open,         Reads,                  get(page::file)),
         route("/style/{*file}", Open,         Reads,                  get(page::file)),
+        route("/openapi.json",  Open,         Reads,                  get(openapi::show)),
         route("/healthz", Open,               Reads,                  get(health::healthz)),
         // Clients that have no token yet learn here who gives them one.
         route("/.well-known/oauth-protected-resource",         Open, Reads,           get(oauth::metadata)),
@@ -114,10 +136,12 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
     all
 }
 
-/// An address with one of its methods: what it asks of its callers and does to the yard.
+/// An address: what it asks of its callers and does to the yard. One that does something else for
+/// another method is there again.
 #[derive(Debug, Clone)]
 pub struct Address {
     pub path: String,
+    pub methods: Vec<Method>,
     pub asks: Asks,
     /// The name that the audit has for it, unless it changes nothing.
     pub action: Option<String>,
@@ -136,6 +160,7 @@ pub fn addresses() -> Vec<Address> {
     let all = all(MethodRouter::new()).into_iter();
     all.map(|route| Address {
         path: route.path.into_owned(),
+        methods: route.handled.methods,
         asks: match route.access {
             Open => Asks::Nothing,
             Known => Asks::ForACredential,

@@ -6,10 +6,12 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::extract::{Params, RunAt};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::Desk;
 use crate::diagnostics::Diagnostics;
@@ -22,25 +24,35 @@ const DEFAULT_PAGE: usize = 50;
 const MAX_PAGE: usize = 500;
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListParams {
+    /// Only runs of this repository.
     repo: Option<RepoName>,
+    /// Only runs of this branch.
     branch: Option<BranchName>,
+    /// Only runs of this kind.
     kind: Option<RunKind>,
+    /// Only runs in this state.
+    #[schemars(with = "Option<RunState>")]
     state: Option<String>,
+    /// Only runs of this group.
+    #[schemars(with = "Option<GroupId>")]
     group: Option<String>,
     /// Only runs requested since: a time, or how long ago, such as `2h`.
     since: Option<String>,
     /// The `next` of the page before.
+    #[schemars(with = "Option<RunId>")]
     before: Option<String>,
+    /// How many at a time; 50 if left out, and never more than 500.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
 pub(super) async fn list(
     desk: Desk,
     Params(params): Params<ListParams>,
-) -> Result<Json<Value>, ProblemResponse> {
+) -> Result<Json<Listed<RunRecord, RunId>>, ProblemResponse> {
     let filter = Filter {
         repo: params.repo,
         branch: params.branch,
@@ -56,14 +68,14 @@ pub(super) async fn list(
     }
     let (items, more) = desk.runs_by(filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
-    Ok(Json(json!({ "items": items, "next": next })))
+    Ok(Json(Listed::page(items, next)))
 }
 
 /// How long to wait for an end, and what to make of it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Waiting {
-    /// How long to wait for the end, such as `50s`.
+    /// How long to wait for the end, such as `50s`; never longer than ten minutes.
     wait: Option<String>,
     /// Answer 422 unless it succeeded.
     #[serde(default)]
@@ -115,7 +127,7 @@ pub(super) async fn diagnostics(
     Ok(Json(desk.diagnostics(id).await?))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelParams {
     /// End it even if others asked for it too.
@@ -123,7 +135,8 @@ pub(super) struct CancelParams {
     force: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CancelledRun")]
 pub(super) struct Cancelled {
     #[serde(flatten)]
     record: RunRecord,

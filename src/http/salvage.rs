@@ -3,19 +3,20 @@
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
+use super::branches::Ready;
 use super::extract::{Body, Params, SalvageAt};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{Desk, RestoreRequest, SalvageDetail, SalvageFilter};
+use crate::app::{Desk, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 
 pub(super) async fn list(
     desk: Desk,
     Params(filter): Params<SalvageFilter>,
-) -> Result<Json<Value>, ProblemResponse> {
-    let items = desk.salvages(&filter).await?;
-    Ok(Json(json!({ "items": items, "next": null })))
+) -> Result<Json<Listed<SalvageItem>>, ProblemResponse> {
+    Ok(Json(Listed::all(desk.salvages(&filter).await?)))
 }
 
 pub(super) async fn show(
@@ -25,7 +26,7 @@ pub(super) async fn show(
     Ok(Json(desk.salvage(id).await?))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileParams {
     /// Relative to the workspace.
@@ -50,11 +51,12 @@ pub(super) async fn restore(
     desk: Desk,
     SalvageAt(id): SalvageAt,
     Body(request): Body<RestoreRequest>,
-) -> Result<Json<Value>, ProblemResponse> {
-    let (description, warnings) = desk.restore(id, &request).await?;
-    let mut answer = json!(description);
-    answer["warnings"] = json!(warnings);
-    Ok(Json(answer))
+) -> Result<Json<Ready>, ProblemResponse> {
+    let (workspace, warnings) = desk.restore(id, &request).await?;
+    Ok(Json(Ready {
+        workspace,
+        warnings,
+    }))
 }
 
 pub(super) async fn forget(

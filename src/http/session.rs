@@ -8,7 +8,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::gate::{Credential, credential};
 use super::limits;
@@ -22,16 +23,34 @@ const OWN_PAGE: &str = "branchyard-page";
 
 type Cookie = [(HeaderName, String); 1];
 
+/// Who is logged in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub(super) struct Visitor {
+    /// `null` where nobody is.
+    principal: Option<WhoAmI>,
+}
+
+/// A link that logs a browser in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Ticket")]
+pub(super) struct Link {
+    /// Where to go: good once.
+    path: String,
+    /// For how many seconds it is good.
+    expires_in: u64,
+}
+
 /// Logs in whoever showed a credential.
 pub(super) async fn open(
     State(app): State<App>,
     desk: Desk,
     headers: HeaderMap,
-) -> Result<(Cookie, Json<Value>), ProblemResponse> {
+) -> Result<(Cookie, Json<Visitor>), ProblemResponse> {
     let session = desk.log_in().await?;
     Ok((
         [cookie(&app, &headers, &session)],
-        about(Some(&desk.whoami())),
+        about(Some(desk.whoami())),
     ))
 }
 
@@ -43,7 +62,7 @@ pub(super) async fn show(
 ) -> Result<Response, ProblemResponse> {
     let shown = credential(&headers)?;
     match app.who(shown.as_ref().map(Credential::text)).await {
-        Ok(principal) => Ok(about(Some(&app.desk(principal).whoami())).into_response()),
+        Ok(principal) => Ok(about(Some(app.desk(principal).whoami())).into_response()),
         Err(_) if shown.is_none() => Ok(about(None).into_response()),
         Err(problem) => {
             let counted = limits::unknown(&app, peer.as_deref(), problem);
@@ -69,13 +88,13 @@ pub(super) async fn close(
 }
 
 /// A link that logs a browser in, once.
-pub(super) async fn ticket(desk: Desk) -> Result<(StatusCode, Json<Value>), ProblemResponse> {
+pub(super) async fn ticket(desk: Desk) -> Result<(StatusCode, Json<Link>), ProblemResponse> {
     let ticket = desk.ticket()?;
-    let answer = json!({
-        "path": format!("/open/{}", ticket.text),
-        "expires_in": ticket.good_for.as_secs(),
-    });
-    Ok((StatusCode::CREATED, Json(answer)))
+    let link = Link {
+        path: format!("/open/{}", ticket.text),
+        expires_in: ticket.good_for.as_secs(),
+    };
+    Ok((StatusCode::CREATED, Json(link)))
 }
 
 /// Follows such a link.
@@ -97,8 +116,8 @@ pub(super) async fn redeem(
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
 }
 
-fn about(who: Option<&WhoAmI>) -> Json<Value> {
-    Json(json!({ "principal": who }))
+fn about(principal: Option<WhoAmI>) -> Json<Visitor> {
+    Json(Visitor { principal })
 }
 
 /// Refuses what a page of another site may have made a browser send.

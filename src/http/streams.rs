@@ -5,15 +5,16 @@ use std::pin::Pin;
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, post};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::{Stream, StreamExt};
 
 use super::extract::{Body, BranchAt, Params, RunAt};
 use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
+use super::routes::{Handled, post};
 use super::sinks::{Events, Text};
-use crate::app::{App, Desk};
+use crate::app::Desk;
 use crate::journal::{Cursor, Sink};
 use crate::model::{Problem, RunId};
 use crate::runs::{Action, RunRequest, Seat, View};
@@ -23,9 +24,7 @@ type Outcome = Result<Response, ProblemResponse>;
 pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>;
 
 /// A handler that starts runs of one kind; `read` makes of the body what that kind needs.
-pub(super) fn starting(
-    read: fn(RunRequest) -> Result<(Action, RunRequest), Problem>,
-) -> MethodRouter<App> {
+pub(super) fn starting(read: fn(RunRequest) -> Result<(Action, RunRequest), Problem>) -> Handled {
     post(
         move |desk: Desk, place: BranchAt, headers: HeaderMap, Body(request): Body<RunRequest>| async move {
             start(&desk, place, &headers, read(request)?).await
@@ -33,9 +32,10 @@ pub(super) fn starting(
     )
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FollowParams {
+    /// The `id` of the last event that was seen, where `Last-Event-ID` cannot be sent.
     pub(super) from: Option<String>,
 }
 

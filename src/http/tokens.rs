@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
-use serde_json::{Value, json};
 
 use super::extract::{Body, Params, TokenAt};
+use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{Desk, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
 
@@ -27,9 +27,11 @@ pub(super) async fn make(
     Ok((StatusCode::CREATED, headers, Json(made)))
 }
 
-pub(super) async fn list(desk: Desk, Params(filter): Params<TokenFilter>) -> Json<Value> {
-    let items = desk.tokens(&filter);
-    Json(json!({ "items": items, "next": null }))
+pub(super) async fn list(
+    desk: Desk,
+    Params(filter): Params<TokenFilter>,
+) -> Json<Listed<TokenView>> {
+    Json(Listed::all(desk.tokens(&filter)))
 }
 
 pub(super) async fn show(

@@ -1,14 +1,13 @@
 //! Git verbs: one address for each, under the branch that it is about.
 
 use axum::Json;
-use axum::routing::post;
 use serde_json::{Map, Value};
 
 use super::audit::Effect;
 use super::extract::{Body, BranchAt};
 use super::gate::Access::Needs;
 use super::problem::ProblemResponse;
-use super::routes::Route;
+use super::routes::{Route, post};
 use crate::app::Desk;
 use crate::app::audit::of_verb;
 use crate::app::verbs::{At, Verb, verbs};
@@ -25,7 +24,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
             true => Effect::Does(of_verb(verb.entry.name).into()),
             false => Effect::Reads,
         },
-        handler: post(
+        handled: post(
             move |desk: Desk,
                   BranchAt(repo, branch): BranchAt,
                   Body(given): Body<Map<String, Value>>| {

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post_service};
@@ -134,9 +134,14 @@ async fn enter(
         response = reply::refused(&Problem::bad("body", "it is not a JSON-RPC message"));
     }
     let max_body = app.config().limits.max_body.as_usize();
-    response
-        .headers_mut()
-        .insert(headers::MAX_BODY, max_body.into());
+    let refuses = response.status().is_client_error();
+    let headers = response.headers_mut();
+    headers.insert(headers::MAX_BODY, max_body.into());
+    // Where rmcp refuses something in words, it does not say that they are.
+    if refuses && !headers.contains_key(header::CONTENT_TYPE) {
+        let words = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(header::CONTENT_TYPE, words);
+    }
     response
 }
 

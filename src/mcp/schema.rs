@@ -1,16 +1,13 @@
 //! JSON schemas as clients of every kind take them: no references, no formats that only Rust knows.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::scope::Scope;
-use crate::model::{BranchName, CommitId, RepoName, RunId, SalvageId};
-use crate::runs::argv::Args;
 
 /// The schema of what a tool takes, which is an object.
 pub(super) fn of<T: JsonSchema>() -> JsonObject {
@@ -53,7 +50,7 @@ fn object(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Schema) -> Jso
     });
     let schema = shape(settings.into_generator());
     let mut schema = Value::from(schema);
-    strip_formats(&mut schema);
+    strip(&mut schema);
     let Value::Object(mut object) = schema else {
         return JsonObject::new();
     };
@@ -63,22 +60,22 @@ fn object(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Schema) -> Jso
     object
 }
 
-/// `uint32` and the like are no formats of JSON Schema, and some clients say so at every start.
-fn strip_formats(schema: &mut Value) {
+/// `uint32` and the like are no formats of JSON Schema, and some clients say so at every start. How a name
+/// is spelled would be told for each of its many fields, and whoever gets it wrong is told then.
+fn strip(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            let foreign = object
-                .get("format")
-                .and_then(Value::as_str)
-                .is_some_and(|format| {
-                    format.starts_with("int") || format.starts_with("uint") || format == "double"
-                });
-            if foreign {
-                object.remove("format");
-            }
-            object.values_mut().for_each(strip_formats);
+            // A field of that name has a schema, which is no text and no number.
+            object.retain(|keyword, value| match (keyword.as_str(), value) {
+                ("format", Value::String(format)) => {
+                    !format.starts_with("int") && !format.starts_with("uint") && format != "double"
+                }
+                ("pattern", Value::String(_)) | ("maxLength", Value::Number(_)) => false,
+                _ => true,
+            });
+            object.values_mut().for_each(strip);
         }
-        Value::Array(items) => items.iter_mut().for_each(strip_formats),
+        Value::Array(items) => items.iter_mut().for_each(strip),
         _ => {}
     }
 }
@@ -132,40 +129,4 @@ pub(super) fn fill_in(arguments: &mut JsonObject, schema: &JsonObject, scope: &S
 fn requires(schema: &JsonObject, property: &str) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|required| required.iter().any(|field| field == property))
-}
-
-macro_rules! is_text {
-    ($($type:ty, $name:literal, $description:literal;)*) => {$(
-        impl JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-            fn inline_schema() -> bool {
-                true
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $description })
-            }
-        }
-    )*};
-}
-
-impl JsonSchema for Args {
-    fn schema_name() -> Cow<'static, str> {
-        "Args".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["array", "string"], "items": { "type": "string" } })
-    }
-}
-
-is_text! {
-    RepoName, "RepoName", "The repository's name, as `list` gives it.";
-    BranchName, "BranchName", "The branch, such as main or feature/login.";
-    RunId, "RunId", "A run's id, as make, task, git and runs give it.";
-    SalvageId, "SalvageId", "A salvage's id, as `salvage` lists it.";
-    CommitId, "CommitId", "A commit: 40 hex digits.";
 }

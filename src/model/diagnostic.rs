@@ -13,7 +13,7 @@ pub enum Severity {
 }
 
 /// One complaint, and where in the log it stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
     /// As the tool wrote it; relative paths are relative to where the tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub struct Diagnostic {
 
 /// How many different ones there were, kept or not, and the first that matters: an error, or a warning
 /// where there is no error.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticsSummary {
     pub errors: usize,
     pub warnings: usize,

@@ -47,6 +47,9 @@ pub enum Phase {
 pub struct Status {
     /// `queued`, `preparing`, and then `running` or `cached`.
     pub state: String,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     /// How many are served first, counting the one under way.
@@ -67,6 +70,17 @@ pub struct Status {
     /// What the command is about to see, or would see: only with `running` and `cached`.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
     pub about: Option<About>,
+}
+
+impl Status {
+    /// From now on.
+    pub fn new(state: &str) -> Self {
+        Self {
+            state: state.to_owned(),
+            at: Some(Timestamp::now()),
+            ..Self::default()
+        }
+    }
 }
 
 /// Who has the turn of a workspace.

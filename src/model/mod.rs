@@ -14,6 +14,7 @@ mod right;
 mod run;
 mod salvage;
 mod sandbox;
+mod schema;
 
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Right;
@@ -11,7 +12,7 @@ use super::Right;
 const LONGEST: usize = 8000;
 
 /// The class of a failure: decides the HTTP status, the CLI exit code and whether a retry can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The request is malformed or hostile: a name, an argument, a header.
@@ -41,8 +42,9 @@ pub enum ErrorKind {
 }
 
 /// A refusal or failure with everything that a caller needs to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[error("{detail}")]
+#[schemars(rename = "RunProblem")]
 pub struct Problem {
     pub kind: ErrorKind,
     /// A stable word for programs, such as `drifted` or `branch_not_found`.

@@ -22,7 +22,7 @@ pub enum RunKind {
 }
 
 /// How the workspace is brought up to date before the command starts.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "sync", content = "commit")]
 pub enum SyncMode {
     /// Follow the remote unless that would touch somebody's work.
@@ -37,7 +37,7 @@ pub enum SyncMode {
 }
 
 /// What it means when the one who asked goes away and nobody else watches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDisconnect {
     #[default]
@@ -46,7 +46,7 @@ pub enum OnDisconnect {
 }
 
 /// Everything that decides what a run does. Checked before it is made; never changed after.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunSpec {
     pub kind: RunKind,
     pub repo: RepoName,
@@ -63,6 +63,7 @@ pub struct RunSpec {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     #[serde(rename = "timeout_ms", with = "millis")]
+    #[schemars(with = "u64")]
     pub timeout: Duration,
     #[serde(flatten)]
     pub sync: SyncMode,
@@ -141,7 +142,7 @@ pub enum RunState {
 }
 
 /// A run as everyone sees it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     pub run_id: RunId,
     #[serde(flatten)]
@@ -181,8 +182,10 @@ pub struct RunRecord {
     pub cached: Option<RunId>,
     /// When this run may answer for a later one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub reusable: Option<Reusable>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub idempotency: Option<Idempotency>,
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
@@ -28,7 +29,7 @@ pub struct Repos {
 }
 
 /// What `POST /api/repos` takes, and what is kept of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Registration {
     /// The name in URLs and on disk.

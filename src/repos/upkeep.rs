@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::repo::blocking;
@@ -14,7 +15,7 @@ use crate::process::Presence;
 const IDLE_AFTER: Duration = Duration::from_secs(10 * 60);
 
 /// What maintenance came to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Maintained {
     pub before: Upkeep,
     pub after: Upkeep,

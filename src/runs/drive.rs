@@ -126,10 +126,9 @@ impl Drive {
         self.waited.store(true, Ordering::Relaxed);
         self.live.position.store(position, Ordering::Relaxed);
         self.tell(&Event::Status(Status {
-            state: "queued".to_owned(),
             position: Some(position),
             holder,
-            ..Status::default()
+            ..Status::new("queued")
         }));
     }
 
@@ -255,10 +254,9 @@ impl Drive {
         let drive = self.clone();
         Arc::new(move |report| match report {
             Report::Phase(phase, percent) => drive.tell(&Event::Status(Status {
-                state: "preparing".to_owned(),
                 phase: Some(phase),
                 percent,
-                ..Status::default()
+                ..Status::new("preparing")
             })),
             Report::Warm(warm) => {
                 drive
@@ -266,10 +264,9 @@ impl Drive {
                     .record
                     .send_modify(|record| record.warm = Some(warm.clone()));
                 drive.tell(&Event::Status(Status {
-                    state: "preparing".to_owned(),
                     phase: Some(Phase::Warm),
                     warm: Some(warm),
-                    ..Status::default()
+                    ..Status::new("preparing")
                 }));
             }
             Report::Warning(warning) => drive.tell(&Event::Warning(warning)),

@@ -54,9 +54,8 @@ impl Drive {
         history.save(&self.live.record())?;
         self.shared.tell_news(&self.live.record());
         self.tell(&Event::Status(Status {
-            state: "running".to_owned(),
             about: Some(about),
-            ..Status::default()
+            ..Status::new("running")
         }));
         crash_point("running");
         let (len, extent) = self.hand_over()?;

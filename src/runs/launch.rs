@@ -93,9 +93,8 @@ impl Runs {
 fn begin(history: &History, record: &RunRecord) -> io::Result<(Writer, watch::Receiver<Extent>)> {
     let (mut journal, extent) = Writer::create(&history.journal(record.run_id))?;
     journal.event(&Event::Status(Status {
-        state: "queued".to_owned(),
         run_id: Some(record.run_id),
-        ..Status::default()
+        ..Status::new("queued")
     }))?;
     history.save(record)?;
     Ok((journal, extent))

@@ -10,7 +10,7 @@ use super::argv::Args;
 use crate::model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, SyncMode};
 
 /// The body of a request for a run. Unknown fields are refused.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// Must equal the repo in the path, where there is one.

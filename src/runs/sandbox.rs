@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::environment;
@@ -29,7 +30,7 @@ pub(super) struct Decides {
 }
 
 /// What those who ask are told of it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SandboxReport {
     /// Of repos that name none of their own.
     pub profile: SandboxProfile,

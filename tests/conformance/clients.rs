@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::installed::{driver, node, python, run_for};
+use crate::installed::{at, node, python, run_for};
 use crate::support::{Options, PATIENCE, PROGRAM, Yard};
 
 const OLDER: &str = "2025-11-25";
@@ -234,17 +234,17 @@ async fn drive(yard: &Yard, (sdk, protocol, way): (Sdk, &str, Way), steps: &[Val
     let mut command = match sdk {
         Sdk::TypeScript1 => {
             let mut node = node();
-            node.arg(driver("drive-older.mjs"));
+            node.arg(at("drivers/drive-older.mjs"));
             node
         }
         Sdk::TypeScript2 => {
             let mut node = node();
-            node.arg(driver("drive-both.mjs"));
+            node.arg(at("drivers/drive-both.mjs"));
             node
         }
         Sdk::Python => {
             let mut python = python();
-            python.arg(driver("drive.py"));
+            python.arg(at("drivers/drive.py"));
             python
         }
     };

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::installed::{node, package, run};
+use crate::installed::{at, node, run};
 use crate::support::Yard;
 
-const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+const INSPECTOR: &str =
+    "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
 #[tokio::test]
 async fn the_inspector_finds_nothing_in_any_schema() {
@@ -13,7 +14,7 @@ async fn the_inspector_finds_nothing_in_any_schema() {
     let mut inspector = node();
     inspector
         .env("HOME", yard.dir.path())
-        .arg(package(INSPECTOR))
+        .arg(at(INSPECTOR))
         .args(["--cli", &format!("{}/mcp", yard.url)])
         .args(["--transport", "http", "--format", "json"])
         .args(["--header", &format!("Authorization: Bearer {}", yard.key())])

@@ -20,19 +20,10 @@ pub fn python() -> Command {
     command(&home().join("venv/bin/python"))
 }
 
-/// A script of `tests/clients`, by the link beside the packages: that is where it looks for them.
-pub fn driver(name: &str) -> PathBuf {
-    home().join("drivers").join(name)
-}
-
-/// A script of `tests/page`, in the same way.
-pub fn page(name: &str) -> PathBuf {
-    home().join("page").join(name)
-}
-
-/// A program that a package brings.
-pub fn package(path: &str) -> PathBuf {
-    home().join("node_modules").join(path)
+/// Something by its place: `drivers` and `page` are links to `tests/clients` and `tests/page`, for scripts look for
+/// packages beside themselves; `node_modules` has the packages.
+pub fn at(path: &str) -> PathBuf {
+    home().join(path)
 }
 
 /// Runs to its end, which comes or the test fails. Nothing is left of it then.

@@ -11,10 +11,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::Fixtures;
-use crate::installed::{node, package, run};
+use crate::installed::{at, node, run};
 use crate::support::{Options, Yard};
 
-const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
+const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 
 #[tokio::test]
 async fn the_suite_passes_for_the_older_protocol() {
@@ -54,7 +54,7 @@ async fn passes(revision: &str, count: usize) {
     let results = yard.dir.path().join("results");
     let mut suite = node();
     suite
-        .arg(package(SUITE))
+        .arg(at(SUITE))
         .args(["server", "--requirements", revision, "--url"])
         .arg(format!("{}/mcp", yard.url))
         .arg("--output-dir")
@@ -90,7 +90,7 @@ async fn passes(revision: &str, count: usize) {
 /// What the suite says that it requires of a server.
 async fn required(revision: &str) -> Vec<String> {
     let mut list = node();
-    list.arg(package(SUITE))
+    list.arg(at(SUITE))
         .args(["list", "--requirements", revision]);
     let listed = String::from_utf8(run(list).await.stdout).unwrap();
     let servers = listed

@@ -31,7 +31,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
-use installed::{node, run_for};
+use installed::{at, node, run_for};
 use support::{PROGRAM, end_processes_in, processes_in};
 
 const KEY: &str = "the-key-of-the-page-tests";
@@ -125,7 +125,7 @@ async fn pass(file: &str) {
     let testing = async {
         let mut node = node();
         node.args(["--test-reporter=spec"])
-            .arg(installed::page(file))
+            .arg(at(&format!("page/{file}")))
             .env("HOME", demo.dir.path())
             .env("BRANCHYARD_URL", demo.url())
             .env("BRANCHYARD_KEY", KEY)

@@ -36,6 +36,7 @@ mod mended;
 mod names;
 mod nothing_lost;
 mod oauth;
+mod openapi;
 mod parallel;
 mod reads;
 mod reaper;

@@ -150,10 +150,12 @@ async fn a_salvage_is_listed_shown_restored_as_a_new_branch_and_dropped() {
         .get(&format!("/api/salvage/{id}/file?path=notes.txt"))
         .await;
     assert_eq!(file.text().await.unwrap(), "mine too\n");
-    let none = yard
-        .get(&format!("/api/salvage/{id}/file?path=..%2Fsalvage.json"))
-        .await;
-    assert_eq!(none.status(), StatusCode::NOT_FOUND);
+    for path in ["..%2Fsalvage.json", "", "a%00b"] {
+        let none = yard
+            .get(&format!("/api/salvage/{id}/file?path={path}"))
+            .await;
+        assert_eq!(none.status(), StatusCode::NOT_FOUND, "{path}");
+    }
 
     // The branch is free again: the next build is of what the remote has.
     let events = yard.make("work", &["who"]).await;

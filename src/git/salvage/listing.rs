@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use git2::{Delta, Repository};
@@ -85,7 +86,12 @@ pub fn salvaged_file(
     let is_within = path
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    let Some(tree) = saved.part(store, "worktree")?.filter(|_| is_within) else {
+    // No file is called so, and git has no answer to either.
+    let is_name = !path.as_os_str().is_empty() && !path.as_os_str().as_bytes().contains(&0);
+    let Some(tree) = saved
+        .part(store, "worktree")?
+        .filter(|_| is_within && is_name)
+    else {
         return Ok(None);
     };
     match store.find_tree(tree)?.get_path(path) {

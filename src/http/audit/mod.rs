@@ -20,7 +20,7 @@ use crate::auth::{Peer, Principal};
 use crate::model::Problem;
 
 pub(super) use note::Noted;
-pub(super) use read::list;
+pub(super) use read::{AuditParams, list};
 
 /// By which a proxy or a caller knows a request again.
 const REQUEST_ID: &str = "x-request-id";

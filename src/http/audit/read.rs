@@ -4,13 +4,14 @@ use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio_stream::StreamExt;
 
 use crate::app::Desk;
 use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
 use crate::http::extract::Params;
+use crate::http::listed::Listed;
 use crate::http::negotiate::Format;
 use crate::http::problem::ProblemResponse;
 use crate::model::{BranchName, Problem, RepoName, moment};
@@ -18,15 +19,21 @@ use crate::model::{BranchName, Problem, RepoName, moment};
 const DEFAULT_PAGE: usize = 50;
 const MAX_PAGE: usize = 500;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct AuditParams {
+    /// Only calls of this principal.
     principal: Option<String>,
+    /// Only calls that did this, such as `git.push`.
     action: Option<String>,
+    /// Only calls about this repository.
     repo: Option<RepoName>,
+    /// Only calls about this branch.
     branch: Option<BranchName>,
     /// The id of a run, group, salvage or token.
     run: Option<String>,
+    /// Only calls that ended so.
+    #[schemars(with = "Option<Outcome>")]
     outcome: Option<String>,
     /// Only calls since: a time, or how long ago, such as `2h`.
     since: Option<String>,
@@ -36,6 +43,8 @@ pub(in crate::http) struct AuditParams {
     after: Option<i64>,
     /// The `next` of the page before.
     before: Option<i64>,
+    /// How many at a time; 50 if left out, and never more than 500. Not with NDJSON, which gives all.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
@@ -62,7 +71,7 @@ pub(in crate::http) async fn list(
     }
     let (items, more) = desk.auditor().page(desk.principal(), filter, limit).await?;
     let next = items.last().filter(|_| more).map(|record| record.id);
-    Ok(Json(json!({ "items": items, "next": next })).into_response())
+    Ok(Json(Listed::page(items, next)).into_response())
 }
 
 impl AuditParams {

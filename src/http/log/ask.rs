@@ -1,6 +1,7 @@
 //! Which part of a log is asked for.
 
 use axum::http::HeaderValue;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::journal::{Query, pattern};
@@ -11,15 +12,28 @@ const DEFAULT_MATCHES: usize = 1_000;
 const MAX_MATCHES: usize = 10_000;
 
 /// The query string as it comes: text, so that what is wrong with a value is said under its name.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct LogParams {
+    /// The last so many lines.
+    #[schemars(with = "Option<u64>")]
     tail: Option<String>,
+    /// These lines, counted from 1, both ends included: `10-20`, `10-` or `10`.
+    #[schemars(regex(pattern = "^[0-9]+(-[0-9]*)?$"))]
     lines: Option<String>,
+    /// The lines that match this regular expression.
     grep: Option<String>,
+    /// With `grep`: so many lines around each match.
+    #[schemars(with = "Option<u64>", range(max = MAX_CONTEXT))]
     context: Option<String>,
+    /// With `grep`: at most so many matches; 1,000 if left out.
+    #[schemars(with = "Option<u64>", range(max = MAX_MATCHES))]
     limit: Option<String>,
+    /// With `grep`: small and capital letters are the same.
+    #[schemars(with = "Option<bool>")]
     ignore_case: Option<String>,
+    /// Without the escapes that colour a terminal.
+    #[schemars(with = "Option<bool>")]
     strip_ansi: Option<String>,
 }
 

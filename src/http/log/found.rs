@@ -1,8 +1,33 @@
 //! What a search found, as text in the manner of `grep -n` and as JSON.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use schemars::JsonSchema;
 
 use crate::journal::{Line, Query, Report};
+
+/// What [`GrepJson`] writes, piece by piece.
+#[derive(JsonSchema)]
+#[schemars(rename = "LogMatches")]
+#[expect(dead_code, reason = "it is there to be described")]
+pub(in crate::http) struct Found {
+    items: Vec<FoundLine>,
+    /// There are more, beyond the limit.
+    truncated: bool,
+}
+
+/// A line that matches. None is told twice: one between two matches is after the first or before the second.
+#[derive(JsonSchema)]
+#[schemars(rename = "LogMatch")]
+#[expect(dead_code, reason = "it is there to be described")]
+struct FoundLine {
+    /// Counted from 1.
+    line: u64,
+    text: String,
+    /// The lines right before it.
+    before: Vec<String>,
+    /// The lines right after it.
+    after: Vec<String>,
+}
 
 /// `12:a match`, `11-a line beside it`, and `--` between groups that are apart.
 #[derive(Debug)]

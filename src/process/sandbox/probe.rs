@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::geteuid;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::landlock::SCOPES_SINCE;
@@ -24,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST: usize = 4096;
 
 /// One means of containing builds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Mechanism {
     pub name: &'static str,
     pub available: bool,

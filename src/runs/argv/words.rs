@@ -1,5 +1,8 @@
 //! The `args` of a request and the rules that hold for every word, whatever program it is for.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Problem;
@@ -15,6 +18,18 @@ const SHOWN_CHARS: usize = 80;
 pub enum Args {
     List(Vec<String>),
     Line(String),
+}
+
+impl JsonSchema for Args {
+    fn schema_name() -> Cow<'static, str> {
+        "Args".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["array", "string"], "items": { "type": "string" } })
+    }
 }
 
 impl Default for Args {

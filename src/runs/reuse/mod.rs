@@ -80,10 +80,9 @@ impl Drive {
             return Some(Ending::Refused(self.not_reused(run, &error)));
         }
         self.tell(&Event::Status(Status {
-            state: "cached".to_owned(),
             cached: Some(run),
             about: Some(about.clone()),
-            ..Status::default()
+            ..Status::new("cached")
         }));
         match self.say_again(earlier, 0).await {
             Some(ending) => Some(ending),

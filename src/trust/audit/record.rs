@@ -74,6 +74,7 @@ pub struct Sender {
 /// By which face it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "AuditVia")]
 pub enum Via {
     Http,
     Mcp,
@@ -95,6 +96,7 @@ impl Via {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "AuditOutcome")]
 pub enum Outcome {
     /// It was done. How a run ended is in the run's own record.
     Allowed,
@@ -171,6 +173,7 @@ impl End {
 
 /// One line of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AuditRecord")]
 pub struct Record {
     /// Every one is greater than all before it, and none is given twice.
     pub id: i64,

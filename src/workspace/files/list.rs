@@ -31,7 +31,7 @@ pub struct ListRequest {
     pub all: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Listing {
     pub path: String,
     pub entries: Vec<Entry>,

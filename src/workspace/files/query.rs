@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use regex::bytes::{Regex, RegexBuilder};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::model::Problem;
@@ -21,10 +22,11 @@ const MAX_MATCHES: usize = 1_000;
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
 /// What `grep` takes.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrepRequest {
     /// A regular expression, matched against each line.
+    #[schemars(length(min = 1))]
     pub pattern: String,
     /// A directory or file in the workspace; the workspace itself if left out.
     #[serde(default)]
@@ -36,9 +38,11 @@ pub struct GrepRequest {
     pub ignore_case: bool,
     /// Lines to tell before and after each match.
     #[serde(default)]
+    #[schemars(range(max = MAX_CONTEXT))]
     pub context: usize,
-    /// Matches to tell.
+    /// Matches to tell; 100 if left out.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_MATCHES))]
     pub limit: Option<usize>,
     /// The `next` of the answer before.
     #[serde(default)]

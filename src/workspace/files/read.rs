@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base64::Engine;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, open_unfollowed, shown};
@@ -19,7 +20,7 @@ use crate::workspace::{Error, Workspace};
 pub(super) const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// What `read_file` takes.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadRequest {
     pub path: String,
@@ -31,7 +32,7 @@ pub struct ReadRequest {
     pub end_line: Option<usize>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FileText {
     pub path: String,
     pub text: String,

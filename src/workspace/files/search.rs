@@ -25,7 +25,7 @@ const MAX_TEXT: usize = 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What was found, in the order of paths and lines.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Matches {
     pub matches: Vec<LineMatch>,
     /// Not everything was searched: there was more than was asked for, or too little time.

@@ -12,6 +12,7 @@ use crate::model::RepoName;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ReapAction")]
 pub enum Action {
     Keep,
     DropBuildOutput,

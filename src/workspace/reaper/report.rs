@@ -22,6 +22,7 @@ pub struct Reaping {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapItem")]
 pub struct Item {
     pub repo: RepoName,
     pub branch: BranchName,
@@ -39,6 +40,7 @@ pub struct Item {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapStore")]
 pub struct StoreItem {
     pub repo: RepoName,
     pub action: Action,
@@ -51,6 +53,7 @@ pub struct StoreItem {
 /// What became of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
+#[schemars(rename = "ReapOutcome")]
 pub enum Outcome {
     Done { bytes: u64 },
     Kept { why: String },
@@ -66,6 +69,7 @@ impl Outcome {
 
 /// Bytes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapDisk")]
 pub struct Disk {
     pub free: Option<u64>,
     pub total: Option<u64>,
@@ -77,6 +81,7 @@ pub struct Disk {
 }
 
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ReapTotals")]
 pub struct Totals {
     /// Including what was to go and could not.
     pub keep: usize,
@@ -134,7 +139,7 @@ impl Totals {
 }
 
 /// Something that was reaped.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reaped {
     pub at: Timestamp,
     pub action: Action,

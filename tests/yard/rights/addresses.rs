@@ -152,6 +152,7 @@ const OPEN: &[&str] = &[
     "/icon.svg",
     "/js/{*file}",
     "/style/{*file}",
+    "/openapi.json",
     "/healthz",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/{*path}",
