@@ -173,7 +173,7 @@ test("a tab holds one stream of events and at most one of a log, and none while 
       document.dispatchEvent(new Event("visibilitychange"));
     }, isHidden);
     await page.reload();
-    await lineText(page, 3);
+    await page.waitForSelector(".row .text");
     assert.deepEqual(streams(), ["events", `runs/${run.run_id}`]);
     await hide(true);
     await until(() => streams().length === 0, "both are closed");

@@ -70,6 +70,9 @@ export class Yard extends EventTarget {
 
   #onWorkspace({ repo, branch, change }) {
     if (change === "removed") return this.drop(repo, branch);
+    // One that is only being made has its turn taken before it is there to be asked about.
+    const isUnknown = this.workspaces.has(repo) && !this.get(repo, branch);
+    if (isUnknown && change !== "created") return;
     if (!this.#changed.has(repo)) this.#changed.set(repo, new Set());
     this.#changed.get(repo).add(branch);
     this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), SETTLE);
