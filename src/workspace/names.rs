@@ -1,5 +1,6 @@
 //! Which branches of a repo have a workspace. Each one's record says so, and is read again only when it was
-//! written since: a list of many costs a look at each, not the reading of each.
+//! written since; and none is looked at while the directory of all of them is as it was: to count a thousand
+//! workspaces is to look at one directory.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -7,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use super::record::Record;
 use crate::model::{BranchName, DirName, RepoName};
@@ -15,8 +17,17 @@ use crate::repos::Repo;
 #[derive(Debug, Default)]
 pub(super) struct Names(Mutex<HashMap<RepoName, Arc<Known>>>);
 
-/// By directory: which branch it belongs to, and the record that said so.
-type Known = HashMap<OsString, (BranchName, Stamp)>;
+#[derive(Debug, Default)]
+struct Known {
+    /// By directory: which branch it belongs to, and the record that said so.
+    by_dir: HashMap<OsString, (BranchName, Stamp)>,
+    /// When the directory of all of them was last changed, if each was found to be one and nothing can have come since
+    /// without another time.
+    settled: Option<SystemTime>,
+}
+
+/// So long after a change, another one has another time, whatever the file system's clock is like.
+const SETTLED_AFTER: Duration = Duration::from_millis(100);
 
 /// A record is written by rename, so another one is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,29 +40,52 @@ impl Names {
     /// In no order.
     pub(super) fn of(&self, repo: &Repo) -> Vec<BranchName> {
         let before = self.lock().get(&repo.name).cloned().unwrap_or_default();
-        let mut known = Known::new();
-        let entries = fs::read_dir(repo.store().path().join("worktrees"));
-        for entry in entries.into_iter().flatten().flatten() {
+        let worktrees = repo.store().path().join("worktrees");
+        let changed = changed_long_ago(&worktrees);
+        if changed.is_some() && before.settled == changed {
+            return before.branches();
+        }
+        let mut known = Known {
+            settled: changed,
+            ..Known::default()
+        };
+        for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
             let dir = entry.file_name();
-            let Some(stamp) = Stamp::of(&entry.path()) else {
-                continue;
-            };
-            let branch = match before.get(&dir) {
-                Some((branch, seen)) if *seen == stamp => Some(branch.clone()),
-                _ => recorded(&entry.path()),
-            };
-            if let Some(branch) = branch {
-                known.insert(dir, (branch, stamp));
+            let found = Stamp::of(&entry.path()).and_then(|stamp| {
+                let branch = match before.by_dir.get(&dir) {
+                    Some((branch, seen)) if *seen == stamp => branch.clone(),
+                    _ => recorded(&entry.path())?,
+                };
+                Some((branch, stamp))
+            });
+            match found {
+                Some(found) => drop(known.by_dir.insert(dir, found)),
+                // It may become one, of which the directory of all would tell nothing.
+                None => known.settled = None,
             }
         }
-        let branches = known.values().map(|(branch, _)| branch.clone()).collect();
-        self.lock().insert(repo.name.clone(), Arc::new(known));
-        branches
+        let known = Arc::new(known);
+        self.lock().insert(repo.name.clone(), known.clone());
+        known.branches()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, Arc<Known>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Known {
+    fn branches(&self) -> Vec<BranchName> {
+        let branches = self.by_dir.values();
+        branches.map(|(branch, _)| branch.clone()).collect()
+    }
+}
+
+/// When a directory was last changed, unless that was just now.
+fn changed_long_ago(dir: &Path) -> Option<SystemTime> {
+    let changed = fs::metadata(dir).ok()?.modified().ok()?;
+    let since = SystemTime::now().duration_since(changed).ok()?;
+    (since > SETTLED_AFTER).then_some(changed)
 }
 
 impl Stamp {

@@ -1,7 +1,7 @@
 //! Reading lines of a file in a workspace.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, open_unfollowed, shown};
+use crate::git;
 use crate::model::{About, ErrorKind, Problem};
 use crate::workspace::{Error, Workspace};
 
@@ -65,9 +66,13 @@ impl Workspace {
             let repo = this.worktree.open()?;
             text.path = shown(&path);
             text.size = size;
-            text.modified = repo
-                .status_file(&path)
-                .map_or(true, |status| !status.is_empty());
+            let whole = || {
+                let (mut file, _) = open_regular(&fd, &path).map_err(io::Error::other)?;
+                let mut content = Vec::new();
+                file.read_to_end(&mut content)?;
+                Ok(content)
+            };
+            text.modified = git::differs_from_head(&repo, &path, whole).unwrap_or(true);
             Ok((this.standing_for_read()?, text))
         })
         .await
