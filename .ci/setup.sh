@@ -49,7 +49,7 @@ for wanted in "$@"; do
         clients)
             pins=tests/clients
             # The page is looked at in it.
-            have chromium || packages+=(chromium)
+            have chromium || packages+=(chromium fonts-dejavu-core)
             ;;
         peers) pins=benches/peers ;;
         valgrind)

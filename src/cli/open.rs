@@ -31,8 +31,8 @@ pub async fn open(context: &Context, args: &OpenArgs) -> Result<u8, Failure> {
         console.print_line(&link)?;
         return Ok(exit::OK);
     }
-    if let Err(error) = open::that_detached(&link) {
-        console.warning(&format!("no browser could be started: {error}"));
+    if open::that_detached(&link).is_err() {
+        console.warning("no browser could be started here");
         let within = ticket.expires_in;
         console.note(&format!("open this within {within} seconds:"));
         console.print_line(&link)?;
