@@ -97,26 +97,32 @@ impl Glance {
     }
 }
 
+/// An entry of an index that vouches for no file.
+pub(super) fn untimed_entry(mode: u32, id: Oid, path: &[u8]) -> IndexEntry {
+    let none = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: none,
+        mtime: none,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.to_vec(),
+    }
+}
+
 /// An index in memory of these files alone, with times of no file: each is compared by its content.
 pub fn small_index<'a>(
     entries: impl Iterator<Item = (u32, Oid, &'a [u8])>,
 ) -> Result<Index, Error> {
     let mut index = Index::new()?;
     for (mode, id, path) in entries {
-        index.add(&IndexEntry {
-            ctime: IndexTime::new(0, 0),
-            mtime: IndexTime::new(0, 0),
-            dev: 0,
-            ino: 0,
-            mode,
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id,
-            flags: 0,
-            flags_extended: 0,
-            path: path.to_vec(),
-        })?;
+        index.add(&untimed_entry(mode, id, path))?;
     }
     Ok(index)
 }

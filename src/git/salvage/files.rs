@@ -8,9 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository};
+use git2::{Index, IndexTime, ObjectType, Odb, Oid, Repository};
 
 use crate::git::Error;
+use crate::git::look::untimed_entry;
 
 pub(super) const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
@@ -69,21 +70,8 @@ impl<'a> Drawer<'a> {
     }
 
     pub(super) fn add(&mut self, path: &Path, id: Oid, mode: u32) -> Result<(), Error> {
-        let none = IndexTime::new(0, 0);
-        Ok(self.index.add(&IndexEntry {
-            ctime: none,
-            mtime: none,
-            dev: 0,
-            ino: 0,
-            mode,
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id,
-            flags: 0,
-            flags_extended: 0,
-            path: path.as_os_str().as_bytes().to_vec(),
-        })?)
+        let entry = untimed_entry(mode, id, path.as_os_str().as_bytes());
+        Ok(self.index.add(&entry)?)
     }
 
     /// A whole tree that is in the store already.
