@@ -185,7 +185,7 @@ fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
 }
 
 /// `host`, `host:port`, `[v6]`, `[v6]:port`.
-fn without_port(host: &str) -> &str {
+pub(super) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port))
             if port.bytes().all(|b| b.is_ascii_digit())

@@ -27,6 +27,7 @@ mod salvage;
 mod session;
 mod sinks;
 mod streams;
+mod tag;
 mod tokens;
 mod verbs;
 

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::health::welcome;
-use super::{ProblemResponse, not_found};
+use super::{ProblemResponse, not_found, tag};
 
 /// What a browser lets the page do: load what comes from here, ask here, and nothing else.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -42,12 +42,9 @@ pub(super) async fn file(uri: Uri, request: Request) -> Response {
     }
 }
 
-/// Asked for again, it is only said that it is the same.
 fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
-    let hash = file.metadata.sha256_hash();
-    let digits: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    let tag = format!("\"{digits}\"");
-    let mut response = match is_known(&tag, asked) {
+    let tag = tag::of_hash(&file.metadata.sha256_hash());
+    let mut response = match tag::is_known(&tag, asked) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => file.data.clone().into_response(),
     };
@@ -67,14 +64,6 @@ fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
         headers.insert(header::ETAG, tag);
     }
     response
-}
-
-/// Whether whoever asks has what this tag stands for.
-pub(super) fn is_known(tag: &str, asked: &HeaderMap) -> bool {
-    asked
-        .get(header::IF_NONE_MATCH)
-        .and_then(|known| known.to_str().ok())
-        .is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
 }
 
 fn kind(path: &str) -> &'static str {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::gate::{Credential, credential};
+use super::gate::{Credential, credential, without_port};
 use super::limits;
 use super::problem::ProblemResponse;
 use crate::app::{App, Desk, Session, WhoAmI};
@@ -164,15 +164,9 @@ fn forgotten(headers: &HeaderMap) -> (HeaderName, String) {
 /// Browsers keep cookies by host, whatever the port: daemons on one machine have each their own.
 fn name(headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST);
-    let port = host
-        .and_then(|host| host.to_str().ok())
-        .and_then(|host| host.rsplit_once(':'))
-        .map(|(_, port)| port)
-        .filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
-    match port {
-        Some(port) => format!("branchyard-{port}"),
-        None => "branchyard".to_owned(),
-    }
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let (_, port) = host.split_at(without_port(host).len());
+    format!("branchyard{}", port.replace(':', "-"))
 }
 
 #[cfg(test)]

@@ -15,20 +15,17 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::page::is_known;
 use super::problem::Document;
 use super::routes::addresses;
+use super::tag;
 use operation::{JSON, PROBLEM};
 use schemas::{Schemas, of, reference};
 
 /// The document as it is sent, and what it is known by.
 static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
     let text = document().to_string();
-    let digits: String = Sha256::digest(text.as_bytes())[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    (text.into(), format!("\"{digits}\""))
+    let tag = tag::of_hash(&Sha256::digest(text.as_bytes()).into());
+    (text.into(), tag)
 });
 
 pub(super) async fn show(headers: HeaderMap) -> Response {
@@ -37,7 +34,7 @@ pub(super) async fn show(headers: HeaderMap) -> Response {
         (header::ETAG, tag.as_str()),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    if is_known(tag, &headers) {
+    if tag::is_known(tag, &headers) {
         return (StatusCode::NOT_MODIFIED, known_by).into_response();
     }
     let kind = [(header::CONTENT_TYPE, JSON)];
