@@ -83,17 +83,38 @@ fn real(dir: &Path) -> PathBuf {
 }
 
 fn places_of(pid: u32, process: &Path, root: &Path, places: &mut Vec<Place>) {
+    if paths_of(process, root).next().is_none() {
+        return;
+    }
+    let stat = fs::read_to_string(process.join("stat"));
+    if stat.is_ok_and(|stat| is_being_started(&stat, std::process::id())) {
+        return;
+    }
+    let is_git = runs_git(process);
+    // Again: what was seen may have been ours, and it a program of its own only since.
+    let paths = paths_of(process, root);
+    places.extend(paths.map(|path| Place { pid, path, is_git }));
+}
+
+/// Where below `root` a process is.
+fn paths_of(process: &Path, root: &Path) -> impl Iterator<Item = PathBuf> {
     let open = fs::read_dir(process.join("fd")).into_iter().flatten();
     let links = open.flatten().map(|fd| fd.path());
-    let mut is_git = None;
-    for link in links.chain([process.join("cwd")]) {
-        if let Ok(path) = fs::read_link(link)
-            && path.starts_with(root)
-        {
-            let is_git = *is_git.get_or_insert_with(|| runs_git(process));
-            places.push(Place { pid, path, is_git });
-        }
-    }
+    let paths = links.chain([process.join("cwd")]).map(fs::read_link);
+    paths.flatten().filter(move |path| path.starts_with(root))
+}
+
+/// Whether this is a process that `parent` has forked, and that is no program of its own yet: until then it has
+/// all files of its parent, which are nobody else's.
+fn is_being_started(stat: &str, parent: u32) -> bool {
+    /// The kernel's `PF_FORKNOEXEC`.
+    const NOT_EXECUTED: u64 = 0x40;
+    // The name in parentheses may have spaces in it.
+    let after_name = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    let mut fields = after_name.split_whitespace().skip(1);
+    let mut field = |skip| fields.nth(skip)?.parse::<u64>().ok();
+    let is_ours = field(0) == Some(u64::from(parent));
+    is_ours && field(4).is_some_and(|flags| flags & NOT_EXECUTED != 0)
 }
 
 fn runs_git(process: &Path) -> bool {
@@ -102,4 +123,21 @@ fn runs_git(process: &Path) -> bool {
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with("git"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_we_have_forked_is_nobody_until_it_is_a_program() {
+        let stat = |flags: u64| format!("77 (a (b) c) S 5 77 77 0 -1 {flags} 93 0 0 0 1 2");
+        assert!(is_being_started(&stat(0x40_0040), 5));
+        assert!(!is_being_started(&stat(0x40_0000), 5), "it was executed");
+        assert!(!is_being_started(&stat(0x40_0040), 6), "another's");
+        let own = fs::read_to_string("/proc/self/stat").unwrap();
+        let parent = std::os::unix::process::parent_id();
+        assert!(!is_being_started(&own, parent));
+        assert!(!is_being_started("", 5));
+    }
 }
