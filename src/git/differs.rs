@@ -1,25 +1,22 @@
 //! Whether one file is as HEAD has it, without the index: to read that takes as long as the repository is large.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use git2::{AttrCheckFlags, AttrValue, ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid, Repository, Tree};
 
 use super::Error;
+use super::checkout::{ATTRIBUTES, may_apply};
+use super::verbs::conflicts::{Read, Working};
 
 const REGULAR: i32 = 0o100_644;
 const EXECUTABLE: i32 = 0o100_755;
-/// What makes of a file in the workspace something else in a commit.
-const CONVERTING: [&str; 6] = [
-    "text",
-    "eol",
-    "crlf",
-    "ident",
-    "filter",
-    "working-tree-encoding",
-];
+/// More attributes than anybody has.
+const MOST: u64 = 1 << 20;
 
 /// Whether the file at `path`, relative to the workspace, with this content differs from HEAD's, or is not in it.
 pub fn differs_from_head(
@@ -46,7 +43,7 @@ pub fn differs_from_head(
     if Oid::hash_object(ObjectType::Blob, &content)? == entry.id() {
         return Ok(false);
     }
-    match is_converted(repo, path)? {
+    match may_be_converted(repo, &tree, path, &content)? {
         true => by_status(repo, path),
         false => Ok(true),
     }
@@ -57,16 +54,42 @@ fn by_status(repo: &Repository, path: &Path) -> Result<bool, Error> {
     Ok(!repo.status_file(path)?.is_empty())
 }
 
-/// Whether git may keep it in another form than it has in the workspace.
-fn is_converted(repo: &Repository, path: &Path) -> Result<bool, Error> {
-    let line_ends = repo.config()?.get_string("core.autocrlf");
-    if line_ends.is_ok_and(|value| value != "false") {
+/// Whether git may keep it in another form than it has in the workspace. To ask libgit2 for attributes would be to
+/// have it read the index.
+fn may_be_converted(
+    repo: &Repository,
+    tree: &Tree,
+    path: &Path,
+    content: &[u8],
+) -> Result<bool, Error> {
+    let config = repo.config()?;
+    let is_set = |name| config.get_string(name).is_ok_and(|value| value != "false");
+    if is_set("core.autocrlf")
+        || is_set("core.attributesFile")
+        || repo.commondir().join("info/attributes").exists()
+    {
         return Ok(true);
     }
-    for name in CONVERTING {
-        let value = repo.get_attr(path, name, AttrCheckFlags::default())?;
-        let value = AttrValue::from_string(value);
-        if !matches!(value, AttrValue::Unspecified | AttrValue::False) {
+    let Some(workdir) = repo.workdir() else {
+        return Ok(true);
+    };
+    let workspace = Working::open(workdir)?;
+    // All that `text` by itself changes is how lines end.
+    let has_returns = memchr::memchr(b'\r', content).is_some();
+    for directory in path.ancestors().skip(1) {
+        let file = directory.join(OsStr::from_bytes(ATTRIBUTES));
+        let attributes = match workspace.read(&file, MOST) {
+            Read::Whole(attributes) => attributes,
+            Read::TooLarge => return Ok(true),
+            // Without one git goes by the one that it knows.
+            Read::NoFile => match tree.get_path(&file).map(|entry| repo.find_blob(entry.id())) {
+                Ok(Ok(blob)) => blob.content().to_vec(),
+                _ => continue,
+            },
+        };
+        let inside = directory.join("");
+        let (inside, path) = (inside.as_os_str().as_bytes(), path.as_os_str().as_bytes());
+        if has_returns || may_apply(&attributes, inside, path) {
             return Ok(true);
         }
     }
@@ -95,8 +118,10 @@ mod tests {
         let root = dir.path();
         let repo = Repository::init(root).unwrap();
         for (name, content) in [
-            (".gitattributes", "*.txt text eol=crlf\n"),
+            (".gitattributes", "*.txt text eol=crlf\n*.c text\n"),
             ("plain.c", "int a;\n"),
+            // Git keeps it without the return.
+            ("dos.c", "int c;\r\n"),
             ("lines.txt", "one\ntwo\n"),
             ("tool", "#!/bin/sh\n"),
         ] {
@@ -115,7 +140,7 @@ mod tests {
             let read = || fs::read(root.join(name));
             differs_from_head(&repo, Path::new(name), read).unwrap()
         };
-        for same in ["plain.c", "lines.txt", "tool", "link"] {
+        for same in ["plain.c", "dos.c", "lines.txt", "tool", "link"] {
             assert!(!differs(same), "{same}");
         }
         assert!(differs("new.c"));
@@ -125,5 +150,11 @@ mod tests {
         for changed in ["plain.c", "lines.txt", "tool"] {
             assert!(differs(changed), "{changed}");
         }
+        // Attributes that somebody took away are still those of the commit, and a pipe is none.
+        fs::remove_file(root.join(".gitattributes")).unwrap();
+        assert!(!differs("dos.c"));
+        let pipe = root.join(".gitattributes");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        assert!(differs("plain.c"));
     }
 }

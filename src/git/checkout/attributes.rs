@@ -6,7 +6,7 @@ use git2::Repository;
 use super::LeftToGit;
 use super::plan::{Kind, Plan};
 
-const FILE_NAME: &[u8] = b".gitattributes";
+pub(in crate::git) const FILE_NAME: &[u8] = b".gitattributes";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The files that a line could apply to: those beneath a directory whose paths end in the last part of its
@@ -41,6 +41,12 @@ pub(super) fn leave_what_is_converted(repo: &Repository, plan: &mut Plan) -> Res
         true => LeftToGit::unusual("every file may be converted"),
         false => Ok(()),
     }
+}
+
+/// Whether git may convert a file by these attributes. `directory` is where they stand, with a slash at its end.
+pub(in crate::git) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
+    let suspects = suspects_of(attributes, directory);
+    suspects.iter().any(|files| files.include(path))
 }
 
 impl Suspects {
@@ -115,8 +121,7 @@ mod tests {
     use super::*;
 
     fn left(attributes: &str, directory: &str, path: &str) -> bool {
-        let suspects = suspects_of(attributes.as_bytes(), directory.as_bytes());
-        suspects.iter().any(|files| files.include(path.as_bytes()))
+        may_apply(attributes.as_bytes(), directory.as_bytes(), path.as_bytes())
     }
 
     #[test]

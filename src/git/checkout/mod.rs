@@ -20,6 +20,7 @@ use std::fs;
 use std::path::Path;
 
 use super::Worktree;
+pub(super) use attributes::{FILE_NAME as ATTRIBUTES, may_apply};
 use plan::Plan;
 pub(super) use register::register;
 
