@@ -25,8 +25,12 @@ impl Desk {
         most: usize,
     ) -> Result<(Vec<Description>, Option<BranchName>), Problem> {
         let repo = self.repo(repo)?;
-        let on_disk = self.branches_on_disk(&repo);
-        let mut heads: BTreeMap<_, _> = on_disk.into_iter().map(|branch| (branch, None)).collect();
+        let on_disk = self.branches_on_disk(&repo).into_iter();
+        let is_later = |branch: &BranchName| last.is_none_or(|last| branch > last);
+        let mut heads: BTreeMap<_, _> = on_disk
+            .filter(is_later)
+            .map(|branch| (branch, None))
+            .collect();
         if remote {
             let all = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
                 .await
@@ -34,15 +38,14 @@ impl Desk {
             for (name, commit) in all {
                 let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
                 if let Some(Ok(branch)) = branch
+                    && is_later(&branch)
                     && self.principal().sees(&repo.name, &branch)
                 {
                     heads.insert(branch, Some(commit));
                 }
             }
         }
-        let mut rest = heads
-            .into_iter()
-            .filter(|(branch, _)| last.is_none_or(|last| branch > last));
+        let mut rest = heads.into_iter();
         let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
         let described = several(wanted.clone(), |(branch, _)| {
             let workspace = self.yard.workspaces.get(&repo, &branch);

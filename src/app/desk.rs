@@ -94,9 +94,20 @@ impl Desk {
 
     /// Branches of a repo that have a workspace and are to be seen.
     pub fn branches_on_disk(&self, repo: &Repo) -> Vec<BranchName> {
-        let mut all = self.yard.workspaces.on_disk(repo);
-        all.retain(|branch| self.principal.sees(&repo.name, branch));
-        all
+        let all = self.yard.workspaces.on_disk(repo);
+        let seen = all
+            .iter()
+            .filter(|branch| self.principal.sees(&repo.name, branch));
+        seen.cloned().collect()
+    }
+
+    /// How many of them there are.
+    pub(super) fn count_on_disk(&self, repo: &Repo) -> usize {
+        let all = self.yard.workspaces.on_disk(repo);
+        let seen = all
+            .iter()
+            .filter(|branch| self.principal.sees(&repo.name, branch));
+        seen.count()
     }
 
     pub(super) fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {

@@ -31,7 +31,7 @@ impl Desk {
             default_branch: repo.default_branch(),
             source: repo.source,
             cloned: repo.is_cloned(),
-            workspaces: self.branches_on_disk(repo).len(),
+            workspaces: self.count_on_disk(repo),
             tasks: tasks.map(ToString::to_string).collect(),
         }
     }

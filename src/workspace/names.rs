@@ -21,6 +21,8 @@ pub(super) struct Names(Mutex<HashMap<RepoName, Arc<Known>>>);
 struct Known {
     /// By directory: which branch it belongs to, and the record that said so.
     by_dir: HashMap<OsString, (BranchName, Stamp)>,
+    /// All of them, sorted.
+    branches: Arc<[BranchName]>,
     /// When the directory of all of them was last changed, if each was found to be one and nothing can have come since
     /// without another time.
     settled: Option<SystemTime>,
@@ -37,13 +39,13 @@ struct Stamp {
 }
 
 impl Names {
-    /// In no order.
-    pub(super) fn of(&self, repo: &Repo) -> Vec<BranchName> {
+    /// Sorted.
+    pub(super) fn of(&self, repo: &Repo) -> Arc<[BranchName]> {
         let before = self.lock().get(&repo.name).cloned().unwrap_or_default();
         let worktrees = repo.store().path().join("worktrees");
         let changed = changed_long_ago(&worktrees);
         if changed.is_some() && before.settled == changed {
-            return before.branches();
+            return before.branches.clone();
         }
         let mut known = Known {
             settled: changed,
@@ -64,20 +66,17 @@ impl Names {
                 None => known.settled = None,
             }
         }
-        let known = Arc::new(known);
-        self.lock().insert(repo.name.clone(), known.clone());
-        known.branches()
+        let branches = known.by_dir.values().map(|(branch, _)| branch.clone());
+        let mut branches: Vec<_> = branches.collect();
+        branches.sort();
+        known.branches = branches.into();
+        let branches = known.branches.clone();
+        self.lock().insert(repo.name.clone(), Arc::new(known));
+        branches
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, Arc<Known>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Known {
-    fn branches(&self) -> Vec<BranchName> {
-        let branches = self.by_dir.values();
-        branches.map(|(branch, _)| branch.clone()).collect()
     }
 }
 

@@ -115,10 +115,8 @@ impl Workspaces {
     }
 
     /// The branches of `repo` that have a workspace on disk, sorted.
-    pub fn on_disk(&self, repo: &Repo) -> Vec<BranchName> {
-        let mut branches = self.names.of(repo);
-        branches.sort();
-        branches
+    pub fn on_disk(&self, repo: &Repo) -> Arc<[BranchName]> {
+        self.names.of(repo)
     }
 
     /// Does `work` on a repo of which nobody holds a workspace, and nobody gets one meanwhile; `None` if

@@ -130,9 +130,9 @@ impl Workspaces {
     /// before anyone is served.
     pub fn converge(&self, repos: &Repos) -> Result<(), Error> {
         for repo in repos.list() {
-            for branch in self.on_disk(&repo) {
+            for branch in self.on_disk(&repo).iter() {
                 // One that cannot be settled keeps nobody from using the others.
-                match self.look_at(&repo, &branch).converge_removal() {
+                match self.look_at(&repo, branch).converge_removal() {
                     Ok(false) => {}
                     Ok(true) => {
                         tracing::info!(repo = %repo.name, %branch, "a removal that was cut off is settled");

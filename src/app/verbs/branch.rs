@@ -201,7 +201,13 @@ impl Desk {
         let repo = self.repo(&at.repo)?;
         Ok(Surroundings {
             current: at.branch.clone(),
-            workspaces: self.yard.workspaces.on_disk(&repo).into_iter().collect(),
+            workspaces: self
+                .yard
+                .workspaces
+                .on_disk(&repo)
+                .iter()
+                .cloned()
+                .collect(),
         })
     }
 
