@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::Error;
 use crate::git::{Git, Store};
 use crate::model::RepoName;
+use crate::news::{News, RepoChange, RepoNews};
 
 type Stage = (Option<u8>, Option<Result<(), Error>>);
 
@@ -21,6 +22,7 @@ pub(super) struct Cloner {
     /// Directory for half-made clones, on the same file system.
     pub(super) staging: PathBuf,
     pub(super) tasks: TaskTracker,
+    pub(super) news: News,
     pub(super) flight: Mutex<Option<watch::Receiver<Stage>>>,
 }
 
@@ -66,11 +68,16 @@ impl Cloner {
             self.url.clone(),
             self.store.clone(),
         );
+        let news = self.news.clone();
         self.tasks.spawn(async move {
             tracing::info!(repo = %name, "cloning");
             let outcome = clone(&git, &name, &url, &staging, &store, &tell).await;
             match &outcome {
-                Ok(()) => tracing::info!(repo = %name, "cloned"),
+                Ok(()) => {
+                    tracing::info!(repo = %name, "cloned");
+                    let (repo, change) = (name, RepoChange::Cloned);
+                    news.tell(RepoNews { repo, change });
+                }
                 Err(error) => {
                     tracing::warn!(repo = %name, %error, "clone failed");
                     // What stays behind is cleared at the next start.

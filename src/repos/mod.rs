@@ -8,10 +8,12 @@ mod error;
 mod heal;
 mod init;
 mod registry;
+mod remote;
 mod repo;
 mod upkeep;
 
 pub use error::Error;
 pub use registry::{Registration, Repos};
-pub use repo::{Asked, Progress, Repo, Source};
+pub use remote::Asked;
+pub use repo::{Progress, Repo, Source};
 pub use upkeep::Maintained;

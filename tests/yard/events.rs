@@ -71,6 +71,21 @@ async fn a_build_is_told_from_its_request_to_its_end() {
 }
 
 #[tokio::test]
+async fn a_clone_that_several_wait_for_is_told_once() {
+    let mut yard = Yard::new().await;
+    let mut watching = watch(&yard).await;
+    let main = format!("{BRANCHES}/main");
+    let ready = || async { json_of(yard.put(&main, json!({})).await).await };
+    tokio::join!(ready(), ready(), ready(), ready());
+    json_of(yard.put(&format!("{main}/pin"), json!({})).await).await;
+    watching.until(says("workspace", "pinned")).await;
+    let is_cloned = says("repo", "cloned");
+    let told = watching.events.iter().filter(|event| is_cloned(event));
+    assert_eq!(told.count(), 1);
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn what_becomes_of_workspaces_repos_and_saved_work_is_told() {
     let mut yard = Yard::new().await;
     yard.make("main", &["who"]).await;
