@@ -10,10 +10,10 @@ use tokio::sync::OwnedRwLockReadGuard;
 
 use super::finish::Ending;
 use super::live::Live;
+use super::open::Shared;
 use super::pen::Pen;
 use super::secrets;
 use super::slots::Slot;
-use super::start::Shared;
 use crate::auth::Principal;
 use crate::git::Reach;
 use crate::model::{About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status};

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
 use super::history::History;
-use super::start::Shared;
+use super::open::Shared;
 use crate::config::{Limits, crash_point};
 use crate::model::{
     Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::live::Live;
-use super::start::Runs;
+use super::open::Runs;
 use crate::model::{OnDisconnect, RunId, RunSpec, RunState};
 use crate::repos::Repo;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::live::Live;
+use super::open::Runs;
 use super::request::{Action, RunRequest};
-use super::start::Runs;
 use super::view::View;
 use crate::diagnostics::Diagnostics;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::start::Runs;
+use super::open::Runs;
 use crate::config::{MAKE, Secret, Secrets};
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning};
 

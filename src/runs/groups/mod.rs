@@ -18,9 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::audience::Audience;
 use super::history::Asked;
+use super::open::{Runs, draining};
 use super::repeat::{self, Claim, Claimed};
 use super::request::{Action, RunRequest};
-use super::start::{Runs, draining, not_recorded};
+use super::start::not_recorded;
 use super::view::View;
 use super::{Launching, spec};
 use crate::auth::Principal;
