@@ -325,7 +325,7 @@ async fn a_run_that_ended_and_was_let_go_of_is_not_started_again_for_its_group()
     daemon.signal(Signal::KILL);
     daemon.ended().await;
     let run = ended.data["run_id"].as_str().unwrap();
-    std::fs::remove_dir_all(yard.workspaces.join(".branchyard/runs").join(run)).unwrap();
+    std::fs::remove_dir_all(yard.run_dir(run)).unwrap();
 
     let mut daemon = yard.start_binary(&[]).await;
     assert_eq!(yard.get(&format!("/api/runs/{run}")).await.status(), 404);

@@ -1,18 +1,17 @@
 //! What may grow without end: the history of runs, and the workspaces of a repo.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::support::{Options, PATIENCE, Yard, problem_of};
 
 /// Puts copies of an ended run into the history, made so many milliseconds after 2026 began.
-fn plant(runs: &Path, like: &str, ages: impl Iterator<Item = u64>) -> Vec<String> {
+fn plant(yard: &Yard, like: &str, ages: impl Iterator<Item = u64>) -> Vec<String> {
     let ids = ages.map(|millis| {
         let hex = format!("{:012x}", 1_767_225_600_000 + millis);
         let id = format!("{}-{}-7000-8000-{millis:012x}", &hex[..8], &hex[8..]);
-        let (from, to) = (runs.join(like), runs.join(&id));
+        let (from, to) = (yard.run_dir(like), yard.run_dir(&id));
         std::fs::create_dir(&to).unwrap();
         for file in std::fs::read_dir(&from).unwrap().flatten() {
             std::fs::copy(file.path(), to.join(file.file_name())).unwrap();
@@ -48,12 +47,11 @@ async fn old_runs_that_the_index_lacks_are_found_while_the_daemon_serves() {
     let mut yard = Yard::new().await;
     let events = yard.make("main", &["who"]).await;
     let run = events[0].data["run_id"].as_str().unwrap().to_owned();
-    let runs = yard.workspaces.join(".branchyard/runs");
     yard.stop().await;
 
-    let mut ids = plant(&runs, &run, 0..40);
+    let mut ids = plant(&yard, &run, 0..40);
     // One without a record never was a run.
-    std::fs::remove_file(runs.join(&ids[3]).join("run.json")).unwrap();
+    std::fs::remove_file(yard.run_dir(&ids[3]).join("run.json")).unwrap();
     ids.remove(3);
     for name in ["yard.db", "yard.db-wal", "yard.db-shm"] {
         drop(std::fs::remove_file(

@@ -87,7 +87,7 @@ async fn a_lost_or_damaged_index_is_made_anew() {
         assert_eq!(text_of(&events), "main\n");
         let new = events[0].data["run_id"].as_str().unwrap().to_owned();
         yard.stop().await;
-        std::fs::remove_dir_all(yard.workspaces.join(".branchyard/runs").join(new)).unwrap();
+        std::fs::remove_dir_all(yard.run_dir(&new)).unwrap();
     }
     yard.start().await;
     assert_eq!(
@@ -123,7 +123,7 @@ async fn what_is_too_old_goes_when_the_daemon_starts() {
     yard.get_json(&newest).await;
     let (status, _) = problem_of(yard.get(&format!("/api/runs/{}/log", all[2])).await).await;
     assert_eq!(status, 404);
-    let oldest = yard.workspaces.join(".branchyard/runs").join(&all[2]);
+    let oldest = yard.run_dir(&all[2]);
     until("its directory goes too", || !oldest.exists()).await;
     yard.stop().await;
 }
@@ -208,7 +208,7 @@ async fn a_record_that_cannot_be_read_is_no_reason_to_remove_a_run() {
     let run = events[0].data["run_id"].as_str().unwrap();
     yard.stop().await;
     let state = yard.workspaces.join(".branchyard");
-    let home = state.join("runs").join(run);
+    let home = yard.run_dir(run);
     let record = std::fs::read(home.join("run.json")).unwrap();
     std::fs::write(home.join("run.json"), "{\"of\":\"a later version\"}").unwrap();
     std::fs::remove_file(state.join("yard.db")).unwrap();

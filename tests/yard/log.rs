@@ -80,11 +80,7 @@ fn header<'a>(response: &'a Response, name: &str) -> &'a str {
 
 /// The tests below hold for the journal as it was written and as it is packed.
 async fn plain_and_packed(yard: &Yard, id: &str, mut check: impl AsyncFnMut(Log<'_>)) {
-    let journal = yard
-        .workspaces
-        .join(".branchyard/runs")
-        .join(id)
-        .join("journal");
+    let journal = yard.run_dir(id).join("journal");
     check(Log::of(yard, id)).await;
     branchyard::journal::pack(&journal).unwrap();
     assert!(!journal.exists(), "it is packed");

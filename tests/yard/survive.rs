@@ -465,11 +465,7 @@ async fn an_end_that_cannot_be_written_yet_is_shown_and_told_later() {
         .await;
     viewer.until_line("line 1").await;
     let run = viewer.run_id();
-    let obstacle = yard
-        .workspaces
-        .join(".branchyard/runs")
-        .join(&run)
-        .join("run.json.new");
+    let obstacle = yard.run_dir(&run).join("run.json.new");
     std::fs::create_dir(&obstacle).unwrap();
     std::fs::write(yard.dir.path().join("open"), "").unwrap();
 

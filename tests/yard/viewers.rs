@@ -178,9 +178,7 @@ async fn viewers_of_one_run_share_its_journal() {
         at_the_gate.load(Ordering::Relaxed) == viewers.len()
     })
     .await;
-    let journal = yard
-        .workspaces
-        .join(format!(".branchyard/runs/{run}/journal"));
+    let journal = yard.run_dir(&run).join("journal");
     let open_files = std::fs::read_dir("/proc/self/fd").unwrap();
     let of_journal = open_files
         .filter_map(|file| std::fs::read_link(file.unwrap().path()).ok())

@@ -165,12 +165,7 @@ async fn whatever_differs_is_run() {
 
     // Without its journal it has nothing to say.
     for name in ["journal", "journal.zst"] {
-        let path = yard
-            .workspaces
-            .join(".branchyard/runs")
-            .join(&gate)
-            .join(name);
-        drop(std::fs::remove_file(path));
+        drop(std::fs::remove_file(yard.run_dir(&gate).join(name)));
     }
     misses("a lost journal", &yard, "make", json!({"args": ["gate"]})).await;
 
@@ -202,11 +197,7 @@ async fn settings_and_secrets_count_and_a_restart_does_not() {
     std::fs::write(&secret, "other-S3cret").unwrap();
     ran(&make(&yard, "check").await);
     std::fs::write(&secret, "first-S3cret").unwrap();
-    let record = yard
-        .workspaces
-        .join(".branchyard/runs")
-        .join(&first)
-        .join("run.json");
+    let record = yard.run_dir(&first).join("run.json");
     let record: Value = serde_json::from_slice(&std::fs::read(record).unwrap()).unwrap();
     let inputs = record["reusable"]["inputs"].as_str().unwrap();
     assert_eq!(inputs.len(), 64, "{record}");
