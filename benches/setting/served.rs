@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reqwest::{Client, Method};
@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::Site;
 use crate::support::{Binary, encode, json_of, kib};
+
+/// A daemon that has spent no time in this has nothing to do.
+const A_WHILE: Duration = Duration::from_millis(500);
 
 /// Who asks a daemon; cheap to copy, so that many can ask at once.
 #[derive(Clone)]
@@ -81,15 +84,26 @@ impl Served {
 
     /// Page faults of the daemon's children that have ended: they grow with every process that it starts.
     pub fn faults_of_children(&self) -> f64 {
+        self.stat(11)
+    }
+
+    /// Waits until the daemon has nothing left to do: what it does by the way is not part of an answer.
+    pub async fn until_idle(&self) {
+        let spent = || self.stat(14) + self.stat(15);
+        let mut before = f64::NAN;
+        while spent() != before {
+            before = spent();
+            tokio::time::sleep(A_WHILE).await;
+        }
+    }
+
+    /// A field of what the kernel tells of the daemon, counted from 1.
+    fn stat(&self, field: usize) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.daemon.pid())).unwrap();
-        // The name in parentheses may have spaces in it; the field is the eleventh of all.
+        // The name, which is the second, may have spaces in it.
         let after_name = stat.rsplit_once(')').unwrap().1;
-        after_name
-            .split_whitespace()
-            .nth(8)
-            .unwrap()
-            .parse()
-            .unwrap()
+        let value = after_name.split_whitespace().nth(field - 3).unwrap();
+        value.parse().unwrap()
     }
 
     /// Starts a daemon; how long it takes to its first answer.

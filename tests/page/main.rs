@@ -12,6 +12,8 @@
     reason = "the page's tests need a part of what the others need"
 )]
 mod installed;
+#[path = "../../benches/groups/growth/planted.rs"]
+mod planted;
 #[path = "../yard/support/mod.rs"]
 #[expect(
     dead_code,
@@ -69,7 +71,7 @@ impl Demo {
 
     fn config(&self) -> String {
         format!(
-            "workspaces = {:?}\nkey_file = {:?}\n[timeouts]\ngrace = \"1s\"\n[limits]\n\
+            "workspaces = {:?}\nkey_file = {:?}\n[reaper]\nmax_worktrees_per_repo = 1000\n[timeouts]\ngrace = \"1s\"\n[limits]\n\
              max_requests_per_second = 10000\nmax_request_burst = 10000\nmax_streams_per_principal = 1000\n\
              [sandbox]\nprofile = \"none\"\n[git]\nallow_local = true\n\
              [repos.demo]\nurl = {:?}\n{}",
@@ -103,6 +105,30 @@ impl Demo {
         child
     }
 
+    /// Gives the repository so many more branches, and each a workspace with a run in it.
+    async fn build_many(&self, count: usize) {
+        let git = |args: &[&str]| support::git(&self.path("demo.git"), args);
+        for n in 0..count {
+            git(&["branch", &format!("many/{n:03}"), "main"]);
+        }
+        let mut daemon = self.serve().await;
+        let mut make = Command::new(PROGRAM);
+        make.args(["make", "demo", "many/*", "--", "clean"])
+            .env_clear()
+            .env("PATH", env!("PATH"))
+            .env("HOME", self.dir.path())
+            .env("BRANCHYARD_URL", self.url())
+            .env("BRANCHYARD_KEY_FILE", self.path("key"));
+        let address = ("127.0.0.1", self.port);
+        support::until("the daemon answers", || {
+            std::net::TcpStream::connect(address).is_ok()
+        })
+        .await;
+        let made = run_for(PATIENCE, make).await;
+        assert!(made.status.success(), "{made:?}");
+        daemon.kill().await.unwrap();
+    }
+
     /// Serves until it is told to stop; a daemon that is killed is followed by another.
     async fn serve_on(&self, mut stop: oneshot::Receiver<()>) {
         loop {
@@ -120,7 +146,10 @@ impl Demo {
 
 /// Runs the tests of a file.
 async fn pass(file: &str) {
-    let demo = Demo::make();
+    pass_at(&Demo::make(), file).await;
+}
+
+async fn pass_at(demo: &Demo, file: &str) {
     let (stop, stopped) = oneshot::channel();
     let testing = async {
         let mut node = node();
@@ -142,7 +171,8 @@ async fn pass(file: &str) {
     let log = fs::read_to_string(demo.path("daemon.log")).unwrap();
     // A run outlives its daemon.
     end_processes_in(demo.dir.path());
-    assert!(ended.status.success(), "{said}\n{log}");
+    println!("{said}");
+    assert!(ended.status.success(), "{log}");
     assert_eq!(processes_in(demo.dir.path()), Vec::<String>::new());
 }
 
@@ -165,6 +195,16 @@ async fn every_view_shows_what_there_is_and_does_what_it_offers() {
 #[tokio::test]
 async fn a_log_is_followed_resumed_and_shown_as_what_it_is() {
     pass("log.test.mjs").await;
+}
+
+/// Not in a test that runs with others: how long it takes would be their doing.
+#[tokio::test]
+#[ignore = "makes two hundred workspaces: make soak"]
+async fn soak_a_large_yard_is_on_the_screen_within_a_second() {
+    let demo = Demo::make();
+    demo.build_many(200).await;
+    planted::plant(&demo.path("workspaces"), 9_800);
+    pass_at(&demo, "large.test.mjs").await;
 }
 
 #[tokio::test]

@@ -87,6 +87,9 @@ async fn compare(report: &mut Report, yards: Vec<Served>, sizes: [usize; 3], wha
         ),
         ("a page of runs", "/api/runs?limit=20".to_owned()),
     ];
+    for served in &yards {
+        served.until_idle().await;
+    }
     for (name, path) in &questions {
         let costs = interleave(report.scale.rounds(15), async |size, _| {
             yards[size].timed(Method::GET, path, None).await.0

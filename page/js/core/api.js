@@ -96,14 +96,19 @@ export const at = {
   token: (id) => `api/tokens/${part(id)}`,
 };
 
-/** All workspaces of a repo, page after page. */
-export async function allBranches(repo, { remote = false, signal } = {}) {
-  const items = [];
-  let after = null;
+/** The workspaces of a repo, page after page: first as many as a screen shows, for each takes a look at its files. */
+export async function* branchPages(repo, { remote = false, signal } = {}) {
+  let [after, limit] = [null, 40];
   do {
-    const page = await api.get(withQuery(at.branches(repo), { limit: 500, remote: remote || null, after }), signal);
-    items.push(...page.items);
-    after = page.next;
+    const page = await api.get(withQuery(at.branches(repo), { limit, remote: remote || null, after }), signal);
+    yield page.items;
+    [after, limit] = [page.next, 500];
   } while (after);
-  return items;
+}
+
+/** All workspaces of a repo. */
+export async function allBranches(repo, options) {
+  const all = [];
+  for await (const items of branchPages(repo, options)) all.push(...items);
+  return all;
 }

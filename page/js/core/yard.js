@@ -1,7 +1,7 @@
 // What the page knows of repos and their workspaces, kept true by the yard's events: they say that
 // something changed, and what it is now is asked for, several changes in one request.
 
-import { allBranches, api, at } from "./api.js";
+import { api, at, branchPages } from "./api.js";
 import { events } from "./events.js";
 
 // From so many changed workspaces of a repo on, its whole list is cheaper than each by itself.
@@ -44,10 +44,19 @@ export class Yard extends EventTarget {
     this.#tell("repos", null);
   }
 
+  /** What is not known yet is shown as it comes; what is known stays as it is until all of it is there. */
   async loadRepo(repo) {
-    const items = await allBranches(repo, { signal: this.#signal });
-    this.workspaces.set(repo, new Map(items.map((workspace) => [workspace.branch, workspace])));
-    this.#tell("repos", { repo });
+    const isKnown = this.workspaces.has(repo);
+    const all = new Map();
+    const show = () => {
+      this.workspaces.set(repo, all);
+      this.#tell("repos", { repo });
+    };
+    for await (const items of branchPages(repo, { signal: this.#signal })) {
+      for (const workspace of items) all.set(workspace.branch, workspace);
+      if (!isKnown) show();
+    }
+    if (isKnown) show();
   }
 
   get(repo, branch) {
