@@ -133,9 +133,9 @@ fn tell(report: &mut Report, name: &str, costs: &[Series; 3], sizes: [usize; 3],
     }
 }
 
-/// Twenty items of a list, or all of them where it has no pages.
+/// Ten items of a list, or all of them where it has no pages.
 async fn page(asker: &Asker, path: &str) -> String {
-    let paged = format!("{path}?limit=20");
+    let paged = format!("{path}?limit=10");
     match asker.knows(&paged).await {
         true => paged,
         false => path.to_owned(),
