@@ -13,6 +13,8 @@ use crate::support::{Binary, encode, json_of, kib};
 
 /// A daemon that has spent no time in this has nothing to do.
 const A_WHILE: Duration = Duration::from_millis(500);
+/// One that has something to do for longer than this will not come to rest.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Who asks a daemon; cheap to copy, so that many can ask at once.
 #[derive(Clone)]
@@ -90,8 +92,9 @@ impl Served {
     /// Waits until the daemon has nothing left to do: what it does by the way is not part of an answer.
     pub async fn until_idle(&self) {
         let spent = || self.stat(14) + self.stat(15);
-        let mut before = f64::NAN;
+        let (began, mut before) = (Instant::now(), f64::NAN);
         while spent() != before {
+            assert!(began.elapsed() < PATIENCE, "the daemon is never idle");
             before = spent();
             tokio::time::sleep(A_WHILE).await;
         }

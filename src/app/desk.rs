@@ -95,19 +95,21 @@ impl Desk {
     /// Branches of a repo that have a workspace and are to be seen.
     pub fn branches_on_disk(&self, repo: &Repo) -> Vec<BranchName> {
         let all = self.yard.workspaces.on_disk(repo);
-        let seen = all
-            .iter()
-            .filter(|branch| self.principal.sees(&repo.name, branch));
-        seen.cloned().collect()
+        self.seen(repo, &all).cloned().collect()
     }
 
     /// How many of them there are.
     pub(super) fn count_on_disk(&self, repo: &Repo) -> usize {
-        let all = self.yard.workspaces.on_disk(repo);
-        let seen = all
-            .iter()
-            .filter(|branch| self.principal.sees(&repo.name, branch));
-        seen.count()
+        self.seen(repo, &self.yard.workspaces.on_disk(repo)).count()
+    }
+
+    fn seen<'a>(
+        &'a self,
+        repo: &'a Repo,
+        branches: &'a [BranchName],
+    ) -> impl Iterator<Item = &'a BranchName> {
+        let branches = branches.iter();
+        branches.filter(|branch| self.principal.sees(&repo.name, branch))
     }
 
     pub(super) fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {

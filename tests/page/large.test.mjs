@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, until, visit } from "./harness.mjs";
+import { call, until, url, visit } from "./harness.mjs";
 
 /** How many runs a list has in all. */
 async function runs() {
@@ -21,7 +21,7 @@ test("the yard is on the screen within a second", async (t) => {
     const times = [];
     for (let round = 0; round < 5; round += 1) {
       await page.goto("about:blank");
-      await page.goto(process.env.BRANCHYARD_URL);
+      await page.goto(url);
       // From the navigation until a screen full of branches, with their commits, has been painted.
       const shown = await page.waitForFunction(() => {
         const row = document.querySelectorAll("tr[data-branch] .subject");

@@ -96,9 +96,9 @@ export const at = {
   token: (id) => `api/tokens/${part(id)}`,
 };
 
-/** The workspaces of a repo, page after page: first as many as a screen shows, for each takes a look at its files. */
-export async function* branchPages(repo, { remote = false, signal } = {}) {
-  let [after, limit] = [null, 40];
+/** The workspaces of a repo, page after page, `first` of them in the first. With `remote` each page asks the remote. */
+export async function* branchPages(repo, { remote = false, first = 500, signal } = {}) {
+  let [after, limit] = [null, first];
   do {
     const page = await api.get(withQuery(at.branches(repo), { limit, remote: remote || null, after }), signal);
     yield page.items;

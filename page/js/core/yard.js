@@ -7,6 +7,8 @@ import { events } from "./events.js";
 // From so many changed workspaces of a repo on, its whole list is cheaper than each by itself.
 const MANY = 12;
 const SETTLE = 120;
+// As many as a screen shows: to describe a workspace is to look at its files.
+const SCREEN = 40;
 
 /**
  * The yard for as long as `signal` lasts. Dispatches "repos" (the list, or one as a whole) and
@@ -52,7 +54,7 @@ export class Yard extends EventTarget {
       this.workspaces.set(repo, all);
       this.#tell("repos", { repo });
     };
-    for await (const items of branchPages(repo, { signal: this.#signal })) {
+    for await (const items of branchPages(repo, { first: SCREEN, signal: this.#signal })) {
       for (const workspace of items) all.set(workspace.branch, workspace);
       if (!isKnown) show();
     }
