@@ -32,13 +32,16 @@ demo: ## Make the demo repository, .demo/demo.git
 	@fixtures/make-demo.sh $(DEMO)
 
 .PHONY: run
-run: tools build demo ## Build and serve the demo (ARGS='…' for more flags)
-	@exec "$(TARGET_DIR)/release/branchyard" serve --config workspaces.example.toml $(ARGS)
+# Whoever wants to see it first would rather not wait for the optimiser.
+run: tools demo ## Build soon and serve the demo (ARGS='…' for more flags)
+	$(CARGO) build --profile trial --no-default-features --locked
+	@exec "$(TARGET_DIR)/trial/branchyard" serve --config workspaces.example.toml $(ARGS)
 
 .PHONY: check
 check: tools ## Check format, lints, licences and dependencies
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets --locked -- -D warnings
+	$(CARGO) clippy --no-default-features --locked -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 	    echo '$(CARGO) deny --locked check bans licenses sources'; \
 	    $(CARGO) deny --locked check bans licenses sources; \

@@ -48,6 +48,7 @@ pub struct CheckConfigArgs {
 
 /// Has the allocator return what is free to the system also when nothing happens any more; by itself it does so only
 /// in passing, when there is more to allocate.
+#[cfg(feature = "jemalloc")]
 fn give_memory_back() {
     if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
         tracing::warn!(%error, "memory that was in use once is not given back");
@@ -63,6 +64,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     };
     let config = Config::from_process(args.config.clone(), flags)?;
     telemetry::start_logging(config.log.as_str());
+    #[cfg(feature = "jemalloc")]
     give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

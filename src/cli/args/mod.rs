@@ -119,7 +119,8 @@ pub enum Command {
     /// Start the daemon
     ///
     /// Serves until it is stopped with Ctrl-C or SIGTERM. Then it takes no new runs and waits for
-    /// those under way, up to `timeouts.shutdown`; a second signal cancels them at once.
+    /// those under way, up to `timeouts.shutdown` or a second signal. What has not ended by then
+    /// goes on, and the next daemon takes it back.
     #[command(after_long_help = "\
 Examples:
   branchyard serve
