@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 use super::args::Global;
 use super::exit::Failure;
+use crate::config::STATE_IN_HOME;
 use address::{SOCKET, checked_socket, checked_url};
 use key::read_key;
 
@@ -160,9 +161,11 @@ impl Lookup {
 
     /// The first `endpoint.json` there is.
     fn left_behind(&self) -> Result<Endpoint, Failure> {
-        let runtime = self.surroundings.runtime_dir.as_ref();
+        let runtime = self.surroundings.runtime_dir.clone();
+        let home = self.surroundings.home.as_ref();
         let places = [
             runtime.map(|dir| dir.join("branchyard/endpoint.json")),
+            home.map(|home| home.join(STATE_IN_HOME).join("branchyard/endpoint.json")),
             self.default_workspaces()
                 .map(|dir| dir.join(".branchyard/endpoint.json")),
         ];

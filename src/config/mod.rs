@@ -110,6 +110,10 @@ pub use variable::{EnvName, EnvValue, is_secret_name};
 pub use warm::WarmStart;
 pub use web_host::WebHost;
 
+/// Where a daemon tells of itself if it has no `XDG_RUNTIME_DIR`, as in many containers: below the
+/// home directory, as the XDG specification has it for what a program remembers.
+pub const STATE_IN_HOME: &str = ".local/state";
+
 /// Everything that the daemon was told, checked and complete.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -154,7 +158,8 @@ pub struct Config {
     pub home: Option<PathBuf>,
     /// The ssh agent, for git's network commands only.
     pub ssh_auth_sock: Option<OsString>,
-    /// `XDG_RUNTIME_DIR`: where clients of the same user look for the daemon first.
+    /// `XDG_RUNTIME_DIR`: where clients of the same user look for the daemon first, and then in
+    /// [`STATE_IN_HOME`].
     pub runtime_dir: Option<PathBuf>,
     /// How many files this process was allowed to have open when it was started: builds get no more
     /// from a daemon that needs more for itself. `None` is no limit.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::config::Config;
+use crate::config::{Config, STATE_IN_HOME};
 
 #[derive(Debug)]
 pub(super) struct Endpoint {
@@ -64,21 +64,21 @@ impl Endpoint {
             files: vec![file],
             header,
         };
-        if let Some(runtime) = config.runtime_dir.as_ref().filter(|dir| dir.is_dir()) {
+        if let Some(place) = where_clients_look(config) {
             // It may be another user's, as under sudo; a daemon can be reached without it.
-            match endpoint.write_in(runtime) {
+            match endpoint.write_in(&place) {
                 Ok(()) => endpoint.is_found = true,
                 Err(error) => tracing::warn!(
-                    dir = %runtime.display(), %error,
-                    "clients must be told where the daemon is: no endpoint in XDG_RUNTIME_DIR"
+                    dir = %place.display(), %error,
+                    "clients must be told where the daemon is: it cannot be left here"
                 ),
             }
         }
         Ok(endpoint)
     }
 
-    fn write_in(&mut self, runtime: &Path) -> io::Result<()> {
-        let dir = runtime.join("branchyard");
+    fn write_in(&mut self, place: &Path) -> io::Result<()> {
+        let dir = place.join("branchyard");
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -97,7 +97,7 @@ impl Endpoint {
         self.is_found
     }
 
-    /// Takes the files away. The one in the runtime directory may speak of a later daemon by now,
+    /// Takes the files away. The one where clients look may speak of a later daemon by now,
     /// on a directory of its own; that one stays.
     pub(super) fn remove(&self) {
         let ours = self
@@ -110,6 +110,13 @@ impl Endpoint {
             }
         }
     }
+}
+
+fn where_clients_look(config: &Config) -> Option<PathBuf> {
+    let there = |dir: &&PathBuf| dir.is_dir();
+    let runtime = config.runtime_dir.as_ref().filter(there);
+    let home = config.home.as_ref().filter(there);
+    runtime.cloned().or_else(|| Some(home?.join(STATE_IN_HOME)))
 }
 
 /// An address that can be dialled: everywhere means here.

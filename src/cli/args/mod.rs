@@ -45,7 +45,8 @@ Examples:
 
 Finding the daemon, in this order:
   --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
-  $XDG_RUNTIME_DIR/branchyard/endpoint.json; ~/build-workspaces/.branchyard/endpoint.json
+  branchyard/endpoint.json in $XDG_RUNTIME_DIR or in ~/.local/state;
+  ~/build-workspaces/.branchyard/endpoint.json
 
 Exit codes: the command's own; 2 wrong usage; 124 timed out; 125 the daemon refused, failed
 or is not there; 128+n ended by signal n; 130 cancelled.";

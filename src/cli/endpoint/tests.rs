@@ -78,6 +78,12 @@ fn flags_come_before_variables_before_files() {
     assert_eq!(found.workspaces, Some(PathBuf::from("/yard")));
 
     lookup.surroundings.runtime_dir = None;
+    house.leave("home/.local/state/branchyard", 3, "state");
+    let found = lookup.find().unwrap();
+    assert_eq!(found.url, "http://127.0.0.1:3");
+    assert_eq!(key(&found), Some("Bearer state"));
+
+    fs::remove_dir_all(house.path("home/.local")).unwrap();
     let found = lookup.find().unwrap();
     assert_eq!(found.url, "http://127.0.0.1:1");
     assert_eq!(key(&found), Some("Bearer home"));

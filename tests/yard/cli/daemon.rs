@@ -17,7 +17,10 @@ struct Served {
     shell: String,
 }
 
-async fn serve(dir: &Path, workspaces: &str, runtime: Option<&Path>) -> Served {
+/// Where a daemon and those who look for it leave and find word of each other.
+type Place<'a> = (&'static str, &'a Path);
+
+async fn serve(dir: &Path, workspaces: &str, (variable, place): Place<'_>) -> Served {
     let config = dir.join(format!("{workspaces}.toml"));
     let text = format!(
         "listen = \"127.0.0.1:0\"\nworkspaces = \"{workspaces}\"\n[git]\nallow_local = true\n\
@@ -25,9 +28,7 @@ async fn serve(dir: &Path, workspaces: &str, runtime: Option<&Path>) -> Served {
     );
     std::fs::write(&config, text).unwrap();
     let mut command = bare(dir, &["serve", "--config", config.to_str().unwrap()]);
-    if let Some(runtime) = runtime {
-        command.env("XDG_RUNTIME_DIR", runtime);
-    }
+    command.env(variable, place);
     let mut daemon = Underway::start(command);
     let mut word_after = async |mark: &str| {
         let line = daemon.until(|line| line.contains(mark)).await;
@@ -49,20 +50,18 @@ async fn stop(served: Served) -> Said {
     served.daemon.end().await.ok()
 }
 
-/// Pastes a line into a shell that knows nothing but where programs are.
-async fn paste(line: &str, runtime: Option<&Path>) -> Said {
+/// Pastes a line into a shell that knows nothing but where programs are, and that place.
+async fn paste(line: &str, (variable, place): Place<'_>) -> Said {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", line])
         .current_dir("/")
         .env_clear()
         .env("PATH", env!("PATH"))
+        .env(variable, place)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    if let Some(runtime) = runtime {
-        shell.env("XDG_RUNTIME_DIR", runtime);
-    }
     said(shell).await
 }
 
@@ -71,13 +70,14 @@ async fn what_the_daemon_prints_works_as_pasted() {
     let dir = tempfile::tempdir().unwrap();
     let origin = Origin::new(dir.path());
     origin.branch("feature/it's");
-    let served = serve(dir.path(), "a yard's", None).await;
+    let nowhere = ("HOME", Path::new("/nonexistent"));
+    let served = serve(dir.path(), "a yard's", nowhere).await;
     let key = std::fs::read_to_string(dir.path().join("a yard's/.branchyard/auth.header")).unwrap();
     let key = key.trim_end().rsplit(' ').next().unwrap();
     for line in [&served.curl, &served.shell] {
         assert!(!line.contains(key), "the key is never shown");
     }
-    let curl = paste(&served.curl, None).await.ok();
+    let curl = paste(&served.curl, nowhere).await.ok();
     let mut lines = curl.text().lines();
     assert_eq!(lines.next(), Some("feature/it's"));
     assert!(
@@ -87,7 +87,7 @@ async fn what_the_daemon_prints_works_as_pasted() {
             .starts_with("branchyard: succeeded, exit code 0, commit ")
     );
     assert_eq!(
-        paste(&served.shell, None).await.ok().text(),
+        paste(&served.shell, nowhere).await.ok().text(),
         "feature/it's\n"
     );
     let left = stop(served).await;
@@ -106,10 +106,11 @@ async fn clients_of_the_same_user_find_the_daemon_by_themselves() {
         client.env("XDG_RUNTIME_DIR", &runtime);
         said(client).await
     };
-    let first = serve(dir.path(), "first", Some(&runtime)).await;
+    let place = ("XDG_RUNTIME_DIR", runtime.as_path());
+    let first = serve(dir.path(), "first", place).await;
     assert!(!first.shell.contains("--url"), "{}", first.shell);
     assert_eq!(
-        paste(&first.shell, Some(&runtime)).await.ok().text(),
+        paste(&first.shell, place).await.ok().text(),
         "feature/it's\n"
     );
     let made = client(&["make", "demo", "main", "--", "who"]).await.ok();
@@ -118,7 +119,7 @@ async fn clients_of_the_same_user_find_the_daemon_by_themselves() {
     assert!(doctor.text().contains(&first.url), "{doctor:?}");
 
     // The latest daemon is the one that is found, also after an earlier one went.
-    let second = serve(dir.path(), "second", Some(&runtime)).await;
+    let second = serve(dir.path(), "second", place).await;
     assert_ne!(first.url, second.url);
     stop(first).await;
     let doctor = client(&["doctor"]).await.ok();
@@ -126,19 +127,25 @@ async fn clients_of_the_same_user_find_the_daemon_by_themselves() {
     stop(second).await;
     client(&["runs"]).await.refused(125, &["branchyard serve"]);
 
-    // The usual directory in the home is found too.
-    let home = serve(dir.path(), "build-workspaces", None).await;
+    // Without such a directory it is the home in which they meet.
+    let home = serve(dir.path(), "third", ("HOME", dir.path())).await;
     assert!(!home.shell.contains("--url"), "{}", home.shell);
     let repos = said(bare(dir.path(), &["repos"])).await.ok();
     assert_eq!(repos.cells()[0][0], "demo");
     stop(home).await;
+
+    // The usual directory is found, whatever the daemon was told.
+    let usual = serve(dir.path(), "build-workspaces", place).await;
+    let repos = said(bare(dir.path(), &["repos"])).await.ok();
+    assert_eq!(repos.cells()[0][0], "demo");
+    stop(usual).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_daemon_that_cannot_start_says_why() {
     let dir = tempfile::tempdir().unwrap();
     Origin::new(dir.path()).branch("feature/it's");
-    let served = serve(dir.path(), "yard", None).await;
+    let served = serve(dir.path(), "yard", ("HOME", dir.path())).await;
     let yard = dir.path().join("yard");
     let args = [
         "serve",
