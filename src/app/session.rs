@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{App, Desk};
-use crate::auth::{Area, Credential, Lifetime, May, TICKETS_GOOD_FOR, Wish};
+use crate::auth::{Area, Credential, Lifetime, May, Name, TICKETS_GOOD_FOR, Wish};
 use crate::config::{BranchGlobs, RepoGlobs};
 use crate::model::{ErrorKind, Problem};
 
@@ -41,7 +41,8 @@ impl Desk {
             lifetime: Some(Lifetime::Until(until)),
         };
         let tokens = &self.yard.tokens;
-        let (_, credential) = tokens.make(self.principal(), None, None, &wish).await?;
+        let name = Name::Made("page-");
+        let (_, credential) = tokens.make(self.principal(), name, None, &wish).await?;
         Ok(Session {
             credential,
             lasts: until.duration_since(now).unsigned_abs(),

@@ -37,6 +37,17 @@ test("a build is watched from its start to its end", async () => {
   }, { hash: at(run) });
 });
 
+test("where the time of a first build went is told, each phase once", async () => {
+  await ended(await start("main", "make", {}));
+  const run = await ended(await start("release/1.0", "make", {}));
+  await visit(async (page) => {
+    await reads(page, ".timeline", /checkout/);
+    const phases = (await page.locator(".timeline li").allTextContents()).map((text) => text.replace(/\s*\d.*/, ""));
+    assert.ok(phases.includes("warm copy"), phases.join());
+    assert.equal(new Set(phases).size, phases.length, phases.join());
+  }, { hash: at(run) });
+});
+
 test("a run is cancelled, and run again", async () => {
   const run = await task("forever");
   await visit(async (page) => {

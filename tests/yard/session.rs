@@ -49,6 +49,8 @@ async fn a_key_becomes_a_cookie_that_scripts_cannot_read_and_other_sites_cannot_
     assert_eq!(json_of(answer).await["principal"]["name"], "session");
     let seen = who(&yard, Some(&cookie)).await;
     assert!(seen["scopes"].as_array().unwrap().contains(&json!("admin")));
+    let name = seen["name"].as_str().unwrap();
+    assert!(name.starts_with("token:page-"), "{name} says what it is");
     let repos = ask(&yard, Method::GET, "/api/repos", Some(&cookie));
     assert_eq!(repos.send().await.unwrap().status(), 200);
     yard.stop().await;

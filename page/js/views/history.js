@@ -14,7 +14,7 @@ const PAGE = 50;
 
 const COLUMNS = [
   { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
-  { name: "Command", plain: true, cell: (run) => runLink(run) },
+  { name: "Command", plain: true, class: "first", cell: (run) => runLink(run) },
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
   { name: "Found", plain: true, class: "fit", cell: ({ diagnostics: found }) => found && h("span.muted", complaints(found)) },
   { name: "By", cell: (run) => run.principal },

@@ -33,7 +33,7 @@ export function reaperCards(signal) {
       going.length > 0 && h("div.scroll", plan("What would go next", going)),
       kept.length > 0 && h("details",
         h("summary", `${counted(kept.length, "workspace")} would stay`), h("div.scroll", plan("What would stay", kept))),
-      h("div.pager", button("Look again", showNext)),
+      h("div.toolbar", button("Look again", showNext)),
     ];
   }, signal);
   events.listen("reap", showPast, signal);

@@ -45,10 +45,10 @@ export class Timeline {
     fill(this.element,
       h("div.bar", { "aria-hidden": "true" }, parts.map(({ phase, from, to }) =>
         h("span", { class: `phase-${phase}`, "data-state": run.state, vars: { "--share": to - from } }))),
-      h("ol", parts.map(({ phase, from, to, isOpen }) => h("li",
+      h("ol", summed(parts).map(({ phase, took, isOpen }) => h("li",
         h("span.swatch", { class: `phase-${phase}`, "data-state": run.state }),
         this.#name(phase), isOpen && (phase === "queued" ? this.#position : this.#percent),
-        " ", h("b", duration(to - from)), isOpen && "…"))));
+        " ", h("b", duration(took)), isOpen && "…"))));
     clearTimeout(this.timer);
     if (isLive(run.state) && this.element.isConnected) this.timer = setTimeout(() => this.update(this.#run), 1000);
   }
@@ -80,4 +80,13 @@ export class Timeline {
       isOpen: index === ordered.length - 1 && isLive(run.state),
     }));
   }
+}
+
+/** Each phase once, though it was come back to: the warm copy is before the checkout and after it. */
+function summed(parts) {
+  const phases = new Map();
+  for (const { phase, from, to, isOpen } of parts) {
+    phases.set(phase, { phase, took: (phases.get(phase)?.took ?? 0) + to - from, isOpen });
+  }
+  return [...phases.values()];
 }

@@ -27,7 +27,7 @@ export async function mount(root, route, signal) {
 
 function tokenTable(items, again) {
   return table("Tokens", [
-    { name: "Name", plain: true, cell: (token) => [h("b", token.name), h("div.muted.mono", token.id)] },
+    { name: "Name", plain: true, class: "name", cell: (token) => [h("b", token.name), h("div.muted.mono", token.id)] },
     { name: "State", plain: true, class: "fit", cell: (token) => chip(token.state, token.state === "live" ? "ok" : "bad") },
     { name: "May", cell: ({ role, scopes }) => h("div.chips", role && chip(`role ${role}`, "live"), scopes.map((scope) => h("code.chip", scope))) },
     { name: "Where", cell: ({ areas }) => (areas.length === 0 ? "everywhere" : areas.map(areaText)) },

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Desk;
-use crate::auth::{Principal, State, Token};
+use crate::auth::{Name, Principal, State, Token};
 use crate::model::{ErrorKind, Problem, Right};
 
 pub use request::{TokenFilter, TokenRequest};
@@ -25,7 +25,9 @@ impl Desk {
     pub async fn make_token(&self, request: &TokenRequest) -> Result<MadeToken, Problem> {
         let wish = request.wish(&self.yard.config.auth)?;
         self.yard.margin.check()?;
-        let (name, role) = (request.name.clone(), request.role.clone());
+        let name = request.name.clone();
+        let name = name.map_or(Name::Made(""), Name::Given);
+        let role = request.role.clone();
         let (token, secret) = self
             .yard
             .tokens

@@ -18,13 +18,21 @@ const MOST_OF_ONE: usize = 1_000;
 const MOST: usize = 10_000;
 const LONGEST_NAME: usize = 64;
 
+/// What a token is called, once and for ever.
+#[derive(Debug)]
+pub enum Name {
+    Given(String),
+    /// This, and its id.
+    Made(&'static str),
+}
+
 impl Tokens {
     /// A token for somebody else, within what the asker may do; what it looks like is told here and nowhere
-    /// again. `name` is given once and for ever. Goes on to its end also if nobody waits for it.
+    /// again. Goes on to its end also if nobody waits for it.
     pub async fn make(
         &self,
         asker: &Principal,
-        name: Option<String>,
+        name: Name,
         role: Option<String>,
         wish: &Wish<'_>,
     ) -> Result<(Arc<Token>, Credential), Problem> {
@@ -33,7 +41,7 @@ impl Tokens {
             return Err(Problem::new(ErrorKind::Forbidden, "nobody_known", detail)
                 .help("ask with the session key or a token"));
         }
-        if let Some(name) = &name {
+        if let Name::Given(name) = &name {
             check_name(name)?;
         }
         let grant = narrowed(asker.grant(), wish, Timestamp::now())?;
@@ -48,7 +56,7 @@ impl Tokens {
     async fn add(
         &self,
         asker: &Principal,
-        name: Option<String>,
+        name: Name,
         role: Option<String>,
         grant: Grant,
     ) -> Result<(Arc<Token>, Credential), Problem> {
@@ -66,7 +74,10 @@ impl Tokens {
         })?;
         let row = TokenRow {
             id: credential.id().to_owned(),
-            name: name.unwrap_or_else(|| credential.id().to_owned()),
+            name: match name {
+                Name::Given(name) => name,
+                Name::Made(prefix) => format!("{prefix}{}", credential.id()),
+            },
             hash: credential.hash(),
             role,
             grant_json: serde_json::to_string(&grant).map_err(|error| {

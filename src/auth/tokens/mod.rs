@@ -25,6 +25,7 @@ use crate::model::{ErrorKind, Problem};
 use crate::trust::{self, TokenRow, Trust};
 
 pub use credential::Credential;
+pub use make::Name;
 pub use narrow::{Lifetime, May, Wish};
 pub use token::{State, Token};
 

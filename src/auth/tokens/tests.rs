@@ -47,7 +47,9 @@ type Made = Result<(Arc<Token>, Credential), Problem>;
 
 /// One of the role that the wish is made of.
 async fn try_make(tokens: &Tokens, asker: &Principal, role: &str, wish: &Wish<'_>) -> Made {
-    tokens.make(asker, None, Some(role.to_owned()), wish).await
+    tokens
+        .make(asker, Name::Made(""), Some(role.to_owned()), wish)
+        .await
 }
 
 fn session() -> Principal {
@@ -130,7 +132,7 @@ async fn an_expired_token_says_so_to_its_holder() {
         lifetime: Some(Lifetime::For(Duration::from_millis(1))),
         ..yard.role("ui")
     };
-    let (name, role) = (Some("brief".to_owned()), Some("ui".to_owned()));
+    let (name, role) = (Name::Given("brief".to_owned()), Some("ui".to_owned()));
     let made = tokens.make(&session(), name, role, &wish).await;
     let (token, credential) = made.unwrap();
     Principal::new("x", token.grant.clone()).gone().await;
@@ -228,7 +230,7 @@ async fn names_are_given_once_and_checked() {
     let tokens = yard.open();
     let wish = yard.role("ui");
     let make = |name: &str| {
-        let name = Some(name.to_owned());
+        let name = Name::Given(name.to_owned());
         let (tokens, wish) = (tokens.clone(), wish.clone());
         async move {
             tokens
@@ -248,7 +250,7 @@ async fn names_are_given_once_and_checked() {
         );
     }
     let nobody = Principal::new("anonymous", Grant::everything());
-    let made = tokens.make(&nobody, None, Some("ui".to_owned()), &wish);
+    let made = tokens.make(&nobody, Name::Made(""), Some("ui".to_owned()), &wish);
     assert_eq!(made.await.unwrap_err().code, "nobody_known");
 }
 
@@ -257,7 +259,12 @@ async fn a_use_is_written_down_once_a_minute() {
     let yard = Yard::new();
     let tokens = yard.open();
     let (token, _) = tokens
-        .make(&session(), None, Some("ui".to_owned()), &yard.role("ui"))
+        .make(
+            &session(),
+            Name::Made(""),
+            Some("ui".to_owned()),
+            &yard.role("ui"),
+        )
         .await
         .unwrap();
     let at = |second| Timestamp::from_second(second).unwrap();
