@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A journalled event, as JSON with its `type`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     Status(Status),
@@ -31,7 +31,7 @@ pub enum Event {
     Summary(Summary),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Clone,
@@ -43,7 +43,7 @@ pub enum Phase {
 }
 
 /// Where a run stands on its way to its command.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// `queued`, `preparing`, and then `running` or `cached`.
     pub state: String,
@@ -147,14 +147,14 @@ impl Warning {
 }
 
 /// Output that was beyond the limit and was not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// How many bytes are missing.
     pub bytes: u64,
 }
 
 /// The end of a run whose command was started, or that was cancelled before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Complete {
     pub state: EndState,
     pub exit_code: Option<i32>,

@@ -56,7 +56,7 @@ pub struct Member {
 }
 
 /// A member whose command has started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberStarted {
     #[serde(flatten)]
     pub member: Member,
@@ -64,7 +64,7 @@ pub struct MemberStarted {
 }
 
 /// A member that has ended, and how.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberEnded {
     #[serde(flatten)]
     pub member: Member,
@@ -83,7 +83,7 @@ pub struct MemberEnded {
 }
 
 /// The end of a group.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub state: GroupState,
     pub total: usize,

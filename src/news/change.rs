@@ -35,7 +35,7 @@ pub enum WorkspaceChange {
     Unpinned,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunNews {
     pub change: RunChange,
     pub run: RunRecord,

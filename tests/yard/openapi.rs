@@ -4,7 +4,7 @@ use jsonschema::Draft;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Options, Yard};
+use crate::support::{Event, Following, Options, Yard, events_of};
 
 struct Document(Value);
 
@@ -235,6 +235,71 @@ async fn answers_are_as_the_document_says() {
     reader
         .ask(Method::GET, "/api/runs/{run}?fail=true", Value::Null, 422)
         .await;
+    yard.stop().await;
+}
+
+#[tokio::test]
+async fn events_are_as_the_document_says() {
+    let mut yard = Yard::new().await;
+    yard.origin.branch("other");
+    let document = Document::of(&yard).await;
+    let item = |method: &str, path: &str| {
+        let content = &document.0["paths"][path][method]["responses"]["200"]["content"];
+        let item = content["application/x-ndjson"]["x-item-schema"].clone();
+        assert_eq!(content["text/event-stream"]["x-item-schema"], item);
+        for (what, kind) in [("a made-up one", "made_up"), ("an empty one", "status")] {
+            let wrong = document.wrong(&item, &json!({ "type": kind }));
+            assert!(!wrong.is_empty(), "{path}: {what} passes");
+        }
+        item
+    };
+    let check = |item: &Value, events: &[Event], kinds: &[&str]| {
+        for event in events {
+            let wrong = document.wrong(item, &event.data);
+            assert!(wrong.is_empty(), "{}\n{}", event.data, wrong.join("\n"));
+        }
+        for kind in kinds {
+            let is_told = events.iter().any(|event| event.kind == *kind);
+            assert!(is_told, "{kind} is not among {events:?}");
+        }
+    };
+    let watching = yard.request(Method::GET, "/stream/events");
+    let watching = watching.header("accept", "application/x-ndjson");
+    let mut watching = Following::new(watching.send().await.unwrap());
+
+    let runs = item("post", "/stream/repos/{repo}/branches/{branch}/make");
+    let printing = "all:\n\t@printf 'a\\r\\n\\377\\nb'; echo c >&2; exit 3\n";
+    yard.origin.write("Makefile", printing);
+    yard.origin.commit("print all kinds of lines");
+    yard.origin.push("main");
+    let failed = yard.make("main", &[]).await;
+    check(&runs, &failed, &["status", "stdout", "stderr", "complete"]);
+    assert!(failed.iter().any(|event| event.data["b64"].is_string()));
+    yard.origin.branch("topic");
+    yard.make("topic", &["who"]).await;
+    yard.origin.delete("topic");
+    check(&runs, &yard.make("topic", &[]).await, &["error"]);
+    std::fs::write(yard.workspace("main").join("Makefile"), "all:\n").unwrap();
+    check(&runs, &yard.make("main", &[]).await, &["warning"]);
+
+    let groups = item("post", "/stream/repos/{repo}/make");
+    let asked = json!({ "branches": ["main", "other"], "args": [] });
+    let group = yard.post("/stream/repos/demo/make", asked).await;
+    let group = events_of(group).await;
+    check(&groups, &group, &["group", "started", "ended", "summary"]);
+    let id = group[0].data["group_id"].as_str().unwrap();
+    let output = yard.get(&format!("/stream/groups/{id}?output=true")).await;
+    check(&groups, &events_of(output).await, &["stdout"]);
+
+    let gone = yard
+        .delete("/api/repos/demo/branches/main?force=true")
+        .await;
+    assert_eq!(gone.status(), 200);
+    watching
+        .until(|event| event.kind == "workspace" && event.data["change"] == "removed")
+        .await;
+    let told = ["hello", "queue", "workspace", "run", "repo", "salvage"];
+    check(&item("get", "/stream/events"), &watching.events, &told);
     yard.stop().await;
 }
 

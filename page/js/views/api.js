@@ -74,6 +74,7 @@ function inside({ description, parameters, requestBody, responses }, document) {
 }
 
 function content({ content: types = {} }, document) {
-  return Object.entries(types).map(([type, { schema }]) =>
-    h("div.schema.fold", h("span.muted", type), " ", schema && schemaView(schema, document)));
+  return Object.entries(types).map(([type, { schema, "x-item-schema": event }]) =>
+    h("div.schema.fold", h("span.muted", type), " ",
+      event ? ["of events, each ", schemaView(event, document)] : schema && schemaView(schema, document)));
 }

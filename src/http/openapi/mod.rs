@@ -1,6 +1,7 @@
 //! The API as an OpenAPI document: every route with what it takes, answers and asks of its callers. What a
 //! route asks is that of the route table, and schemas are those of the types that are read and written.
 
+mod events;
 mod operation;
 mod operations;
 mod schemas;

@@ -6,6 +6,7 @@ use axum::http::Method;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
+use super::events::{self, Item};
 use super::schemas::{Schemas, Shape, of, reference};
 use crate::http::routes::{Address, Asks};
 
@@ -41,6 +42,8 @@ struct Answer {
     status: u16,
     says: &'static str,
     media: Vec<(&'static str, Content)>,
+    /// What it is a stream of.
+    item: Option<Item>,
 }
 
 /// What a body is.
@@ -125,6 +128,21 @@ impl Operation {
         self.answers(status, says, media.collect())
     }
 
+    /// Answers with a stream of these events, where it is of a kind that has some.
+    pub(super) fn streams(
+        mut self,
+        status: u16,
+        says: &'static str,
+        media: &[&'static str],
+        item: Item,
+    ) -> Self {
+        self = self.writes(status, says, media);
+        if let Some(answer) = self.answers.last_mut() {
+            answer.item = Some(item);
+        }
+        self
+    }
+
     /// Answers with nothing but a status.
     pub(super) fn only(self, status: u16, says: &'static str) -> Self {
         self.answers(status, says, Vec::new())
@@ -140,6 +158,7 @@ impl Operation {
             status,
             says,
             media,
+            item: None,
         });
         self
     }
@@ -228,14 +247,19 @@ fn responses(answers: Vec<Answer>, schemas: &mut Schemas) -> Value {
         status,
         says,
         media,
+        item,
     } in answers
     {
         let mut response = json!({ "description": says });
+        let item = item.map(|item| item(schemas));
         for (kind, content) in media {
             response["content"][kind]["schema"] = match content {
                 Content::Of(shape) => schemas.given(shape),
                 Content::Is(schema) => schema,
             };
+            if let Some(item) = item.as_ref().filter(|_| events::are_in(kind)) {
+                response["content"][kind]["x-item-schema"] = item.clone();
+            }
         }
         if status >= 400 {
             response["content"][PROBLEM]["schema"] = reference("Problem");

@@ -7,6 +7,7 @@ use crate::app::{Begun, CloneRequest, InitRequest, Load, Readiness, RepoSummary}
 use crate::http::health::Alive;
 use crate::http::listed::Listed;
 use crate::http::oauth::Metadata;
+use crate::http::openapi::events;
 use crate::http::openapi::operation::{
     Content, JSON, NDJSON, Operation, SSE, TEXT, delete, get, post, text_of,
 };
@@ -95,7 +96,12 @@ fn health() -> Vec<Operation> {
         .says(EVENTS)
         .asks::<FollowParams>()
         .headers(&[LAST_EVENT_ID])
-        .writes(200, "The stream. It has no end.", &[SSE, NDJSON]),
+        .streams(
+            200,
+            "The stream. It has no end.",
+            &[SSE, NDJSON],
+            events::of_the_yard,
+        ),
     ]
 }
 

@@ -7,6 +7,7 @@ use crate::diagnostics::Diagnostics;
 use crate::http::groups;
 use crate::http::listed::Listed;
 use crate::http::log::{Found, LogParams};
+use crate::http::openapi::events;
 use crate::http::openapi::operation::{
     Content, Header, JSON, NDJSON, Operation, SSE, TEXT, get, post,
 };
@@ -67,7 +68,7 @@ const GROUP_STREAM: &str = "`Accept` chooses the format, as for a run. The event
 fn streaming(operation: Operation, says: &'static str) -> Operation {
     operation
         .says(says)
-        .writes(200, "The stream.", &[SSE, NDJSON, TEXT])
+        .streams(200, "The stream.", &[SSE, NDJSON, TEXT], events::of_runs)
         .only(204, "There is nothing after the last event that was seen.")
 }
 
