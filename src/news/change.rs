@@ -83,6 +83,7 @@ pub enum SalvageChange {
 
 /// What the reaper took.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapNews")]
 pub struct Reaped {
     pub action: &'static str,
     pub repo: RepoName,
