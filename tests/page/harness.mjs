@@ -18,10 +18,15 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 
 let browser;
 before(async () => {
-  await until(() => fetch(`${url}healthz`).then((answer) => answer.ok, () => false), "the daemon answers");
+  await served();
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 });
 after(() => browser?.close());
+
+/** Waits until the daemon, or the next one, answers. */
+export function served() {
+  return until(() => fetch(`${url}healthz`).then((answer) => answer.ok, () => false), "the daemon answers");
+}
 
 /** A request to the daemon, past the page. */
 export async function call(method, path, body, { as = key, headers = {} } = {}) {

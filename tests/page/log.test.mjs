@@ -4,9 +4,15 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
-import { ended, go, prepare, reads, start, task, until, visit, watchStreams } from "./harness.mjs";
+import { ended, go, prepare, reads, served, start, task, until, visit, watchStreams } from "./harness.mjs";
 
-before(() => prepare("main"));
+before(() => Promise.all(["main", "slow"].map((branch) => prepare(branch))));
+
+/** Of a run of `ticks`. */
+async function letEnd(run) {
+  const { state } = await ended(await task("let_end", [run.run_id], "slow"));
+  assert.equal(state, "succeeded");
+}
 
 const at = (run, query = "") => `#/run/${run.run_id}${query}`;
 const rows = (page) => page.locator(".log-rows .row").count();
@@ -25,6 +31,7 @@ test("a build is watched from its start to its end", async () => {
     assert.match(await lineText(page, 1), /t[io]ck 1$/);
     await page.waitForSelector(".run-head [data-state=running]");
     assert.equal(await page.getAttribute(".log-bar button", "aria-pressed"), "true");
+    await letEnd(run);
     await page.waitForSelector(".run-head [data-state=succeeded]");
     assert.equal(await lineText(page, 31), "all 15 ticks told");
     await reads(page, ".log-bar .count:last-of-type", /31 lines/);
@@ -195,6 +202,7 @@ test("a tab holds one stream of events and at most one of a log, and none while 
     await until(() => streams().join() === "events", "the log's is closed");
     await go(page, at(run), ".log");
     await until(() => streams().length === 2, "and open again");
+    await letEnd(run);
     await page.waitForSelector(".run-head [data-state=succeeded]");
     // Nothing was lost and nothing came twice.
     await reads(page, ".log-bar .count:last-of-type", /121 lines/);
@@ -210,6 +218,7 @@ test("a dropped network is survived in place", async () => {
     await page.waitForSelector(".connection[data-tone=warn]");
     await context.setOffline(false);
     await page.waitForSelector(".connection[data-tone=live]");
+    await letEnd(run);
     await page.waitForSelector(".run-head [data-state=succeeded]");
     await reads(page, ".log-bar .count:last-of-type", /81 lines/);
   }, { hash: at(run), allow: [/ERR_/] });
@@ -222,7 +231,9 @@ test("a restart of the daemon is survived in place", { skip: !process.env.BRANCH
     // A daemon takes every BRANCHYARD_* variable for a setting of its own.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRANCHYARD_")));
     await promisify(execFile)("sh", ["-c", process.env.BRANCHYARD_RESTART], { env });
+    await served();
     await page.waitForSelector(".connection[data-tone=live]");
+    await letEnd(run);
     await page.waitForSelector(".run-head [data-state=succeeded]");
     assert.equal(await lineText(page, 141), "all 70 ticks told");
     await reads(page, ".log-bar .count:last-of-type", /141 lines/);

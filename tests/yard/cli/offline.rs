@@ -77,7 +77,8 @@ async fn a_wrong_key_is_refused_and_never_shown() {
     assert!(!wrong.stderr.contains("this-is-not-the-key"), "{wrong:?}");
     wrong.refused(125, &["not one that this daemon knows"]);
     let mut none = command(&yard, &["runs"]);
-    none.env_remove("BRANCHYARD_KEY_FILE");
+    none.env_remove("BRANCHYARD_KEY_FILE")
+        .env("HOME", "/nonexistent");
     said(none).await.refused(125, &["has no credential"]);
     // Flags win over the environment.
     let right = key_file(&yard);
