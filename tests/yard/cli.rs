@@ -13,6 +13,7 @@ mod restart;
 mod runs;
 mod terminal;
 mod token;
+mod top;
 mod yard;
 
 use std::path::Path;

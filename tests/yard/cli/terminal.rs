@@ -92,6 +92,28 @@ async fn a_terminal_shows_progress_and_a_summary() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_the_yard_as_it_changes() {
+    let mut yard = Yard::new().await;
+    let Some(mut top) = on_terminal(&yard, &["--color", "never", "top"]) else {
+        return yard.stop().await;
+    };
+    let mut top = top.spawn().unwrap();
+    let (mut out, mut text) = (top.stdout.take().unwrap(), String::new());
+    shown(&mut out, &mut text, Some("no runs yet")).await;
+    let run = yard
+        .start_detached("main", serde_json::json!({ "args": ["gate"] }))
+        .await;
+    shown(&mut out, &mut text, Some("1 running, 0 waiting")).await;
+    shown(&mut out, &mut text, Some("make gate")).await;
+    yard.follow(&run).await.until_line("waiting").await;
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    shown(&mut out, &mut text, Some("succeeded")).await;
+    // The terminal goes away, and its command with it.
+    top.kill().await.unwrap();
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_terminal_shows_tables_and_keeps_quiet_when_told() {
     let mut yard = Yard::new().await;
     let screen = async |args: &[&str]| {
