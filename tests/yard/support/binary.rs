@@ -10,6 +10,9 @@ use tokio::sync::mpsc;
 
 use super::PATIENCE;
 
+/// A user with no privileges, by whom daemons are started that must not be root.
+pub const ORDINARY: u32 = 65534;
+
 /// A daemon that this test started; ended with the test.
 pub struct Binary {
     child: Child,
@@ -20,7 +23,18 @@ pub struct Binary {
 
 impl Binary {
     pub fn spawn(program: &str, config: &Path, home: &Path, env: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(program)
+        Self::spawn_by(Command::new(program), config, home, env)
+    }
+
+    /// As [`Binary::spawn`], by a user who is not root.
+    pub fn spawn_ordinary(program: &str, config: &Path, home: &Path) -> Self {
+        let mut command = Command::new(program);
+        command.uid(ORDINARY).gid(ORDINARY);
+        Self::spawn_by(command, config, home, &[])
+    }
+
+    fn spawn_by(mut command: Command, config: &Path, home: &Path, env: &[(&str, &str)]) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(config)
             .env_clear()

@@ -117,6 +117,10 @@ pub fn try_git(dir: &Path, args: &[&str]) -> Output {
         .current_dir(dir)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
+        // Root commits to repositories that a test gave to another user.
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*")
         .env("GIT_AUTHOR_NAME", "Test")
         .env("GIT_AUTHOR_EMAIL", "test@localhost")
         .env("GIT_COMMITTER_NAME", "Test")

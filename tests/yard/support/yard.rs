@@ -1,6 +1,6 @@
 //! The daemon under test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use branchyard::config::{Config, Environment, Flags, Sources};
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_stream::StreamExt;
 
+use super::binary::ORDINARY;
 use super::{Binary, Event, Origin, end_processes_in, processes_in, read_events};
 
 /// Longer than anything here takes; a test that waits this long has failed.
@@ -133,7 +134,26 @@ impl Yard {
     /// As [`Yard::start_binary`], from another copy of the program.
     pub async fn start_program(&mut self, program: &str, env: &[(&str, &str)]) -> Binary {
         let file = self.write_config();
-        let mut binary = Binary::spawn(program, &file, self.dir.path(), env);
+        self.serving(Binary::spawn(program, &file, self.dir.path(), env))
+            .await
+    }
+
+    /// Starts the real program as a user who is not root, who owns all of the yard and the program.
+    /// Tests that are not run by root start it as themselves.
+    pub async fn start_ordinary(&mut self) -> Binary {
+        let file = self.write_config();
+        if !rustix::process::geteuid().is_root() {
+            return self.start_binary(&[]).await;
+        }
+        let program = self.dir.path().join("program");
+        std::fs::copy(PROGRAM, &program).unwrap();
+        give_to_ordinary(self.dir.path());
+        let program = program.to_str().unwrap();
+        let binary = Binary::spawn_ordinary(program, &file, self.dir.path());
+        self.serving(binary).await
+    }
+
+    async fn serving(&mut self, mut binary: Binary) -> Binary {
         let welcome = binary.until_said(" serves http://").await;
         let (_, url) = welcome.split_once(" serves ").unwrap();
         self.url = url.trim_end_matches('/').to_owned();
@@ -436,6 +456,16 @@ impl Following {
 
     pub fn run_id(&self) -> String {
         self.events[0].data["run_id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Makes `path` and everything below it the ordinary user's.
+fn give_to_ordinary(path: &Path) {
+    std::os::unix::fs::lchown(path, Some(ORDINARY), Some(ORDINARY)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            give_to_ordinary(&entry.unwrap().path());
+        }
     }
 }
 
