@@ -96,7 +96,9 @@ async fn version(program: &str, name: &str, path: &str, dir: &Path) -> Option<St
         total: Some(PATIENCE),
         stall: None,
     };
-    let said = capture(command, patience, 64 * 1024, |_| {}).await.ok()?;
+    let said = capture(command, patience, None, 64 * 1024, |_| {})
+        .await
+        .ok()?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     text.lines()
         .next()

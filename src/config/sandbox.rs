@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::document::{Document, Fault};
 use super::path::resolve;
-use super::{ByteSize, ConfigError, RepoConfig};
+use super::{ByteSize, Config, ConfigError, RepoConfig};
 use crate::model::{RepoName, SandboxProfile};
 
 /// What the sandbox itself puts there.
@@ -52,6 +52,21 @@ impl Default for SandboxConfig {
             binds_writable: Vec::new(),
             tmp_size: ByteSize::gib(1),
         }
+    }
+}
+
+impl Config {
+    /// The profile that the operator named for the builds of `repo`, or of all repos that name none.
+    pub fn named_profile(&self, repo: Option<&RepoConfig>) -> Option<SandboxProfile> {
+        repo.and_then(|repo| repo.sandbox.profile)
+            .or(self.sandbox.profile)
+    }
+
+    /// Whether some builds are to have a sandbox.
+    pub fn wants_sandbox(&self) -> bool {
+        let repos = self.repos.values().map(Some);
+        let mut named = repos.chain([None]).map(|repo| self.named_profile(repo));
+        named.any(|profile| profile != Some(SandboxProfile::None))
     }
 }
 

@@ -6,13 +6,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::process::Command;
+
+use super::confined::confined;
 use super::credential::RemoteCredential;
 use super::environment::Reach;
 use super::progress::last_words;
 use super::{Error, RemoteFailure, Settings};
 use crate::config::{Credential, WebHost};
 use crate::disk::Room;
-use crate::process::{CaptureError, Captured, Patience, capture, plain_command};
+use crate::process::{CaptureError, Captured, Confinement, Patience, capture, plain_command};
+
+/// How long a command may take that says nothing of it. A worktree may hold a file that never ends, and its
+/// lock is held meanwhile; a large store takes its time to be packed.
+const LONGEST_IN_WORKTREE: Duration = Duration::from_secs(15 * 60);
+const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Enough for any porcelain listing that we parse.
 const MAX_OUTPUT: usize = 64 * 1024 * 1024;
@@ -22,13 +30,27 @@ const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 pub struct Git {
     settings: Arc<Settings>,
     pub(super) credential: Option<Arc<RemoteCredential>>,
+    /// What commands that look at a worktree are confined by.
+    confinement: Option<Confinement>,
 }
 
 impl Git {
-    pub fn new(settings: Settings) -> Self {
+    /// Where there is a `confinement`, commands that look at a worktree run in it.
+    pub fn new(settings: Settings, confinement: Option<Confinement>) -> Self {
         Self {
             settings: Arc::new(settings),
             credential: None,
+            confinement,
+        }
+    }
+
+    /// For a repo whose builds may do all that the daemon's user may: what they leave in a worktree could do
+    /// no more by git than they did themselves.
+    #[must_use]
+    pub fn unconfined(self) -> Self {
+        Self {
+            confinement: None,
+            ..self
         }
     }
 
@@ -37,8 +59,8 @@ impl Git {
     #[must_use]
     pub fn with_credential(&self, place: WebHost, credential: Arc<Credential>) -> Self {
         Self {
-            settings: self.settings.clone(),
             credential: Some(Arc::new(RemoteCredential::new(place, credential))),
+            ..self.clone()
         }
     }
 
@@ -79,14 +101,32 @@ impl Git {
         }
     }
 
-    /// A git command that runs in `dir`.
+    /// A git command that runs in `dir`, which is no worktree of a build's: a store, or no repository.
     pub fn at(&self, dir: impl Into<PathBuf>) -> GitCommand {
+        self.command(dir.into(), false)
+    }
+
+    /// A git command that looks at the files of the worktree at `dir`. A build may have put anything there, a
+    /// repository with programs in its configuration included, so git works behind walls of its own.
+    pub fn in_worktree(&self, dir: impl Into<PathBuf>) -> GitCommand {
+        self.command(dir.into(), true)
+    }
+
+    fn command(&self, dir: PathBuf, in_worktree: bool) -> GitCommand {
         GitCommand {
             git: self.clone(),
-            dir: dir.into(),
+            dir,
+            in_worktree,
+            reads: false,
             args: Vec::new(),
             env: Vec::new(),
-            patience: Patience::default(),
+            patience: Patience {
+                total: Some(match in_worktree {
+                    true => LONGEST_IN_WORKTREE,
+                    false => LONGEST,
+                }),
+                stall: None,
+            },
             remote: false,
             at_leisure: false,
             unheard: false,
@@ -99,6 +139,9 @@ impl Git {
 pub struct GitCommand {
     git: Git,
     dir: PathBuf,
+    in_worktree: bool,
+    /// Changes nothing in the repository.
+    reads: bool,
     args: Vec<OsString>,
     env: Vec<(&'static str, String)>,
     patience: Patience,
@@ -136,6 +179,7 @@ impl GitCommand {
     #[must_use]
     pub fn read_only(mut self, total: Duration) -> Self {
         self.patience.total = Some(total);
+        self.reads = true;
         self.env("GIT_OPTIONAL_LOCKS", "0")
     }
 
@@ -240,13 +284,7 @@ impl GitCommand {
         max_stdout: usize,
         on_stderr: impl FnMut(&[u8]) + Send,
     ) -> Result<Captured, Error> {
-        let mut command = if self.at_leisure {
-            let mut nice = plain_command("nice", &self.dir);
-            nice.args(["-n", "19", "git"]);
-            nice
-        } else {
-            plain_command("git", &self.dir)
-        };
+        let mut command = self.program()?;
         if let Some(file) = self.input.take() {
             command.stdin(file);
         }
@@ -268,7 +306,8 @@ impl GitCommand {
                 .map_err(Error::io("hand over a credential"))?;
         }
         tracing::debug!(dir = %self.dir.display(), args = ?self.args, "git");
-        match capture(command, self.patience, max_stdout, on_stderr).await {
+        let memory = Some(self.git.settings.memory_for(self.reads));
+        match capture(command, self.patience, memory, max_stdout, on_stderr).await {
             Err(CaptureError::TimedOut { after, .. }) if self.remote => {
                 RemoteFailure::Timeout.count(&self.verb());
                 Err(Error::RemoteTimedOut {
@@ -281,6 +320,25 @@ impl GitCommand {
                 None => other?,
             }),
         }
+    }
+
+    /// Git, or what git is started by.
+    fn program(&mut self) -> Result<Command, Error> {
+        if let Some(confinement) = self.git.confinement.clone().filter(|_| self.in_worktree) {
+            let confined = confined(&confinement, &self.dir, self.reads);
+            let (mut command, dir) = confined.map_err(Error::io("confine git"))?;
+            command.arg("git");
+            self.dir = dir;
+            return Ok(command);
+        }
+        Ok(match self.at_leisure {
+            true => {
+                let mut nice = plain_command("nice", &self.dir);
+                nice.args(["-n", "19", "git"]);
+                nice
+            }
+            false => plain_command("git", &self.dir),
+        })
     }
 
     fn verb(&self) -> String {

@@ -42,6 +42,11 @@ impl Git {
     /// the [`Git::loan`].
     pub fn environment(&self, dir: &Path, reach: Reach) -> Vec<(String, String)> {
         let settings = self.settings();
+        let protocols = match reach {
+            Reach::Remote => settings.protocols.as_str(),
+            // A pull is from the store itself.
+            Reach::Here => "file",
+        };
         let mut env: Vec<(String, String)> = [
             ("PATH", settings.path.as_str()),
             ("HOME", &settings.home),
@@ -51,7 +56,7 @@ impl Git {
             ("GIT_TERMINAL_PROMPT", "0"),
             // A build could plant refs/replace/*, and history would read differently for everyone.
             ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_ALLOW_PROTOCOL", &settings.protocols),
+            ("GIT_ALLOW_PROTOCOL", protocols),
             // Also outranks a `core.sshCommand` that somebody planted in a repository.
             ("GIT_SSH_COMMAND", &settings.ssh_command),
             ("GIT_EDITOR", ":"),

@@ -212,7 +212,7 @@ mod tests {
         async fn new() -> Self {
             let (dir, git) = (
                 tempfile::tempdir().unwrap(),
-                Git::new(Settings::for_tests()),
+                Git::new(Settings::for_tests(), None),
             );
             let tree = Self { dir, git };
             for n in 0..5000 {

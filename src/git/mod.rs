@@ -5,6 +5,7 @@
 mod broken;
 mod checkout;
 mod command;
+mod confined;
 mod credential;
 mod difference;
 mod differs;
@@ -43,6 +44,7 @@ mod worktree;
 
 pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
 pub use command::Git;
+pub use confined::{worktree_to_read, worktree_to_write};
 pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
 pub use difference::{Change, Difference};
 pub use differs::differs_from_head;
@@ -72,7 +74,7 @@ pub use salvage::{
 };
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
-pub use signing::{Signing, unsigned};
+pub use signing::{Signing, signed, unsigned};
 pub use ssh::ssh_command;
 pub use status::{
     Head, Stash, changed_among, head, rebased_branch, standing, stashes, unpushed_refs,

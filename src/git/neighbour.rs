@@ -66,7 +66,7 @@ mod tests {
     #[tokio::test]
     async fn it_is_what_git_says_or_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let git = Git::new(Settings::for_tests());
+        let git = Git::new(Settings::for_tests(), None);
         let (bare, usual) = (dir.path().join("bare.git"), dir.path().join("usual"));
         let refs: Vec<_> = ["main", "topic/x", "alias", "packed", "gone"]
             .map(|name| format!("refs/heads/{name}"))

@@ -33,7 +33,22 @@ pub struct Settings {
     /// How long a transfer may take.
     pub fetch_timeout: Duration,
     pub checkout_workers: usize,
+    /// Of the machine, in bytes.
+    pub memory: u64,
     pub signing: Signing,
+}
+
+/// The most that a git which only reads may allocate: history and trees of any honest size fit.
+const MEMORY_TO_READ: u64 = 1 << 30;
+
+impl Settings {
+    /// How many bytes a git process may allocate: a tree may name the same few objects a hundred million times.
+    pub(super) fn memory_for(&self, reads: bool) -> u64 {
+        match reads {
+            true => MEMORY_TO_READ.min(self.memory / 2),
+            false => self.memory / 2,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +72,7 @@ impl Settings {
             stall_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             checkout_workers: 1,
+            memory: 8 << 30,
             signing: Signing {
                 key: None,
                 format: crate::config::SigningFormat::Ssh,

@@ -1,8 +1,11 @@
 //! Signatures of commits and tags: by which key they are made, and whose are known.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository, Signature, Time};
 
 use super::command::GitCommand;
+use super::verbs::input;
 use super::{Error, Git};
 use crate::config::SigningFormat;
 use crate::model::{ErrorKind, Problem};
@@ -54,6 +57,63 @@ impl GitCommand {
         let known = format!("gpg.ssh.allowedSignersFile={}", known.display());
         self.args(["-c", &known])
     }
+}
+
+/// The commit `id` once more, signed by the operator's key: the same tree, parents, people and message. Git makes
+/// it in the store, for a git that looks at a worktree is given no key.
+pub async fn signed(git: &Git, store: &Path, id: Oid) -> Result<Oid, Error> {
+    let path = store.to_owned();
+    let read = move || -> Result<_, Error> {
+        let repo = Repository::open_bare(path)?;
+        let commit = repo.find_commit(id)?;
+        let parents: Vec<_> = commit.parent_ids().map(|id| id.to_string()).collect();
+        let author = Person::of(&commit.author());
+        let committer = Person::of(&commit.committer());
+        let message = commit.message_raw_bytes().to_vec();
+        Ok((commit.tree_id(), parents, author, committer, message))
+    };
+    let (tree, parents, author, committer, message) = tokio::task::spawn_blocking(read).await??;
+    let command = git
+        .at(store)
+        .with_key()
+        .env("GIT_AUTHOR_NAME", author.name)
+        .env("GIT_AUTHOR_EMAIL", author.email)
+        .env("GIT_AUTHOR_DATE", author.date)
+        .env("GIT_COMMITTER_NAME", committer.name)
+        .env("GIT_COMMITTER_EMAIL", committer.email)
+        .env("GIT_COMMITTER_DATE", committer.date)
+        .args(["commit-tree", "--gpg-sign"])
+        .args(parents.into_iter().flat_map(|id| ["-p".to_owned(), id]))
+        .args(["-F", "-"])
+        .arg(tree.to_string())
+        .input(input::bytes(&message)?);
+    let made = command.output().await.map_err(unsigned)?;
+    let made = String::from_utf8_lossy(&made);
+    Ok(Oid::from_str(made.trim())?)
+}
+
+struct Person {
+    name: String,
+    email: String,
+    date: String,
+}
+
+impl Person {
+    fn of(signature: &Signature<'_>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            name: text(signature.name_bytes()),
+            email: text(signature.email_bytes()),
+            date: date(signature.when()),
+        }
+    }
+}
+
+/// A moment as git takes it from the environment, with its offset from UTC.
+fn date(when: Time) -> String {
+    let offset = when.offset_minutes().unsigned_abs();
+    let (hours, minutes) = (offset / 60, offset % 60);
+    format!("@{} {}{hours:02}{minutes:02}", when.seconds(), when.sign())
 }
 
 /// What git said when it could not sign.

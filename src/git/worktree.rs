@@ -113,7 +113,7 @@ impl Worktree {
         set_head(&self.admin, &format!("ref: {}\n", self.branch.local_ref()))?;
         drop(repo);
         let (_, words) = git
-            .at(&self.path)
+            .in_worktree(&self.path)
             .args([
                 "-c",
                 &format!("checkout.workers={}", git.settings().checkout_workers),
@@ -234,7 +234,7 @@ impl Worktree {
 
     /// Writes the files of HEAD that are not there as the index has them.
     pub(super) async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
-        git.at(&self.path)
+        git.in_worktree(&self.path)
             .args([
                 "-c",
                 &format!("checkout.workers={}", git.settings().checkout_workers),
@@ -249,7 +249,7 @@ impl Worktree {
     /// only what differs is touched. An error if git found anything in the way.
     pub async fn advance(&self, git: &Git, from: &CommitId, to: &CommitId) -> Result<(), Error> {
         let (_, words) = git
-            .at(&self.path)
+            .in_worktree(&self.path)
             .args([
                 "-c",
                 &format!("checkout.workers={}", git.settings().checkout_workers),
@@ -268,7 +268,7 @@ impl Worktree {
     /// nothing moves.
     pub async fn move_to(&self, git: &Git, commit: &CommitId) -> Result<Moved, Error> {
         let moved = git
-            .at(&self.path)
+            .in_worktree(&self.path)
             .args([
                 "-c",
                 &format!("checkout.workers={}", git.settings().checkout_workers),

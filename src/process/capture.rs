@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// From TERM to KILL.
@@ -43,10 +43,12 @@ pub enum CaptureError {
 }
 
 /// Runs `command` in a process group of its own and collects its output, up to `max_stdout` bytes.
-/// Where that is 0 it has no standard output. `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
+/// Where that is 0 it has no standard output. No process of it may take more `memory` of its own than so many
+/// bytes. `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
 pub async fn capture(
     mut command: Command,
     patience: Patience,
+    memory: Option<u64>,
     max_stdout: usize,
     mut on_stderr: impl FnMut(&[u8]) + Send,
 ) -> Result<Captured, CaptureError> {
@@ -70,6 +72,9 @@ pub async fn capture(
         .spawn()
         .map_err(io_error)?;
     let mut group = Group::of(&child);
+    if let (Some(leader), Some(most)) = (group.0, memory) {
+        bound_memory(leader, most);
+    }
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut chunk = vec![0; 64 * 1024];
@@ -106,13 +111,13 @@ pub async fn capture(
             }
             _ = expired(drained) => break,
             after = expired(deadline), if status.is_none() => {
-                group.end(&mut child).await;
+                group.end(&mut child, &mut err).await;
                 return Err(CaptureError::TimedOut { program, after });
             }
         }
     }
     if truncated {
-        group.end(&mut child).await;
+        group.end(&mut child, &mut err).await;
     }
     let deadline = patience.deadline(started, heard);
     let status = match status {
@@ -120,7 +125,7 @@ pub async fn capture(
         None => tokio::select! {
             ended = child.wait() => ended.map_err(io_error)?,
             after = expired(deadline) => {
-                group.end(&mut child).await;
+                group.end(&mut child, &mut err).await;
                 return Err(CaptureError::TimedOut { program, after });
             }
         },
@@ -172,6 +177,23 @@ async fn read<R: AsyncRead + Unpin>(stream: &mut Option<R>, chunk: &mut [u8]) ->
     Ok(n)
 }
 
+/// Bounds what `process` and all that it has started may allocate. Files that they map do not count. What is
+/// started later inherits the bound, so nothing gets past it: it is set before the children are asked for.
+fn bound_memory(process: Pid, most: u64) {
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    // One that has ended needs no bound.
+    let _ = prlimit(Some(process), Resource::Data, limit);
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let children = children.split_whitespace();
+    for child in children.filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
+        bound_memory(child, most);
+    }
+}
+
 /// Errors come last; progress before them may be long.
 fn keep_tail(stderr: &mut Vec<u8>, more: &[u8]) {
     const LIMIT: usize = 64 * 1024;
@@ -201,9 +223,16 @@ impl Group {
         }
     }
 
-    async fn end(&mut self, child: &mut Child) {
+    /// Its processes are gone once standard error has no writer any more: the first of them may only have
+    /// started the others.
+    async fn end(&mut self, child: &mut Child, stderr: &mut Option<ChildStderr>) {
         self.signal(Signal::TERM);
-        if timeout(GRACE, child.wait()).await.is_err() {
+        let mut chunk = [0; 1024];
+        let ended = async {
+            while stderr.is_some() && read(stderr, &mut chunk).await.is_ok() {}
+            child.wait().await
+        };
+        if timeout(GRACE, ended).await.is_err() {
             self.signal(Signal::KILL);
         }
         self.forget();

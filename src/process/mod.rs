@@ -34,6 +34,9 @@ pub use lookup::find_program;
 pub use presence::{Presence, is_in_use, who_is_in};
 pub use redact::Redactor;
 pub use remains::end_processes_of;
-pub use sandbox::{Containment, INIT_COMMAND, Mechanism, SANDBOX_TMP, Sandbox, Shown, init_main};
+pub use sandbox::{
+    Confinement, Containment, INIT_COMMAND, Mechanism, Mount, SANDBOX_TMP, Sandbox, Shown,
+    init_main,
+};
 pub use standby::Standby;
 pub use supervisor::{SUPERVISOR_COMMAND, supervisor_main};

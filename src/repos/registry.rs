@@ -15,7 +15,7 @@ use super::{Error, Repo, Source};
 use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy};
 use crate::disk::Trash;
 use crate::git::{Git, Store};
-use crate::model::{BranchName, ErrorKind, Problem, RepoName};
+use crate::model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
 use crate::news::{News, RepoChange};
 
 #[derive(Debug)]
@@ -175,6 +175,10 @@ impl Repos {
         let git = match self.config.access.credential(name, &config.url) {
             Some((place, credential)) => self.git.with_credential(place, credential),
             None => self.git.clone(),
+        };
+        let git = match self.config.named_profile(Some(&config)) {
+            Some(SandboxProfile::None) => git.unconfined(),
+            _ => git,
         };
         let workspaces = &self.config.workspaces;
         Arc::new(Repo::new(

@@ -16,6 +16,7 @@ use super::secrets;
 use super::slots::Slot;
 use crate::auth::Principal;
 use crate::git::Reach;
+use crate::git::verbs::fetch;
 use crate::model::{About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status};
 use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
 
@@ -24,8 +25,14 @@ use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, 
 pub(super) struct Checks {
     /// Paths in the arguments that must not lead out of the workspace.
     pub(super) beneath: Vec<String>,
-    /// It talks to the remote.
+    /// It talks to the remote, and looks at no file of the workspace.
     pub(super) network: bool,
+    /// What the remote has of the branch is to be brought here first.
+    #[serde(default)]
+    pub(super) brings: bool,
+    /// It changes nothing.
+    #[serde(default)]
+    pub(super) reads: bool,
     /// Words of the command line whose number of jobs depends on who else is at work.
     #[serde(default)]
     pub(super) open_jobs: Vec<usize>,
@@ -144,6 +151,11 @@ impl Drive {
             Err(problem) => return Some(Ending::Refused(problem)),
         };
         let _held_while_it_runs = (slot, floor);
+        if checks.brings
+            && let Err(error) = workspace.fetch(&fetch::Request::default()).await
+        {
+            return Some(Ending::Refused(error.problem()));
+        }
         // Pushes and fetches of the store go one at a time, ours and the callers'.
         let _network = match checks.network {
             true => Some(workspace.repo.network.lock().await),
@@ -173,7 +185,7 @@ impl Drive {
             self.tell(&Event::Warning(withheld.clone()));
         }
         let kind = self.live.record().spec.kind;
-        let sandbox = match self.shared.sandboxes.of_run(workspace, kind) {
+        let sandbox = match self.shared.sandboxes.of_run(workspace, kind, checks) {
             Ok(sandbox) => sandbox,
             Err(problem) => return Some(Ending::Refused(problem)),
         };

@@ -175,7 +175,11 @@ impl Drive {
             commit: &about.commit,
             tmp,
         };
-        let path = workspace.path();
+        // What talks to the remote has keys, and looks at no file that a build could have written.
+        let path = match reach {
+            Reach::Here => workspace.path(),
+            Reach::Remote => workspace.git_dir(),
+        };
         let token = loan.as_ref().map(|loan| &loan.token);
         let mut hidden = environment::secrets(config, &repo.config, &spec.env, token);
         hidden.extend(secrets.hidden);
@@ -190,6 +194,9 @@ impl Drive {
             path,
             &added,
         );
+        if reach == Reach::Remote {
+            env.push(("GIT_DIR".to_owned(), path.to_string_lossy().into_owned()));
+        }
         if let Some(sandbox) = &sandbox {
             env.retain(|(name, _)| name != "HOME");
             let home = sandbox.home().to_string_lossy().into_owned();

@@ -2,17 +2,23 @@
 //! a run where the two do not meet.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::drive::Checks;
 use super::environment;
 use crate::config::{Config, RepoConfig};
+use crate::git::{worktree_to_read, worktree_to_write};
 use crate::model::{ErrorKind, Problem, RunKind, SandboxProfile};
-use crate::process::{Containment, Mechanism, Mechanisms, Sandbox, Shown};
+use crate::process::{Containment, Mechanism, Mechanisms, Mount, Sandbox, Shown};
 use crate::workspace::Workspace;
+
+/// What callers' git commands are contained by: they need no network, for what talks to the remote is another.
+const GIT_PROFILE: SandboxProfile = SandboxProfile::Strict;
 
 /// The sandboxes of this daemon's runs.
 #[derive(Debug)]
@@ -49,6 +55,9 @@ impl Sandboxes {
         let mut wanted = vec![wanted(&config, None)];
         wanted.extend(config.repos.values().map(|repo| wanted_by(&config, repo)));
         wanted.retain(|profile| *profile != SandboxProfile::None);
+        if !wanted.is_empty() {
+            wanted.push(GIT_PROFILE);
+        }
         wanted.sort_by_key(|profile| profile.as_str());
         wanted.dedup();
         let containment = Containment::probe(&config.path, program, &wanted, limits).await;
@@ -64,15 +73,15 @@ impl Sandboxes {
         repo: &RepoConfig,
         kind: RunKind,
     ) -> Result<SandboxProfile, Problem> {
-        // Git works in the store itself, with the credentials and keys that the remote asks for; it is
-        // started with arguments that were checked and runs nothing of the branch's.
-        if kind == RunKind::Git {
-            return Ok(SandboxProfile::None);
-        }
-        let named = named(&self.config, Some(repo));
+        let named = self.config.named_profile(Some(repo));
         let profile = named.unwrap_or(SandboxProfile::Standard);
         if profile == SandboxProfile::None {
             return Ok(profile);
+        }
+        if kind == RunKind::Git {
+            let tried = [GIT_PROFILE, profile].into_iter();
+            let mut available = tried.filter(|tried| self.containment.obstacle(*tried).is_none());
+            return Ok(available.next().unwrap_or(SandboxProfile::None));
         }
         match (self.containment.obstacle(profile), named) {
             (None, _) => Ok(profile),
@@ -101,18 +110,32 @@ impl Sandboxes {
         &self,
         workspace: &Workspace,
         kind: RunKind,
+        checks: &Checks,
     ) -> Result<Option<Sandbox>, Problem> {
         let (config, repo) = (&self.config, &workspace.repo);
         let profile = self.profile(&repo.config, kind)?;
-        if profile == SandboxProfile::None {
+        // Git that talks to the remote needs keys and the network, and is not started where a build's files are.
+        if profile == SandboxProfile::None || checks.network {
             return Ok(None);
         }
-        let [read_only, writable] = self.binds(&repo.config);
+        let (store, path) = (repo.store().path(), workspace.path());
+        let (of_yard, [read_only, writable]) = match kind {
+            RunKind::Git => (git_mounts(path, checks), Default::default()),
+            RunKind::Make | RunKind::Task => {
+                let of_yard = vec![
+                    Mount::ReadOnly(store.to_owned()),
+                    Mount::Writable(path.to_owned()),
+                    Mount::ReadOnly(path.join(".git")),
+                ];
+                (Ok(of_yard), self.binds(&repo.config))
+            }
+        };
+        let of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
         let declared = environment::declared(config, &repo.config);
         let shown = Shown {
             workspaces: &config.workspaces,
-            worktree: workspace.path(),
-            store: repo.store().path(),
+            of_yard: &of_yard,
+            cwd: path,
             home: declared.get("HOME").map(Path::new),
             read_only: &read_only,
             writable: &writable,
@@ -193,13 +216,18 @@ impl SandboxReport {
     }
 }
 
-fn named(config: &Config, repo: Option<&RepoConfig>) -> Option<SandboxProfile> {
-    repo.and_then(|repo| repo.sandbox.profile)
-        .or(config.sandbox.profile)
+fn git_mounts(path: &Path, checks: &Checks) -> io::Result<Vec<Mount>> {
+    let path = path.canonicalize()?;
+    match checks.reads {
+        true => worktree_to_read(&path),
+        false => worktree_to_write(&path),
+    }
 }
 
 fn wanted(config: &Config, repo: Option<&RepoConfig>) -> SandboxProfile {
-    named(config, repo).unwrap_or(SandboxProfile::Standard)
+    config
+        .named_profile(repo)
+        .unwrap_or(SandboxProfile::Standard)
 }
 
 fn wanted_by(config: &Config, repo: &RepoConfig) -> SandboxProfile {

@@ -96,9 +96,9 @@ fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Pro
     let checked = argv::make(args, &policy)?;
     let checks = Checks {
         beneath: checked.beneath,
-        network: false,
         // The program comes before them.
         open_jobs: checked.open_jobs.iter().map(|at| at + 1).collect(),
+        ..Checks::default()
     };
     let asked = checked.asked.map(|args| program("make", args));
     Ok((program("make", checked.args), asked, checks))
@@ -114,7 +114,7 @@ fn git(
     let call = argv::git(operation, args, branch)?;
     principal.require(match call.access {
         GitAccess::Read => Right::GitRead,
-        GitAccess::Write | GitAccess::Network => Right::GitWrite,
+        GitAccess::Write | GitAccess::Pull | GitAccess::Network => Right::GitWrite,
     })?;
     if call.pushes() && config.git.protected.matches(branch) {
         return Err(protected_branch(branch, "pushed to"));
@@ -122,6 +122,8 @@ fn git(
     let checks = Checks {
         beneath: call.beneath,
         network: call.access == GitAccess::Network,
+        brings: call.access == GitAccess::Pull,
+        reads: call.access == GitAccess::Read,
         open_jobs: Vec::new(),
     };
     Ok((program("git", call.args), checks))

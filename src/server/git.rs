@@ -5,10 +5,27 @@ use std::path::Path;
 use super::THIS_PROGRAM;
 use crate::config::Config;
 use crate::git::{Git, Settings, Signing, lacks_bearer, ssh_command};
-use crate::process::own_program;
+use crate::process::{Confinement, own_program};
+
+/// Git by the settings of `config`, confined where this machine allows it.
+pub(super) async fn open(config: &Config, program: &Path) -> anyhow::Result<Git> {
+    let confinement = match config.wants_sandbox() {
+        true => Confinement::probe(&config.path, &["git", "--version"]).await,
+        false => Err("no build is to have a sandbox".to_owned()),
+    };
+    if let Err(why) = &confinement {
+        tracing::warn!(
+            why,
+            "git looks at worktrees without a sandbox of its own: what a build left there it may run"
+        );
+    }
+    let git = Git::new(settings(config, program), confinement.ok());
+    check(&git, config).await?;
+    Ok(git)
+}
 
 /// Refuses to start where every use of a credential would fail.
-pub(super) async fn check(git: &Git, config: &Config) -> anyhow::Result<()> {
+async fn check(git: &Git, config: &Config) -> anyhow::Result<()> {
     let Some(setting) = config.access.bearer() else {
         return Ok(());
     };
@@ -21,7 +38,12 @@ pub(super) async fn check(git: &Git, config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn settings(config: &Config, program: &Path) -> Settings {
+fn machine_memory() -> u64 {
+    let system = rustix::system::sysinfo();
+    u64::from(system.mem_unit) * system.totalram
+}
+
+fn settings(config: &Config, program: &Path) -> Settings {
     let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
     let access = &config.access;
     Settings {
@@ -56,6 +78,7 @@ pub(super) fn settings(config: &Config, program: &Path) -> Settings {
         stall_timeout: config.timeouts.fetch_stall,
         fetch_timeout: config.timeouts.fetch,
         checkout_workers: config.limits.max_concurrent_checkouts,
+        memory: machine_memory(),
         signing: Signing {
             key: config
                 .git

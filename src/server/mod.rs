@@ -30,7 +30,7 @@ use crate::app::{App, Parts, reconcile};
 use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
-use crate::git::{Git, isolate_libgit2};
+use crate::git::isolate_libgit2;
 use crate::news::News;
 use crate::repos::Repos;
 use crate::runs::{Runs, SandboxReport};
@@ -112,8 +112,7 @@ impl Server {
         let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
-        let git = Git::new(git::settings(&config, &program));
-        git::check(&git, &config).await?;
+        let git = git::open(&config, &program).await?;
         let repos = Arc::new(Repos::load(
             config.clone(),
             git,

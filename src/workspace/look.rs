@@ -57,7 +57,7 @@ impl Workspace {
         let command = self
             .repo
             .git()
-            .at(self.path())
+            .in_worktree(self.path())
             .args(args)
             .read_only(patience);
         Ok(command.capture(max, |_| {}).await?)

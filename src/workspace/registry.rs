@@ -180,6 +180,11 @@ impl Workspace {
         self.worktree.path()
     }
 
+    /// Where git keeps what is this workspace's own: HEAD, the index, and the like.
+    pub fn git_dir(&self) -> &std::path::Path {
+        self.worktree.admin()
+    }
+
     /// Whether it is on disk, whole.
     pub fn exists(&self) -> bool {
         self.worktree.is_ready()

@@ -141,7 +141,7 @@ impl Workspace {
                 .any(|known| known.commit.to_string() == stash.commit.as_str())
         };
         for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
-            let store = self.repo.git().at(self.path());
+            let store = self.repo.git().in_worktree(self.path());
             store
                 .args(["stash", "store", "--quiet", "--message", &stash.message])
                 .arg(stash.commit.as_str())

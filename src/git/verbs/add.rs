@@ -145,7 +145,11 @@ pub async fn add(git: &Git, dir: &Path, plan: &Plan) -> Result<(), Error> {
     if plan.is_void() {
         return Ok(());
     }
-    let mut add = git.at(dir).literal_paths().arg("add").args(&plan.how);
+    let mut add = git
+        .in_worktree(dir)
+        .literal_paths()
+        .arg("add")
+        .args(&plan.how);
     if !plan.paths.is_empty() {
         add = add
             .args(["--pathspec-from-file=-", "--pathspec-file-nul"])

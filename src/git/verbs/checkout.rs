@@ -263,7 +263,10 @@ pub async fn checkout(
     source: Source,
     files: &[PathBuf],
 ) -> Result<(), Error> {
-    let mut command = git.at(dir).literal_paths().args(["restore", "--quiet"]);
+    let mut command = git
+        .in_worktree(dir)
+        .literal_paths()
+        .args(["restore", "--quiet"]);
     command = match source {
         Source::Index => command.arg("--worktree"),
         Source::Side(Side::Ours) => command.args(["--worktree", "--ours"]),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::between;
 use super::{Change, Verbosity, few, input, staged, unstaged, untracked};
-use crate::git::{Error, Git, head, unsigned};
+use crate::git::{Error, Git, head};
 use crate::model::{CommitId, ErrorKind, Problem};
 
 /// The code of the refusal to commit nothing.
@@ -165,15 +165,11 @@ fn nothing_to_commit(repo: &Repository) -> Result<Problem, Error> {
     Ok(Problem::new(ErrorKind::Conflict, NOTHING, detail).help(help))
 }
 
-/// Commits what is staged in the worktree at `dir`. `signs` is whether it is to be signed.
-pub async fn commit(git: &Git, dir: &Path, request: &Request, signs: bool) -> Result<(), Error> {
-    let mut command = git.at(dir);
-    if signs {
-        command = command.with_key();
-    }
+/// Commits what is staged in the worktree at `dir`, without a signature.
+pub async fn commit(git: &Git, dir: &Path, request: &Request) -> Result<(), Error> {
+    let mut command = git.in_worktree(dir);
     // A line that begins with `#` is part of the message.
     command = command.args(["commit", "--quiet", "--cleanup=whitespace"]);
-    command = command.arg(if signs { "--gpg-sign" } else { "--no-gpg-sign" });
     for (wanted, option) in [
         (request.amend, "--amend"),
         (request.allow_empty, "--allow-empty"),
@@ -192,8 +188,17 @@ pub async fn commit(git: &Git, dir: &Path, request: &Request, signs: bool) -> Re
             .input(input::bytes(text.as_bytes())?),
         None => command.arg("--no-edit"),
     };
-    let done = command.output().await.map(drop);
-    done.map_err(|error| if signs { unsigned(error) } else { error })
+    command.output().await.map(drop)
+}
+
+/// Puts `new` in the place of `old`, which HEAD and its branch are at in the worktree at `dir`.
+pub async fn replace(git: &Git, dir: &Path, old: Oid, new: Oid) -> Result<(), Error> {
+    git.in_worktree(dir)
+        .args(["update-ref", "-m", "commit: signed", "HEAD"])
+        .args([new.to_string(), old.to_string()])
+        .output()
+        .await
+        .map(drop)
 }
 
 impl Committed {

@@ -39,7 +39,7 @@ pub(super) fn check_argument(field: &str, text: &str) -> Result<(), Problem> {
 }
 
 /// A file in memory that git reads it from.
-pub(super) fn bytes(bytes: &[u8]) -> Result<File, Error> {
+pub(in crate::git) fn bytes(bytes: &[u8]) -> Result<File, Error> {
     let hand_over = || {
         let mut file = File::from(memfd_create("branchyard", MemfdFlags::CLOEXEC)?);
         file.write_all(bytes)?;

@@ -19,7 +19,7 @@ mod decorations;
 pub mod delta;
 pub mod diff;
 pub mod fetch;
-mod input;
+pub(super) mod input;
 pub mod integration;
 mod kept;
 pub mod log;

@@ -84,14 +84,17 @@ pub async fn reset(git: &Git, dir: &Path, mode: Mode, to: Oid) -> Result<(), Err
         Mode::Soft => "--soft",
         Mode::Mixed | Mode::Hard => "--mixed",
     };
-    let reset = git.at(dir).args(["reset", "--quiet", how]);
+    let reset = git.in_worktree(dir).args(["reset", "--quiet", how]);
     reset.arg(to.to_string()).arg("--").output().await?;
     Ok(())
 }
 
 /// Makes the index what `to` has, for these paths only.
 pub async fn unstage(git: &Git, dir: &Path, to: Oid, paths: &[PathBuf]) -> Result<(), Error> {
-    let reset = git.at(dir).literal_paths().args(["reset", "--quiet"]);
+    let reset = git
+        .in_worktree(dir)
+        .literal_paths()
+        .args(["reset", "--quiet"]);
     reset
         .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
         .arg(to.to_string())

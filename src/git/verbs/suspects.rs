@@ -89,18 +89,21 @@ impl Suspects {
         against: Against,
         paths: &[PathBuf],
     ) -> Result<Self, Error> {
-        let command = git.at(dir).read_only(PATIENCE).literal_paths();
+        let command = git.in_worktree(dir).read_only(PATIENCE).literal_paths();
         let command = match against {
-            Against::Index => command.args(["diff-files", "--raw", "--no-abbrev", "-z"]),
+            Against::Index => command.arg("diff-files"),
             Against::Tree { tree, staged } => {
                 let cached: &[&str] = if staged { &["--cached"] } else { &[] };
-                command
-                    .args(["diff-index", "--raw", "--no-abbrev", "-z"])
-                    .args(cached)
-                    .arg(tree.to_string())
+                command.arg("diff-index").args(cached).arg(tree.to_string())
             }
         };
-        let output = command.arg("--").args(paths).output().await?;
+        let output = command
+            .args(["--raw", "--no-abbrev", "-z"])
+            // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
+            .args(["--ignore-submodules=dirty", "--"])
+            .args(paths)
+            .output()
+            .await?;
         Self::parsed(&output, against)
     }
 

@@ -3,6 +3,7 @@
 //! command. The daemon decides all of it and tells the supervisor ([`Sandbox`]); what the machine has to
 //! offer was tried at start ([`Containment`]).
 
+mod confine;
 mod init;
 mod landlock;
 mod link;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::SandboxProfile;
 
+pub use confine::{Confinement, Mount};
 pub use init::{INIT_COMMAND, init_main};
 pub(super) use link::Link;
 pub use probe::{Containment, Mechanism};
@@ -58,12 +60,11 @@ impl Sandbox {
 /// What one run is shown besides the system.
 #[derive(Debug)]
 pub struct Shown<'a> {
-    /// All of the yard, of which only the next two are shown.
+    /// All of the yard, of which only this much is shown.
     pub workspaces: &'a Path,
-    /// To change, but for its `.git`.
-    pub worktree: &'a Path,
-    /// The repo's store, to read.
-    pub store: &'a Path,
+    pub of_yard: &'a [Mount],
+    /// Where the command starts.
+    pub cwd: &'a Path,
     /// The daemon's home, in whose place there is a private one.
     pub home: Option<&'a Path>,
     pub read_only: &'a [PathBuf],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::system::System;
-use super::{Sandbox, Shown};
+use super::{Mount, Sandbox, Shown};
 use crate::config::exposes;
 use crate::model::SandboxProfile;
 
@@ -21,26 +21,22 @@ impl Sandbox {
     ) -> Result<Self, String> {
         let mut plan = Plan::begin(system, profile, shown.tmp_size);
         let workspaces = real(shown.workspaces)?;
-        let (worktree, store) = (real(shown.worktree)?, real(shown.store)?);
         let home = plan.private_home(shown.home, &workspaces);
         plan.places(shown, &home, &workspaces)?;
         // Whatever was bound so far, of the yard nothing but this is there.
         plan.add(&["--tmpfs", text(&workspaces)?]);
-        plan.bind("--ro-bind", &store, shown.store)?;
-        plan.bind("--bind", &worktree, shown.worktree)?;
-        let link = worktree.join(".git");
-        plan.add(&["--ro-bind", text(&link)?, text(&link)?]);
+        for mount in shown.of_yard {
+            plan.mount(mount)?;
+        }
         plan.mask(shown.secret_files)?;
         plan.add(&["--remount-ro", text(&workspaces)?]);
         plan.end();
-        let mut writable = plan.writable;
-        writable.push(worktree.clone());
         Ok(Self {
             profile,
             program: system.bubblewrap.clone(),
             options: plan.options,
-            writable,
-            cwd: worktree,
+            writable: plan.writable,
+            cwd: real(shown.cwd)?,
             home,
         })
     }
@@ -186,6 +182,25 @@ impl Plan {
         Ok(())
     }
 
+    fn mount(&mut self, mount: &Mount) -> Result<(), String> {
+        match mount {
+            Mount::ReadOnly(path) => self.bind("--ro-bind", &real(path)?, path),
+            Mount::ReadOnlyIfThere(path) => {
+                self.add(&["--ro-bind-try", text(path)?, text(path)?]);
+                Ok(())
+            }
+            Mount::Writable(path) => {
+                let found = real(path)?;
+                self.writable.push(found.clone());
+                self.bind("--bind", &found, path)
+            }
+            Mount::Hidden(path) => {
+                self.add(&["--tmpfs", text(path)?, "--remount-ro", text(path)?]);
+                Ok(())
+            }
+        }
+    }
+
     /// Binds what is at `found` there, since that is the name by which the kernel tells others of it, and
     /// makes it found by the name that it was asked for by.
     fn bind(&mut self, how: &str, found: &Path, asked: &Path) -> Result<(), String> {
@@ -241,8 +256,8 @@ mod tests {
             (owned(binds), owned(secrets));
         let shown = Shown {
             workspaces: &workspaces,
-            worktree: &worktree,
-            store: &store,
+            of_yard: &[Mount::ReadOnly(store), Mount::Writable(worktree.clone())],
+            cwd: &worktree,
             home: Some(Path::new(home)),
             read_only: &read_only,
             writable: &[],

@@ -19,7 +19,7 @@ use crate::model::SandboxProfile;
 use crate::process::cage::Inheritable;
 use crate::process::{Mechanisms, Patience, capture, find_program, plain_command};
 
-const BUBBLEWRAP: &str = "bwrap";
+pub(super) const BUBBLEWRAP: &str = "bwrap";
 const PATIENCE: Duration = Duration::from_secs(10);
 /// More than a trial has to say.
 const LONGEST: usize = 4096;
@@ -142,7 +142,7 @@ async fn try_once(
         total: Some(PATIENCE),
         stall: None,
     };
-    let done = capture(command, patience, LONGEST, |_| {})
+    let done = capture(command, patience, None, LONGEST, |_| {})
         .await
         .map_err(|error| failed(&error))?;
     match serde_json::from_slice(&done.stdout) {

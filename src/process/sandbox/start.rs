@@ -1,14 +1,14 @@
 //! Starting a command in its sandbox: bwrap, with everything that it and init need in descriptors.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use command_fds::{CommandFdExt, FdMapping};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::confine::memory;
 use super::link::Link;
 use super::orders::{Orders, descriptor};
 use super::{INIT_COMMAND, Sandbox};
@@ -98,12 +98,4 @@ pub(super) fn give(
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
-}
-
-/// Content in memory, to be read from its start.
-fn memory(content: &[u8]) -> io::Result<OwnedFd> {
-    let mut memory = File::from(memfd_create("branchyard", MemfdFlags::CLOEXEC)?);
-    memory.write_all(content)?;
-    rustix::fs::seek(&memory, rustix::fs::SeekFrom::Start(0))?;
-    Ok(memory.into())
 }

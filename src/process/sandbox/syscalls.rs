@@ -52,6 +52,15 @@ const REFUSED: [libc::c_long; 35] = [
     libc::SYS_reboot,
 ];
 
+/// Memory, semaphores and messages that processes of the machine share by number or name.
+const IPC: [libc::c_long; 5] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+];
+
 /// A new namespace comes with rights that its maker lacks outside.
 const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWNS,
@@ -71,15 +80,23 @@ const TIOCLINUX: u64 = 0x541c;
 
 /// From now on this process and its children get `EPERM` for what they may not call.
 pub(super) fn restrict() -> io::Result<()> {
-    for filter in [refusing()?, without_clone3()?] {
+    for filter in [refusing(&[])?, without_clone3()?] {
         apply_filter(&filter).map_err(io::Error::other)?;
     }
     Ok(())
 }
 
-fn refusing() -> io::Result<BpfProgram> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+/// The same for a command without an IPC namespace of its own.
+pub(super) fn confining() -> io::Result<[BpfProgram; 2]> {
+    Ok([refusing(&IPC)?, without_clone3()?])
+}
+
+fn refusing(more: &[libc::c_long]) -> io::Result<BpfProgram> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED
+        .iter()
+        .chain(more)
+        .map(|call| (*call, Vec::new()))
+        .collect();
     let flags = NAMESPACES.map(|flag| u64::from(flag.cast_unsigned()));
     let mut of_clone = Vec::new();
     let mut of_unshare = Vec::new();

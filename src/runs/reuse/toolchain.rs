@@ -41,7 +41,7 @@ pub(super) async fn versions(
             stall: None,
         };
         let words = tool.argv().join(" ");
-        let captured = capture(command, patience, MOST, |_| {})
+        let captured = capture(command, patience, None, MOST, |_| {})
             .await
             .map_err(|error| format!("`{words}` of its toolchain failed: {error}"))?;
         if !captured.status.success() || captured.truncated {

@@ -62,10 +62,27 @@ impl Workspace {
         let asked = request.clone();
         self.with_repository(move |_, repo| Ok(commit::check_content(repo, &asked)?))
             .await?;
-        let done = commit::commit(self.repo.git(), self.path(), &request, signs).await;
+        if signs {
+            // Whether it can be signed is found out while nothing has changed yet.
+            self.signed_head().await?;
+        }
+        let done = commit::commit(self.repo.git(), self.path(), &request).await;
         done.map_err(in_gits_words)?;
+        if signs {
+            let (made, signed) = self.signed_head().await?;
+            commit::replace(self.repo.git(), self.path(), made, signed).await?;
+        }
         self.with_repository(move |_, repo| Ok(Committed::of(repo, request.verbosity, amended)?))
             .await
+    }
+
+    /// HEAD's commit, and the same commit with a signature.
+    async fn signed_head(self: &Arc<Self>) -> Result<(Oid, Oid), Error> {
+        let head = self
+            .with_repository(|_, repo| Ok(git::head(repo)?.commit))
+            .await?;
+        let signed = git::signed(self.repo.git(), self.repo.store().path(), head).await?;
+        Ok((head, signed))
     }
 
     async fn stage_named(

@@ -29,7 +29,8 @@ impl Workspace {
         let (ends, path) = ends.await?;
         let path = path.unwrap_or_default();
         let git = self.repo.git();
-        let followed = log::follow(git, self.path(), &ends, query.bounds(), &path).await?;
+        let followed =
+            log::follow(git, self.repo.store().path(), &ends, query.bounds(), &path).await?;
         self.look(move |_, repo| Ok(log::log_of(repo, &query, followed)?))
             .await
     }
@@ -76,7 +77,8 @@ impl Workspace {
             .look(move |_, repo| Ok(merge_preview::pair(repo, &request, default.as_deref())?))
             .await?;
         let git = self.repo.git();
-        let preview = merge_preview::preview(git, self.path(), pair, verbosity).await?;
+        let preview =
+            merge_preview::preview(git, self.repo.store().path(), pair, verbosity).await?;
         Ok((about, preview))
     }
 

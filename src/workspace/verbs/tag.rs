@@ -61,7 +61,15 @@ impl Workspace {
                 Ok((was, target))
             })
             .await?;
-        let made = tag::create(git, self.path(), &request, &name, target, signs).await;
+        let made = tag::create(
+            git,
+            self.repo.store().path(),
+            &request,
+            &name,
+            target,
+            signs,
+        )
+        .await;
         made.map_err(in_gits_words)?;
         self.with_repository(move |_, repo| {
             Ok(Tags {
@@ -86,7 +94,7 @@ impl Workspace {
                 Ok((was, item))
             })
             .await?;
-        let deleted = tag::delete(self.repo.git(), self.path(), &name, was).await;
+        let deleted = tag::delete(self.repo.git(), self.repo.store().path(), &name, was).await;
         deleted.map_err(in_gits_words)?;
         Ok(Tags {
             tag: Some(item),
@@ -104,7 +112,7 @@ impl Workspace {
         let signature = match signed.map(|tag| git2::Oid::from_str(tag.id.as_str())) {
             Some(tag) => {
                 let tag = tag.map_err(git::Error::from)?;
-                tag::verify(self.repo.git(), self.path(), tag).await?
+                tag::verify(self.repo.git(), self.repo.store().path(), tag).await?
             }
             None => Verification {
                 verdict: Verdict::Unsigned,

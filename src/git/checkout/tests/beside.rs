@@ -34,7 +34,7 @@ impl Beside {
         let repo = Repository::init_bare(&path).unwrap();
         let store = Store::at(path, "file:///nowhere".to_owned());
         store.guard().unwrap();
-        let git = Git::new(Settings::for_tests());
+        let git = Git::new(Settings::for_tests(), None);
         Self {
             dir,
             store,

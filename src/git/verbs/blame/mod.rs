@@ -164,7 +164,7 @@ pub async fn blame(git: &Git, dir: &Path, question: Question) -> Result<Blame, E
     let last = (*asked.end()).min(asked.start() + MOST_LINES - 1);
     blame.next = (last < *asked.end()).then_some(last + 1);
     let mut command = git
-        .at(dir)
+        .in_worktree(dir)
         .read_only(PATIENCE)
         .literal_paths()
         .args(["blame", "--porcelain", "--no-textconv"])

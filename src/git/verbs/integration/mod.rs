@@ -114,7 +114,7 @@ mod tests {
     impl Fork {
         /// `main` is checked out; `other` has `f` and `g` as given.
         async fn new(f: &str, g: &str) -> Self {
-            let git = Git::new(Settings::for_tests());
+            let git = Git::new(Settings::for_tests(), None);
             let dir = tempfile::tempdir().unwrap();
             let fork = Self { dir, git };
             fork.run(&["init", "-q", "--initial-branch=main"]).await;

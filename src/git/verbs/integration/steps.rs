@@ -26,7 +26,7 @@ const SCISSORS: &str = "# ------------------------ >8 ------------------------";
 
 /// A git command under the settings that integrations need.
 pub fn command(git: &Git, dir: &Path) -> GitCommand {
-    git.at(dir)
+    git.in_worktree(dir)
         .args(["-c", "merge.conflictStyle=diff3"])
         // With the usual clean-up a line of somebody's message that begins with `#` would be lost.
         .args(["-c", "commit.cleanup=scissors"])

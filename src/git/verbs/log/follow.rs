@@ -26,13 +26,13 @@ pub struct Followed {
 /// All commits that changed the file at `path`, in the order of the log.
 pub async fn follow(
     git: &Git,
-    dir: &Path,
+    store: &Path,
     ends: &Ends,
     bounds: Bounds,
     path: &Path,
 ) -> Result<Vec<Followed>, Error> {
     let mut command = git
-        .at(dir)
+        .at(store)
         .read_only(PATIENCE)
         .literal_paths()
         .args(["log", "--follow", "--format=%H", "--name-status", "-z"])

@@ -135,10 +135,10 @@ fn at_remote(repo: &Repository, named: &str) -> Result<(String, Oid), Error> {
     Ok((named.to_owned(), commit.id()))
 }
 
-/// Tries the merge, in the repository of the worktree at `dir`.
+/// Tries the merge, in the repository at `store`.
 pub async fn preview(
     git: &Git,
-    dir: &Path,
+    store: &Path,
     pair: Pair,
     verbosity: Verbosity,
 ) -> Result<MergePreview, Error> {
@@ -162,21 +162,23 @@ pub async fn preview(
         None => Outcome::Unrelated,
         Some(base) if base == pair.from.1 => Outcome::AlreadyMerged,
         Some(base) if base == pair.into.1 => Outcome::FastForward,
-        Some(_) => return merge(git, dir, &pair, preview, verbosity).await,
+        Some(_) => return merge(git, store, &pair, preview, verbosity).await,
     };
     Ok(preview)
 }
 
 async fn merge(
     git: &Git,
-    dir: &Path,
+    store: &Path,
     pair: &Pair,
     mut preview: MergePreview,
     verbosity: Verbosity,
 ) -> Result<MergePreview, Error> {
     let said = git
-        .at(dir)
+        .at(store)
         .read_only(PATIENCE)
+        // A store has no files, and the attributes that decide how files merge are the target's.
+        .env("GIT_ATTR_SOURCE", pair.into.1.to_string())
         .args(["merge-tree", "--write-tree", "-z", "--messages"])
         .args([pair.into.1.to_string(), pair.from.1.to_string()])
         .capture(MAX_OUTPUT, |_| {})

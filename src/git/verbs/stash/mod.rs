@@ -231,7 +231,7 @@ pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(
 
 /// Puts changes of the worktree at `dir` aside.
 pub async fn push(git: &Git, dir: &Path, request: &Request, named: &Named) -> Result<(), Error> {
-    let mut push = git.at(dir).args(["stash", "push", "--quiet"]);
+    let mut push = git.in_worktree(dir).args(["stash", "push", "--quiet"]);
     if request.include_untracked {
         push = push.arg("--include-untracked");
     }
@@ -257,7 +257,7 @@ pub async fn apply(
     stash: Oid,
     index: bool,
 ) -> Result<Option<String>, Error> {
-    let mut apply = git.at(dir).unheard();
+    let mut apply = git.in_worktree(dir).unheard();
     apply = apply.args(["stash", "apply", "--quiet"]);
     if index {
         apply = apply.arg("--index");
@@ -275,7 +275,7 @@ pub async fn apply(
 
 /// Drops the stash at this place of the list.
 pub async fn drop_at(git: &Git, dir: &Path, place: usize) -> Result<(), Error> {
-    let drop = git.at(dir).args(["stash", "drop", "--quiet"]);
+    let drop = git.in_worktree(dir).args(["stash", "drop", "--quiet"]);
     drop.arg(format!("stash@{{{place}}}")).output().await?;
     Ok(())
 }

@@ -245,7 +245,7 @@ mod tests {
     async fn committed() -> (tempfile::TempDir, Git) {
         let (dir, git) = (
             tempfile::tempdir().unwrap(),
-            Git::new(Settings::for_tests()),
+            Git::new(Settings::for_tests(), None),
         );
         for (path, text) in [
             ("a/b/c", "c"),

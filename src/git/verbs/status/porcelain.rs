@@ -34,11 +34,12 @@ impl Found {
             false => "--ignored=no",
         };
         let output = git
-            .at(dir)
+            .in_worktree(dir)
             .read_only(PATIENCE)
             .literal_paths()
             .args(["status", "--porcelain=v2", "-z", "--find-renames=50%"])
-            .args([untracked, ignored, "--"])
+            // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
+            .args([untracked, ignored, "--ignore-submodules=dirty", "--"])
             .args(paths)
             .output()
             .await?;

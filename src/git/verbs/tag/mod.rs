@@ -198,16 +198,16 @@ pub fn tag_exists(name: &TagName, id: Oid) -> Problem {
         .help("choose another name, or replace it with `force: true`")
 }
 
-/// Makes the tag in the repository at `dir`, for the object `target`.
+/// Makes the tag in the repository at `store`, for the object `target`.
 pub async fn create(
     git: &Git,
-    dir: &Path,
+    store: &Path,
     request: &Request,
     name: &TagName,
     target: Oid,
     signs: bool,
 ) -> Result<(), Error> {
-    let mut command = git.at(dir);
+    let mut command = git.at(store);
     if signs {
         command = command.with_key();
     }
@@ -231,8 +231,8 @@ pub async fn create(
 }
 
 /// Deletes the tag if it still is what it `was`.
-pub async fn delete(git: &Git, dir: &Path, name: &TagName, was: Oid) -> Result<(), Error> {
-    let delete = git.at(dir).args(["update-ref", "-d", &name.full()]);
+pub async fn delete(git: &Git, store: &Path, name: &TagName, was: Oid) -> Result<(), Error> {
+    let delete = git.at(store).args(["update-ref", "-d", &name.full()]);
     delete.arg(was.to_string()).output().await?;
     Ok(())
 }

@@ -40,9 +40,9 @@ pub struct Verification {
 }
 
 /// Has the signature of the tag object `tag` checked.
-pub async fn verify(git: &Git, dir: &Path, tag: Oid) -> Result<Verification, Error> {
+pub async fn verify(git: &Git, store: &Path, tag: Oid) -> Result<Verification, Error> {
     let done = git
-        .at(dir)
+        .at(store)
         .with_signers()
         .args(["verify-tag", "--raw"])
         .arg(tag.to_string())

@@ -49,12 +49,15 @@ impl GitCall {
     }
 }
 
-/// What a git command needs: a look, the workspace's turn, or that and the remote.
+/// What a git command needs: a look, the workspace's turn, or that and the remote. No command gets both the
+/// workspace's files and what opens the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {
     Read,
     Write,
-    /// `fetch`, `pull` and `push`.
+    /// As `Write`, after the branch was fetched for it.
+    Pull,
+    /// `fetch` and `push`.
     Network,
 }
 
@@ -65,7 +68,7 @@ pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<Gi
     };
     let mut parsed = options::parse(verb, args)?;
     (verb.check)(&mut parsed)?;
-    if verb.access == GitAccess::Network {
+    if matches!(verb.access, GitAccess::Pull | GitAccess::Network) {
         network::pin_to_origin(verb.name, &mut parsed, branch)?;
     }
     finish(verb, parsed)

@@ -2,12 +2,14 @@
 //! and pulls only its own branch: the remote and the refs are always spelled out in full, so
 //! neither configuration nor a tag of the same name has a say.
 
-use super::GitAccess::Network;
+use super::GitAccess::{Network, Pull};
 use super::options::Parsed;
 use super::verb::{Forbidden, Verb, forbidden};
 use crate::model::{BranchName, Problem};
 
 const ORIGIN: &str = "origin";
+/// The repository itself, to pull from.
+const HERE: &str = ".";
 
 /// Submodules have remotes and configuration of their own.
 const NOT_INTO_SUBMODULES: &[&str] = &["--no-recurse-submodules"];
@@ -29,7 +31,7 @@ pub(super) const VERBS: &[Verb] = &[
             options: "-p --prune -f --force --all --autostash --set-upstream",
             help: "use `pull`, `pull --ff-only` or `pull --rebase`",
         },
-        ..Verb::new("pull", Network, &[PULL])
+        ..Verb::new("pull", Pull, &[PULL])
     },
     Verb {
         forbidden: Forbidden {
@@ -82,7 +84,8 @@ pub(super) fn pin_to_origin(
                     "to bring in another branch: `fetch origin`, then `merge origin/<branch>`",
                 ));
             }
-            parsed.before.push(branch.local_ref());
+            // The yard has fetched it by then: what works on files is given no way to the remote.
+            parsed.before = vec![HERE.to_owned(), branch.remote_ref()];
         }
         _ if refs.is_empty() => parsed.before.push(own_refspec(&branch.local_ref(), branch)),
         _ => {
