@@ -15,6 +15,7 @@ mod local;
 mod long;
 mod look;
 mod merged;
+mod nested_repositories;
 mod nothing_lost;
 mod pull;
 mod push;

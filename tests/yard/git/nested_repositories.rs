@@ -1,0 +1,441 @@
+//! Repositories that a build put into its worktree, at a gitlink and beside what is tracked, whose
+//! configuration names programs at every place that git knows. Whatever a caller asks of git, no such program runs
+//! outside of the sandbox, and none has anything to change inside of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::chance::Chance;
+use crate::support::{Agent, Options, Yard, git, try_git};
+
+/// Options of raw commands that look at files, by operation; `=` marks where a value goes.
+const RAW: [(&str, &str, &str); 17] = [
+    (
+        "status",
+        "",
+        "--ignored --ignored=matching --porcelain=v2 -uall -b -s --long -z --show-stash --no-renames --column",
+    ),
+    (
+        "diff",
+        "",
+        "--cached HEAD --stat --raw --name-status --check -p --exit-code --quiet --binary --patch-with-stat -R -w --word-diff",
+    ),
+    (
+        "describe",
+        "--always",
+        "--dirty --broken --dirty=x --broken=y --all --tags --long --abbrev=4 --first-parent --debug",
+    ),
+    (
+        "ls-files",
+        "",
+        "-m -d --others -i\x20--others\x20--exclude-standard -s -u -k --directory\x20--others --eol -t -v",
+    ),
+    (
+        "grep",
+        "evil",
+        "--untracked -I --cached -l --no-exclude-standard\x20--untracked -c",
+    ),
+    ("blame", "name.txt", "-w -M -p --incremental --root -s"),
+    (
+        "add",
+        "sub",
+        "-n -v -f -u -A -N --refresh --ignore-errors --renormalize --chmod=+x\x20name.txt --no-all",
+    ),
+    (
+        "add",
+        ".",
+        "-n -v -f -u -A -N --refresh --ignore-errors --renormalize",
+    ),
+    (
+        "commit",
+        "-mm",
+        "-a --dry-run --dry-run\x20-a --dry-run\x20--porcelain --short --long --branch\x20--dry-run --allow-empty --amend -uall\x20--dry-run --only\x20sub --include\x20sub --only\x20name.txt -s\x20--allow-empty -n\x20--allow-empty",
+    ),
+    ("rm", "sub", "--cached -r -n -q --ignore-unmatch"),
+    ("mv", "sub moved", "-n -k -v -f"),
+    (
+        "restore",
+        "sub name.txt",
+        "-S -W --source=HEAD --source=HEAD~1\x20-S\x20-W -q --ours --overlay --no-overlay",
+    ),
+    ("reset", "", "-q --mixed --soft --refresh --no-refresh -N"),
+    (
+        "checkout",
+        "-- sub name.txt",
+        "-q --overlay --no-overlay --ours",
+    ),
+    (
+        "merge",
+        "origin/other",
+        "--no-ff\x20-mm --ff-only --squash --no-commit\x20--no-ff --stat\x20--no-edit -sours\x20--no-edit -Xrenormalize\x20--no-edit --abort",
+    ),
+    (
+        "rebase",
+        "origin/other",
+        "-q -f --apply --merge --stat --keep-base --autosquash --abort",
+    ),
+    (
+        "pull",
+        "",
+        "--ff-only --rebase --no-rebase\x20--no-edit --rebase=merges --no-commit --stat",
+    ),
+];
+const MORE_RAW: [(&str, &str); 12] = [
+    ("cherry-pick", "-x origin/other"),
+    ("cherry-pick", "-n origin/other"),
+    ("cherry-pick", "--abort"),
+    ("revert", "--no-edit HEAD"),
+    ("revert", "-n HEAD"),
+    ("revert", "--quit"),
+    ("log", "-1 -p --stat -m --cc"),
+    ("show", "--stat -p HEAD"),
+    ("fetch", "-t origin"),
+    ("push", "--dry-run origin"),
+    ("shortlog", "-s HEAD"),
+    ("rev-parse", "--show-toplevel"),
+];
+
+/// A yard whose builds are contained and whose tree has a gitlink, and a trap to put into its worktrees.
+struct Scene {
+    yard: Yard,
+    trap: PathBuf,
+    canary: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let yard = Yard::asleep(Options {
+            tables: "[sandbox]\nprofile = \"standard\"\n".to_owned(),
+            ..Options::default()
+        });
+        let origin = &yard.origin;
+        let linked = format!("160000,{},sub", origin.head());
+        origin.git(&["update-index", "--add", "--cacheinfo", &linked]);
+        origin.git(&["commit", "-q", "-m", "a gitlink"]);
+        origin.write("again", "to be picked\n");
+        origin.git(&["add", "again"]);
+        origin.git(&["commit", "-q", "-m", "again"]);
+        for branch in ["main", "topic"] {
+            origin.push(branch);
+        }
+        origin.write("more", "to be merged\n");
+        origin.git(&["add", "more"]);
+        origin.git(&["commit", "-q", "-m", "more"]);
+        origin.push("other");
+        let (trap, canary) = (yard.dir.path().join("trap"), yard.dir.path().join("canary"));
+        set_trap(&trap, &canary);
+        Self { yard, trap, canary }
+    }
+
+    /// Puts the trap into the worktree of `branch`, at the gitlink and at a path that git does not know.
+    /// Whatever was under way there is over.
+    fn plant(&self, branch: &str) {
+        let dir = self.yard.workspace(branch);
+        let places = ["sub", "loose", "moved"].map(|place| dir.join(place));
+        for at in places.iter().filter(|at| at.is_dir()) {
+            fs::remove_dir_all(at).unwrap();
+        }
+        try_git(&dir, &["rebase", "--quit"]);
+        git(
+            &dir,
+            &[
+                "checkout",
+                "-q",
+                "-f",
+                "-B",
+                branch,
+                &format!("origin/{branch}"),
+            ],
+        );
+        for at in &places[..2] {
+            if at.is_dir() {
+                fs::remove_dir(at).unwrap();
+            }
+            copy(&self.trap, at);
+        }
+        // Content has to be looked at: the index knows another time.
+        let name = self.yard.workspace(branch).join("name.txt");
+        fs::write(name, "changed\n").unwrap();
+    }
+
+    fn is_sprung(&self) -> bool {
+        self.canary.exists()
+    }
+
+    fn check(&self, called: &str) {
+        assert!(!self.is_sprung(), "{called} ran a program of the worktree");
+        let refs = git(&self.yard.store(), &["for-each-ref", "--format=%(refname)"]);
+        assert!(!refs.contains("planted"), "{called} let a program write");
+    }
+
+    /// The trap works: a git that nothing confines runs its program.
+    fn spring(&self, branch: &str) {
+        self.plant(branch);
+        try_git(
+            &self.yard.workspace(branch),
+            &["describe", "--always", "--dirty"],
+        );
+        assert!(self.is_sprung(), "the trap is none");
+    }
+}
+
+/// A repository with a changed file, whose configuration has git start a program at every occasion.
+fn set_trap(dir: &Path, canary: &Path) {
+    fs::create_dir_all(dir).unwrap();
+    git(dir, &["init", "-q", "--initial-branch=main"]);
+    fs::write(dir.join("file"), "content\n").unwrap();
+    git(dir, &["add", "file"]);
+    git(dir, &["commit", "-q", "-m", "one"]);
+    let program = dir.join(".git/program");
+    // Behind the walls it would try to leave a ref in the store.
+    let script = format!(
+        "#!/bin/sh\necho x > {}\ngit -C ../ update-ref refs/heads/planted HEAD 2>/dev/null\ncat\n",
+        canary.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = "sh -c 'sh \"$(git rev-parse --git-dir)/program\"'";
+    for key in [
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "diff.external",
+        "merge.evil.driver",
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "core.editor",
+        "core.askPass",
+        "credential.helper",
+        "gpg.program",
+        "alias.status",
+    ] {
+        git(
+            dir,
+            &["config", key, &format!("!{run}").replace("!sh", "sh")],
+        );
+    }
+    git(dir, &["config", "include.path", "more-config"]);
+    fs::write(
+        dir.join(".git/more-config"),
+        format!("[filter \"evil\"]\n\tclean = {}\n", quoted(run)),
+    )
+    .unwrap();
+    fs::write(
+        dir.join(".gitattributes"),
+        "* filter=evil diff=evil merge=evil\n",
+    )
+    .unwrap();
+    fs::create_dir_all(dir.join(".git/objects/info")).unwrap();
+    fs::write(dir.join(".git/objects/info/alternates"), "/tmp\n").unwrap();
+    for hook in [
+        "pre-commit",
+        "post-index-change",
+        "post-checkout",
+        "reference-transaction",
+    ] {
+        let hook = dir.join(".git/hooks").join(hook);
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::copy(&program, hook).unwrap();
+    }
+    fs::write(dir.join("file"), "changed\n").unwrap();
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .status();
+    assert!(copied.unwrap().success());
+}
+
+/// Bodies of a typed verb: each of its fields once with each kind of value, then pairs by chance.
+fn bodies(schema: &Value, chance: &mut Chance, pairs: usize) -> Vec<Value> {
+    let fields = schema["properties"].as_object().unwrap();
+    let values: Vec<(String, Value)> = fields
+        .iter()
+        .filter(|(name, _)| !["repo", "branch", "verbosity"].contains(&name.as_str()))
+        .flat_map(|(name, kind)| {
+            let values = values_of(name, kind, schema);
+            values.into_iter().map(|value| (name.clone(), value))
+        })
+        .collect();
+    let mut all = vec![json!({})];
+    all.extend(values.iter().map(|(name, value)| json!({ name: value })));
+    for _ in 0..pairs.min(values.len() * values.len()) {
+        let (one, two) = (chance.pick(&values), chance.pick(&values));
+        let body: Map<_, _> = [one.clone(), two.clone()].into_iter().collect();
+        all.push(Value::Object(body));
+    }
+    all
+}
+
+/// What a field may well be given.
+fn values_of(name: &str, kind: &Value, schema: &Value) -> Vec<Value> {
+    let text = kind.to_string();
+    if let Some(target) = kind["$ref"].as_str() {
+        let target = schema.pointer(target.trim_start_matches('#'));
+        return target.map_or_else(Vec::new, |kind| values_of(name, kind, schema));
+    }
+    if let Some(listed) = kind["enum"].as_array() {
+        return listed.clone();
+    }
+    if let Some(kinds) = kind["oneOf"].as_array().or(kind["anyOf"].as_array()) {
+        let kinds = kinds.iter();
+        return kinds
+            .flat_map(|kind| values_of(name, kind, schema))
+            .collect();
+    }
+    if !kind["const"].is_null() {
+        return vec![kind["const"].clone()];
+    }
+    match name {
+        "paths" => vec![json!(["sub"]), json!(["loose"]), json!(["name.txt", "sub"])],
+        "path" => vec![json!("name.txt"), json!("sub")],
+        "message" => vec![json!("a message")],
+        "from" | "to" | "onto" | "upstream" | "revision" | "target" => {
+            vec![json!("HEAD~1"), json!("origin/other")]
+        }
+        "commits" => vec![json!(["origin/other"]), json!(["HEAD"])],
+        "author" => vec![json!("A <a@example.org>")],
+        _ if text.contains("boolean") => vec![json!(true)],
+        _ if text.contains("integer") => vec![json!(1)],
+        _ => Vec::new(),
+    }
+}
+
+/// What verbs need besides, to come as far as git.
+fn with_needs(verb: &str, mut body: Value) -> Value {
+    let fields = body.as_object_mut().unwrap();
+    let is_named = ["paths", "update", "all"]
+        .iter()
+        .any(|name| fields.contains_key(*name));
+    let needed = match verb {
+        "add" if !is_named => ("all", json!(true)),
+        "commit" => ("message", json!("m")),
+        "blame" => ("path", json!("name.txt")),
+        "show" => ("revision", json!("HEAD")),
+        "reset" | "clean" | "checkout" => ("confirm", json!(true)),
+        "cherry_pick" | "revert" => ("commits", json!(["origin/other"])),
+        "merge" => ("from", json!("other")),
+        "rebase" => ("onto", json!("origin/other")),
+        _ => return body,
+    };
+    fields.entry(needed.0).or_insert(needed.1);
+    body
+}
+
+/// Every typed verb by its own schema.
+async fn typed(scene: &Scene, seed: u64, pairs: usize, one_of: usize) -> usize {
+    let (mut chance, mut answered) = (Chance::new(seed), 0);
+    let agent = Agent::new(&scene.yard);
+    let offered = agent.request("tools/list", json!({})).await.unwrap();
+    for tool in offered["tools"].as_array().unwrap() {
+        let Some(verb) = tool["name"].as_str().unwrap().strip_prefix("git_") else {
+            continue;
+        };
+        // They make branches and repos, and look at no worktree of this one.
+        if ["clone", "init"].contains(&verb) {
+            continue;
+        }
+        for body in bodies(&tool["inputSchema"], &mut chance, pairs) {
+            if !chance.one_in(one_of) {
+                continue;
+            }
+            let body = with_needs(verb, body);
+            scene.plant("topic");
+            let answer = scene.yard.try_verb("topic", verb, body.clone()).await;
+            let status = answer.status();
+            assert_ne!(
+                status,
+                500,
+                "{verb} {body}: {}",
+                answer.text().await.unwrap()
+            );
+            answered += usize::from(status.is_success());
+            scene.check(&format!("{verb} {body}"));
+        }
+    }
+    answered
+}
+
+/// Every raw command that looks at files, by each of its options; one in so many of them.
+async fn raw(scene: &Scene, seed: u64, one_of: usize) -> usize {
+    let mut chance = Chance::new(seed);
+    let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+    let each = RAW.iter().flat_map(|(operation, operands, options)| {
+        let options = options.split(' ').chain([""]);
+        options.map(move |option| (*operation, format!("{option} {operands}")))
+    });
+    let more = MORE_RAW.map(|(operation, args)| (operation, args.to_owned()));
+    let mut ended = 0;
+    for (operation, args) in each.chain(more) {
+        if !chance.one_in(one_of) {
+            continue;
+        }
+        let args: Vec<_> = words(&args)
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        scene.plant("topic");
+        let body = json!({ "operation": operation, "args": args });
+        let events = scene.yard.run("git", "topic", body).await;
+        let last = events.last().unwrap();
+        ended += usize::from(last.data["exit_code"] == 0);
+        scene.check(&format!("git {operation} {args:?}"));
+    }
+    ended
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_verb_runs_what_a_worktree_names() {
+    let mut scene = Scene::new();
+    scene.yard.start().await;
+    scene.yard.make("topic", &["who"]).await;
+    assert!(typed(&scene, 1, 2, 4).await > 10);
+    scene.spring("topic");
+    scene.yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_raw_command_runs_what_a_worktree_names() {
+    let mut scene = Scene::new();
+    scene.yard.start().await;
+    scene.yard.make("topic", &["who"]).await;
+    assert!(raw(&scene, 2, 3).await > 10);
+    scene.spring("topic");
+    scene.yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_an_ordinary_users_daemon() {
+    let mut scene = Scene::new();
+    let mut daemon = scene.yard.start_ordinary().await;
+    scene.yard.make("topic", &["who"]).await;
+    typed(&scene, 3, 1, 12).await;
+    raw(&scene, 4, 12).await;
+    daemon.stop().await;
+    scene.spring("topic");
+}
+
+/// All of them, and many pairs.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make soak"]
+async fn soak_nothing_of_git_runs_what_a_worktree_names() {
+    let seed = std::env::var("BRANCHYARD_SEED").map_or(7, |seed| seed.parse().unwrap());
+    let mut scene = Scene::new();
+    scene.yard.start().await;
+    scene.yard.make("topic", &["who"]).await;
+    typed(&scene, seed, 30, 1).await;
+    raw(&scene, seed, 1).await;
+    scene.spring("topic");
+    scene.yard.stop().await;
+}
