@@ -17,7 +17,9 @@ use super::slots::Slot;
 use crate::auth::Principal;
 use crate::git::Reach;
 use crate::git::verbs::fetch;
-use crate::model::{About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status};
+use crate::model::{
+    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
+};
 use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
 
 /// What is left to see to when the command starts.
@@ -47,6 +49,15 @@ pub(super) struct Errand {
     pub(super) asked_at: Instant,
     /// Who asked, unless that was an earlier daemon's doing.
     pub(super) asker: Option<Principal>,
+}
+
+/// What a command is started with, and what is held while it runs.
+struct Ready {
+    about: About,
+    /// What the remote said earlier than this is too old.
+    not_before: Instant,
+    slot: Slot,
+    floor: OwnedRwLockReadGuard<()>,
 }
 
 /// The turn of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
@@ -146,11 +157,12 @@ impl Drive {
         asked_at: Instant,
         asker: Option<&Principal>,
     ) -> Option<Ending> {
-        let (about, slot, floor) = match self.prepare(workspace, checks, asked_at).await {
-            Ok(prepared) => prepared,
+        let ready = match self.prepare(workspace, checks, asked_at).await {
+            Ok(ready) => ready,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
-        let _held_while_it_runs = (slot, floor);
+        let (about, not_before) = (ready.about, ready.not_before);
+        let _held_while_it_runs = (ready.slot, ready.floor);
         if checks.brings
             && let Err(error) = workspace.fetch(&fetch::Request::default()).await
         {
@@ -174,7 +186,7 @@ impl Drive {
                 None
             }
         };
-        let secrets = match secrets::hand(&self.shared.config.secrets, &self.live.record().spec) {
+        let secrets = match self.hand_secrets(workspace, checks, not_before).await {
             Ok(handed) => handed,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
@@ -214,7 +226,7 @@ impl Drive {
         workspace: &Arc<Workspace>,
         checks: &Checks,
         asked_at: Instant,
-    ) -> Result<(About, Slot, OwnedRwLockReadGuard<()>), Problem> {
+    ) -> Result<Ready, Problem> {
         let spec = self.live.record().spec;
         let max = workspace
             .repo
@@ -242,8 +254,13 @@ impl Drive {
         };
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
+        let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo.config, &spec);
         let wish = Wish {
-            sync: spec.sync.clone(),
+            sync: match &spec.sync {
+                // Clean means exactly what the remote has, where a secret depends on it.
+                SyncMode::Auto if spec.clean && is_due => SyncMode::Reset,
+                sync => sync.clone(),
+            },
             clean: spec.clean,
             stale: spec.stale,
             not_before,
@@ -258,7 +275,12 @@ impl Drive {
         if spec.kind == RunKind::Git {
             workspace.guard(&report).map_err(judged)?;
         }
-        Ok((about, slot, floor))
+        Ok(Ready {
+            about,
+            not_before,
+            slot,
+            floor,
+        })
     }
 
     /// Journals what happens on the way; what goes on by itself after the run's end is not told.

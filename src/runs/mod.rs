@@ -5,6 +5,7 @@
 mod adopt;
 pub mod argv;
 mod audience;
+mod declared;
 mod drive;
 mod environment;
 mod execute;

@@ -1,14 +1,23 @@
 //! The secrets of a run: which its repo gives it, whether its branch may have them, and their values, which
 //! are read when the command is about to start and go to its supervisor alone.
 //!
-//! On a branch that a secret is not for, a task is refused, since it could not do what it is for. A `make`
-//! run goes without, and says so: most of what is made on any branch never needed it.
+//! A secret follows content, not a name. It is given where the workspace is what the remote has for the branch, where
+//! nothing tainted it ([`Workspace::taint`]), and where the command is a declared one ([`super::declared`]).
+//!
+//! On a branch that a secret is not for, and with arguments or variables of the caller's, a task is refused, since it
+//! could not do what it is for. A `make` run goes without, and says so: most of what is made on any branch never needed
+//! it. In a tainted workspace both are refused: `clean: true` is all that it takes there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
 
+use super::declared::supplied;
+use super::drive::{Checks, Drive};
 use super::open::Runs;
-use crate::config::{MAKE, Secret, Secrets};
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning};
+use crate::config::{MAKE, RepoConfig, Secret, Secrets};
+use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning};
+use crate::workspace::Workspace;
 
 /// What secrets mean for one run that is about to start. It holds them, hence no `Debug`.
 #[derive(Default)]
@@ -21,8 +30,9 @@ pub(super) struct Handed {
     pub(super) hidden: Vec<String>,
 }
 
-/// Refuses a task on a branch that its secrets are not for, and a caller's word in a secret's place.
-pub(super) fn check(secrets: &Secrets, spec: &RunSpec) -> Result<(), Problem> {
+/// Refuses a task on a branch that its secrets are not for, or with what a caller supplied; and a caller's word in a
+/// secret's place.
+pub(super) fn check(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> Result<(), Problem> {
     for (variable, secret) in given(secrets, spec) {
         if spec.kind == RunKind::Task && !secret.is_for(&spec.branch) {
             return Err(refused(secret, spec));
@@ -32,7 +42,12 @@ pub(super) fn check(secrets: &Secrets, spec: &RunSpec) -> Result<(), Problem> {
         } else if spec.kind == RunKind::Make && spec.argv.iter().any(|arg| assigns(arg, variable)) {
             "args".to_owned()
         } else {
-            continue;
+            match supplied(spec, repo) {
+                Some(why) if spec.kind == RunKind::Task => {
+                    return Err(undeclared(secret, spec, &why));
+                }
+                _ => continue,
+            }
         };
         let detail = format!(
             "{variable} is refused: it is what the secret {} is given in, and no caller sets it",
@@ -44,20 +59,92 @@ pub(super) fn check(secrets: &Secrets, spec: &RunSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads what the run is given. A run is never started without a secret that its branch may have.
-pub(super) fn hand(secrets: &Secrets, spec: &RunSpec) -> Result<Handed, Problem> {
+/// Whether the run is to be given a secret, as far as its branch and its command tell.
+pub(super) fn are_due(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> bool {
+    given(secrets, spec).any(|(_, secret)| secret.is_for(&spec.branch))
+        && supplied(spec, repo).is_none()
+}
+
+impl Drive {
+    /// What the run is given. Whether it taints its workspace is on record when this returns. The caller holds the
+    /// turn and the floor until the command starts, so nothing of ours changes a file in between.
+    ///
+    /// The remote's answer must not be older than `not_before`.
+    pub(super) async fn hand_secrets(
+        &self,
+        workspace: &Arc<Workspace>,
+        checks: &Checks,
+        not_before: Instant,
+    ) -> Result<Handed, Problem> {
+        let (spec, secrets) = (self.live.record().spec, &self.shared.config.secrets);
+        let repo = &workspace.repo.config;
+        let mut of_repo = secrets.of_repo(&spec.repo);
+        let is_bound = of_repo.any(|(_, _, secret)| secret.is_for(&spec.branch));
+        let judged = |error: crate::workspace::Error| self.shared.margin.judge(error.problem());
+        let supplied = supplied(&spec, repo);
+        if is_bound && supplied.is_none() {
+            let is_due = are_due(secrets, repo, &spec);
+            let head = match is_due {
+                true => Some(remote_head(workspace, not_before).await?),
+                // What it makes is only as good as a commit that the remote was seen to have.
+                false => workspace.remote_tip().await.map_err(judged)?,
+            };
+            let taint = match head {
+                Some(head) => workspace.taint(head).await.map_err(judged)?,
+                None => {
+                    workspace.note_taint().map_err(judged)?;
+                    None
+                }
+            };
+            if let Some(why) = taint.filter(|_| is_due) {
+                return Err(tainted(&spec, &why));
+            }
+        } else if !checks.reads && !checks.network {
+            workspace.note_taint().map_err(judged)?;
+        }
+        hand(secrets, &spec, supplied.as_deref())
+    }
+}
+
+/// What the remote has for the branch of a workspace, asked no earlier than `not_before`.
+async fn remote_head(workspace: &Arc<Workspace>, not_before: Instant) -> Result<CommitId, Problem> {
+    let branch = &workspace.branch;
+    let rule = format!("a secret is given only at the commit that the remote has for {branch}");
+    match workspace.repo.ask(branch, not_before).await {
+        Ok(asked) => asked.head.ok_or_else(|| {
+            let detail = format!("{rule}, and it has no such branch");
+            Problem::new(ErrorKind::Conflict, "tainted", detail)
+                .field("branch")
+                .help("have the branch pushed, and run it again with `clean: true`")
+        }),
+        Err(error) => {
+            let mut problem = error.problem();
+            problem.detail = format!("{rule}, which cannot be asked: {}", problem.detail);
+            Err(problem)
+        }
+    }
+}
+
+/// Reads what the run is given. A run is never started without a secret that its branch may have, unless it is a make
+/// with what the caller `supplied`.
+fn hand(secrets: &Secrets, spec: &RunSpec, supplied: Option<&str>) -> Result<Handed, Problem> {
     let mut handed = Handed::default();
     for (variable, secret) in given(secrets, spec) {
-        if secret.is_for(&spec.branch) {
-            let value = secret.read().map_err(|why| unreadable(secret, &why))?;
-            let value = value.expose().to_owned();
-            handed.hidden.push(value.clone());
-            handed.env.push((variable.to_owned(), value));
-        } else if spec.kind == RunKind::Task {
+        let is_task = spec.kind == RunKind::Task;
+        match (secret.is_for(&spec.branch), supplied) {
+            (true, None) => {
+                let value = secret.read().map_err(|why| unreadable(secret, &why))?;
+                let value = value.expose().to_owned();
+                handed.hidden.push(value.clone());
+                handed.env.push((variable.to_owned(), value));
+            }
             // It was queued when the file said something else.
-            return Err(refused(secret, spec));
-        } else {
-            handed.withheld.push(withheld(variable, secret, spec));
+            (false, _) if is_task => return Err(refused(secret, spec)),
+            (true, Some(why)) if is_task => return Err(undeclared(secret, spec, why)),
+            (is_for, why) => {
+                let why = why.filter(|_| is_for);
+                handed.withheld.push(withheld(variable, secret, spec, why));
+            }
         }
     }
     handed.hidden.extend(within_reach(secrets, &spec.repo));
@@ -149,13 +236,50 @@ fn refused(secret: &Secret, spec: &RunSpec) -> Problem {
         ))
 }
 
-fn withheld(variable: &str, secret: &Secret, spec: &RunSpec) -> Warning {
-    let message = format!(
-        "{variable} is not set: the secret {} is for {}, and this is {}",
-        secret.name,
-        secret.branches().join(", "),
+fn undeclared(secret: &Secret, spec: &RunSpec, why: &str) -> Problem {
+    let task = spec.task.as_deref().unwrap_or_default();
+    let detail = format!(
+        "the task {task} needs the secret {}, which is given to it only as it is declared: {why}",
+        secret.name
+    );
+    let field = match spec.env.is_empty() {
+        true => "args",
+        false => "env",
+    };
+    Problem::new(ErrorKind::Forbidden, "secret_refused", detail)
+        .field(field)
+        .help(
+            "leave `args` and `env` out, or have the operator declare a task with these arguments",
+        )
+}
+
+fn tainted(spec: &RunSpec, why: &str) -> Problem {
+    let detail = format!(
+        "a secret is given only to what the remote has for {}, and its workspace may hold something else: {why}",
         spec.branch
     );
+    Problem::new(ErrorKind::Conflict, "tainted", detail)
+        .field("clean")
+        .help(
+            "send `clean: true` (and leave `sync` out): the workspace becomes what the remote has, without any other \
+             file, and work in it is saved first",
+        )
+}
+
+/// On a branch that the secret is not for, or because of what the caller supplied.
+fn withheld(variable: &str, secret: &Secret, spec: &RunSpec, supplied: Option<&str>) -> Warning {
+    let name = &secret.name;
+    let message = match supplied {
+        Some(why) => format!(
+            "{variable} is not set: the secret {name} is given to make only with targets and with -j, -k and -s, \
+             and {why}"
+        ),
+        None => format!(
+            "{variable} is not set: the secret {name} is for {}, and this is {}",
+            secret.branches().join(", "),
+            spec.branch
+        ),
+    };
     Warning::new("secret_withheld", message)
 }
 

@@ -73,7 +73,7 @@ pub(super) fn of(
         principal: principal.name.clone(),
         group: None,
     };
-    secrets::check(&config.secrets, &spec)?;
+    secrets::check(&config.secrets, &repo.config, &spec)?;
     Ok((spec, checks))
 }
 

@@ -133,7 +133,7 @@ impl Workspace {
     }
 
     /// Where the remote stood when it was last fetched.
-    pub(super) async fn remote_tip(self: &Arc<Self>) -> Result<Option<CommitId>, Error> {
+    pub async fn remote_tip(self: &Arc<Self>) -> Result<Option<CommitId>, Error> {
         let name = self.branch.remote_ref();
         self.store_ref(name).await
     }

@@ -207,6 +207,20 @@ impl Made {
         meta.is_dir() || settled.is_some_and(|(_, known)| *known == changed) || self.during(changed)
     }
 
+    /// As [`Made::explains`], and nothing went into or out of a directory after the runs either.
+    pub(super) fn explains_unchanged(&self, path: &Path, meta: &Metadata) -> bool {
+        let changed = changed(meta);
+        let is_as_settled = || {
+            let settled = path.to_str().and_then(|path| self.settled.named.get(path));
+            settled.is_some_and(|(_, known)| *known == changed)
+        };
+        self.explains(path, meta)
+            && (!meta.is_dir()
+                || self.during(changed)
+                || self.is_settled_in(path, changed)
+                || is_as_settled())
+    }
+
     /// Whether it was in a directory when that was settled as output, whole.
     fn is_settled_in(&self, path: &Path, changed: Nanos) -> bool {
         let Settled { named, until } = &self.settled;

@@ -31,6 +31,7 @@ mod salvage;
 mod several;
 mod sizes;
 mod sync;
+mod taint;
 mod ticks;
 mod together;
 mod turn;

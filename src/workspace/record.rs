@@ -41,6 +41,9 @@ pub(super) struct Record {
     /// A command in it was given a secret, which may be in what it left behind.
     #[serde(default)]
     pub(super) had_secret: bool,
+    /// Since it was exactly a commit of the remote, only declared commands ran here, see [`super::taint`].
+    #[serde(default)]
+    pub(super) untainted: bool,
 }
 
 impl Record {
@@ -58,6 +61,7 @@ impl Record {
             measured_tick: 0,
             warm: None,
             had_secret: false,
+            untainted: false,
         }
     }
 
@@ -107,5 +111,6 @@ mod tests {
         let record = Record::load(dir.path()).unwrap();
         assert_eq!(record.used_tick, None);
         assert!(record.pinned.is_none() && record.sizes.is_none());
+        assert!(!record.untainted, "nothing vouches for what lies there");
     }
 }

@@ -1,6 +1,7 @@
 //! Secrets of builds: given to the runs and branches that the operator named, and seen by nobody. They are
 //! looked for in every answer, in all that is on disk and in the daemon's log at debug level.
 
+mod content;
 mod given;
 mod outlive;
 mod refused;

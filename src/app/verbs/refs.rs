@@ -81,7 +81,7 @@ async fn tag(desk: Desk, at: At, request: tag::Request) -> Result<Told<tag::Tags
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
             desk.principal().require_all_branches()?;
-            desk.change(&at, "git tag", Files::Stay, move |workspace, report| async move {
+            desk.change(&at, "git tag", Files::Untouched, move |workspace, report| async move {
                 workspace.change_tag(request, &report).await
             })
             .await

@@ -34,6 +34,8 @@ use crate::model::About;
 /// What a change means for those who read the workspace's files meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
+    /// Neither files nor index nor HEAD change: only refs do that are no branch.
+    Untouched,
     /// They stay as they are: reads go on.
     Stay,
     /// They may change by our hand: reads wait, and never see half of it.
@@ -90,6 +92,9 @@ impl Workspace {
                 this.check_head(&repo, &git::head(&repo)?)
             })
             .await?;
+            if files != Files::Untouched {
+                this.note_taint()?;
+            }
             let answer = work(this.clone(), report).await?;
             this.note(|_| {})?;
             Ok((this.about().await?, answer))
@@ -100,7 +105,7 @@ impl Workspace {
     async fn hold(&self, files: Files) -> Floor {
         match files {
             Files::Later => Floor::Later,
-            Files::Stay => Floor::Shared(self.stand().await),
+            Files::Untouched | Files::Stay => Floor::Shared(self.stand().await),
             Files::Move => Floor::Alone(self.floor.clone().write_owned().await),
         }
     }

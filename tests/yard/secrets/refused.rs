@@ -100,7 +100,8 @@ async fn a_branch_that_a_secret_is_not_for_does_without() {
     }
     let own = json!({"args": ["show", "TOKEN=x"], "env": {"NPM_TOKEN_2": "x"}});
     let events = yard.run("make", "main", own).await;
-    assert_eq!(text_of(&events), "token=[***] key=[unset]\n");
+    assert_eq!(text_of(&events), "token=[unset] key=[unset]\n");
+    assert_eq!(warnings_of(&events), ["secret_withheld"]);
     daemon.stop().await;
     assert_clean("the log", daemon.said.join("\n").as_bytes());
 }

@@ -1,0 +1,141 @@
+//! Whether a command is what the operator or the branch declares, with nothing in it that a caller could turn into a
+//! program: a task as it is configured, or `make` with targets and with `-j`, `-k` and `-s` alone. Only such a command
+//! is given a secret, and only such a command leaves a workspace untainted.
+
+use crate::config::{RepoConfig, TaskName};
+use crate::model::{RunKind, RunSpec};
+
+/// What a caller put into a command beyond what is declared, in words; `None` where there is nothing.
+pub(super) fn supplied(spec: &RunSpec, repo: &RepoConfig) -> Option<String> {
+    if !spec.env.is_empty() {
+        return Some("the caller set variables of its environment".to_owned());
+    }
+    let args = spec.argv.get(1..).unwrap_or_default();
+    match spec.kind {
+        RunKind::Make => {
+            let other = args
+                .iter()
+                .find(|word| !is_plain_option(word) && !is_plain_target(word));
+            other.map(|word| format!("the caller passed {word:?} to make"))
+        }
+        RunKind::Task => {
+            let name = spec
+                .task
+                .as_deref()
+                .and_then(|name| TaskName::parse(name).ok());
+            let declared = name.and_then(|name| repo.tasks.get(&name));
+            let is_declared = declared.is_some_and(|task| task.argv() == spec.argv);
+            (!is_declared).then(|| "the caller passed arguments to the task".to_owned())
+        }
+        RunKind::Git => Some("it is a git command".to_owned()),
+    }
+}
+
+/// `-j`, `-k` and `-s`, in one word or several; the number of jobs is attached by then.
+fn is_plain_option(word: &str) -> bool {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, jobs) = long.split_once('=').unwrap_or((long, ""));
+        return match name {
+            "jobs" => jobs.bytes().all(|b| b.is_ascii_digit()),
+            "keep-going" | "silent" | "quiet" => name == long,
+            _ => false,
+        };
+    }
+    let Some(letters) = word.strip_prefix('-') else {
+        return false;
+    };
+    let rest = letters.trim_start_matches(['k', 's']);
+    let jobs = rest.strip_prefix('j');
+    match jobs {
+        Some(number) => number.bytes().all(|b| b.is_ascii_digit()),
+        None => rest.is_empty() && !letters.is_empty(),
+    }
+}
+
+/// A target that a recipe can hand to a shell as `$@` or `$(MAKECMDGOALS)` without the shell reading anything else
+/// into it, and that assigns no variable.
+fn is_plain_target(word: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_./+@%,:-".contains(&b);
+    !word.is_empty() && !word.starts_with('-') && word.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_and_three_options_are_plain() {
+        for word in [
+            "all",
+            "test",
+            "src/main.o",
+            "lib/a-b_c.so.1",
+            "x86+y",
+            "-j",
+            "-j4",
+            "-k",
+            "-s",
+            "-ks",
+            "-skj8",
+            "--jobs",
+            "--jobs=4",
+            "--keep-going",
+            "--silent",
+            "--quiet",
+        ] {
+            assert!(is_plain_option(word) || is_plain_target(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn whatever_could_run_something_is_not() {
+        for word in [
+            "",
+            "-",
+            "--",
+            "CC=env",
+            "CC:=env",
+            "CC+=env",
+            "CC?=x",
+            "CC!=env",
+            "a=b",
+            "-f",
+            "-fx",
+            "-C",
+            "-Cdir",
+            "-e",
+            "-n",
+            "-B",
+            "-i",
+            "-kB",
+            "-jx",
+            "-j4x",
+            "-j4k",
+            "-j 4",
+            "-4",
+            "--eval=x",
+            "--file=x",
+            "--jobs=x",
+            "--jobserver-auth=3",
+            "--silent=x",
+            "--no-silent",
+            "x;env",
+            "$(env)",
+            "`env`",
+            "a b",
+            "a|b",
+            "a&b",
+            "a>b",
+            "a\nb",
+            "a'b",
+            "a\"b",
+            "a\\b",
+            "~x",
+            "a*",
+            "#x",
+            "ä",
+        ] {
+            assert!(!is_plain_option(word) && !is_plain_target(word), "{word:?}");
+        }
+    }
+}
