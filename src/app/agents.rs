@@ -155,6 +155,7 @@ impl Desk {
         };
         match is_new {
             true => {
+                self.check_unprotected(repo, branch, "created").await?;
                 let created = workspace.create_branch(&base, report).await;
                 created.map_err(|error| match told(error) {
                     problem if problem.field.as_deref() == Some("from") => problem.field("base"),

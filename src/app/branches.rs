@@ -121,6 +121,10 @@ impl Desk {
     ) -> Result<(Description, Vec<Warning>), Problem> {
         let workspace = self.workspace(repo, branch)?;
         self.yard.margin.check()?;
+        if from.is_some() {
+            self.check_unprotected(&workspace.repo, branch, "created")
+                .await?;
+        }
         let asked_at = Instant::now();
         let _turn = workspace.turn.take("prepare", &self.principal().name).await;
         let (report, warnings) = collecting();
@@ -149,6 +153,8 @@ impl Desk {
         going: Going,
     ) -> Result<Option<Salvage>, Problem> {
         let workspace = self.workspace(repo, branch)?;
+        self.check_unprotected(&workspace.repo, branch, "removed")
+            .await?;
         let _turn = workspace.turn.take("remove", &self.principal().name).await;
         // What makes room must not need any.
         self.yard.margin.make_do();

@@ -10,7 +10,7 @@ use crate::auth::Principal;
 use crate::config::Config;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right};
 use crate::repos::Repo;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, protected_from};
 
 /// All that a face can reach of the yard; cheap to clone.
 #[derive(Debug, Clone)]
@@ -82,6 +82,30 @@ impl Desk {
     ) -> Result<Arc<Workspace>, Problem> {
         self.check(&repo.name, branch)?;
         Ok(self.yard.workspaces.get(repo, branch))
+    }
+
+    /// Refuses all but admins to have a protected branch `done` something to.
+    pub(super) async fn check_unprotected(
+        &self,
+        repo: &Repo,
+        branch: &BranchName,
+        done: &str,
+    ) -> Result<(), Problem> {
+        if self.principal.rights().contains(Right::Admin) {
+            return Ok(());
+        }
+        match self.is_protected(repo, branch).await? {
+            true => Err(protected_from(branch, done)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the branch is protected. Where the repo was never cloned, it is cloned first, for only the remote knows
+    /// its default branch.
+    pub async fn is_protected(&self, repo: &Repo, branch: &BranchName) -> Result<bool, Problem> {
+        let learned = repo.learn_default().await;
+        learned.map_err(|error| self.yard.margin.judge(error.problem()))?;
+        Ok(repo.protects(branch))
     }
 
     /// Where the files of a branch are, or would be.

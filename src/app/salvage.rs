@@ -126,6 +126,7 @@ impl Desk {
             None => self.salvage(id).await?.item.salvage.branch,
         };
         let workspace = self.workspace_in(&repo, &branch)?;
+        self.check_unprotected(&repo, &branch, "restored").await?;
         let _turn = workspace.turn.take("restore", &self.principal().name).await;
         let (report, warnings) = collecting();
         workspace

@@ -24,7 +24,7 @@ pub struct GitConfig {
     /// every request asks.
     #[serde(deserialize_with = "duration::or_zero")]
     pub freshness: Duration,
-    /// Branches that are not pushed to, forced or deleted without more ado. Default main, master, production,
+    /// Branches that take the right admin to create, change or push to. Default main, master, production,
     /// prod, develop and all below `release/`.
     pub protected: BranchGlobs,
     /// The name in commits that the daemon writes. Default `Branchyard`.

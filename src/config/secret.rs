@@ -102,6 +102,10 @@ impl Secret {
         self.branches.matches(branch)
     }
 
+    pub fn globs(&self) -> &BranchGlobs {
+        &self.branches
+    }
+
     /// The branches that may have it, as they were written.
     pub fn branches(&self) -> &[String] {
         self.branches.patterns()

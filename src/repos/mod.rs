@@ -7,6 +7,7 @@ mod clone;
 mod error;
 mod heal;
 mod init;
+mod protection;
 mod registry;
 mod remote;
 mod repo;

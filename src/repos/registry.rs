@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
+use super::protection::Protection;
 use super::{Error, Repo, Source};
 use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy};
 use crate::disk::Trash;
@@ -184,7 +185,7 @@ impl Repos {
         Arc::new(Repo::new(
             name.clone(),
             config,
-            source,
+            (source, Protection::of(&self.config, name)),
             git,
             workspaces,
             &self.tasks,

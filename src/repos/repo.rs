@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::Error;
 use super::batch::Batches;
 use super::clone::Cloner;
+use super::protection::Protection;
 use super::remote::{Answers, Asked, Failures, REMEMBERED};
 use crate::config::RepoConfig;
 use crate::disk::Quarantine;
@@ -41,6 +42,7 @@ pub struct Repo {
     pub name: RepoName,
     pub config: RepoConfig,
     pub source: Source,
+    pub(super) protection: Protection,
     /// Where it is told what changes in it.
     pub news: News,
     pub(super) git: Git,
@@ -73,7 +75,7 @@ impl Repo {
     pub(super) fn new(
         name: RepoName,
         config: RepoConfig,
-        source: Source,
+        (source, protection): (Source, Protection),
         git: Git,
         workspaces: &Path,
         tasks: &TaskTracker,
@@ -97,6 +99,7 @@ impl Repo {
             name,
             config,
             source,
+            protection,
             news,
             git,
             home,

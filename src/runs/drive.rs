@@ -20,7 +20,9 @@ use crate::git::verbs::fetch;
 use crate::model::{
     About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
 };
-use crate::workspace::{self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace};
+use crate::workspace::{
+    self, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace, protected_from,
+};
 
 /// What is left to see to when the command starts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,6 +37,9 @@ pub(super) struct Checks {
     /// It changes nothing.
     #[serde(default)]
     pub(super) reads: bool,
+    /// It is refused on a protected branch, which may be known to be one only once the repo is cloned.
+    #[serde(default)]
+    pub(super) guards_branch: bool,
     /// Words of the command line whose number of jobs depends on who else is at work.
     #[serde(default)]
     pub(super) open_jobs: Vec<usize>,
@@ -268,6 +273,9 @@ impl Drive {
         };
         let prepared = workspace.prepare(&wish, &report).await;
         let (about, floor) = prepared.map_err(judged)?;
+        if checks.guards_branch && workspace.repo.protects(&workspace.branch) {
+            return Err(protected_from(&workspace.branch, "changed"));
+        }
         workspace
             .check_beneath(checks.beneath.clone())
             .await

@@ -8,7 +8,7 @@ use crate::auth::Principal;
 use crate::config::{Config, TaskName};
 use crate::model::{BranchName, ErrorKind, Problem, Right, RunKind, RunSpec};
 use crate::repos::Repo;
-use crate::workspace::protected_branch;
+use crate::workspace::{protected_branch, protected_from};
 
 pub(super) fn of(
     config: &Config,
@@ -41,7 +41,7 @@ pub(super) fn of(
                     "a git command takes no variables from its caller",
                 ));
             }
-            let (argv, checks) = git(config, operation, args, branch, principal)?;
+            let (argv, checks) = git(repo, operation, args, branch, principal)?;
             (RunKind::Git, argv, checks)
         }
         Action::Task { task } => {
@@ -105,7 +105,7 @@ fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Pro
 }
 
 fn git(
-    config: &Config,
+    repo: &Repo,
     operation: &str,
     args: Vec<String>,
     branch: &BranchName,
@@ -116,14 +116,21 @@ fn git(
         GitAccess::Read => Right::GitRead,
         GitAccess::Write | GitAccess::Pull | GitAccess::Network => Right::GitWrite,
     })?;
-    if call.pushes() && config.git.protected.matches(branch) {
-        return Err(protected_branch(branch, "pushed to"));
+    let only_looks = call.access == GitAccess::Read || operation == "fetch";
+    let is_admin = principal.rights().contains(Right::Admin);
+    let guards_branch = call.pushes() || !(only_looks || is_admin);
+    if guards_branch && repo.protects(branch) {
+        return Err(match call.pushes() {
+            true => protected_branch(branch, "pushed to"),
+            false => protected_from(branch, "changed"),
+        });
     }
     let checks = Checks {
         beneath: call.beneath,
         network: call.access == GitAccess::Network,
         brings: call.access == GitAccess::Pull,
         reads: call.access == GitAccess::Read,
+        guards_branch,
         open_jobs: Vec::new(),
     };
     Ok((program("git", call.args), checks))

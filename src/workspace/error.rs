@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::git::{self, RemoteFailure};
-use crate::model::{BranchName, ErrorKind, Problem};
+use crate::model::{BranchName, ErrorKind, Problem, Right};
 use crate::repos;
 
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +84,15 @@ pub fn protected_branch(branch: &BranchName, done: &str) -> Problem {
     Problem::new(ErrorKind::Forbidden, "protected_branch", detail)
         .field("branch")
         .help("push to a branch of your own and have it merged; whoever has the right admin can use git_push and git_branch (POST …/git/push, …/git/branch) with `allow_protected: true`")
+}
+
+/// To have a protected branch `done` something to takes the right admin.
+pub fn protected_from(branch: &BranchName, done: &str) -> Problem {
+    let detail = format!("{branch} is protected: without the right admin it is not {done}");
+    Problem::new(ErrorKind::Forbidden, "protected_branch", detail)
+        .field("branch")
+        .missing(Right::Admin)
+        .help("work on a branch of your own (git_clone, git_branch) and have it merged; git_remote tells which branches are protected")
 }
 
 /// Some files of `target` were not written; what is there is neither the old tree nor the new.

@@ -45,7 +45,7 @@ use crate::model::{Phase, Warm, Warning};
 
 pub use agents::AgentBranch;
 pub use describe::Description;
-pub use error::{Error, protected_branch};
+pub use error::{Error, protected_branch, protected_from};
 pub use files::{
     Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
     ReadRequest, Stamp,

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod bounds;
+mod protected;
 mod tools;
 
 use reqwest::Method;

@@ -103,7 +103,8 @@ async fn delete(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, 
         branch: name.clone(),
         ..at.clone()
     };
-    desk.check_protected(&going, "deleted", request.allow_protected)?;
+    desk.check_protected(&going, "deleted", request.allow_protected)
+        .await?;
     // Looked at before, for it may be the very branch of the call that goes.
     let told = desk.known_branch(&at, name.clone(), &request).await?;
     let workspace = desk.workspace(&at.repo, &name)?;
@@ -145,10 +146,13 @@ async fn rename(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, 
         branch: old.clone(),
         ..at.clone()
     };
-    desk.check_protected(&going, "renamed", request.allow_protected)?;
+    desk.check_protected(&going, "renamed", request.allow_protected)
+        .await?;
+    let repo = desk.repo(&at.repo)?;
+    desk.check(&at.repo, &name)?;
+    desk.check_unprotected(&repo, &name, "created").await?;
     desk.known_branch(&at, old.clone(), &request).await?;
     desk.yard.margin.check()?;
-    let repo = desk.repo(&at.repo)?;
     let (from, to) = (
         desk.workspace_in(&repo, &old)?,
         desk.workspace_in(&repo, &name)?,

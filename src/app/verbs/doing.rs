@@ -51,6 +51,10 @@ impl Desk {
     {
         self.yard.margin.check()?;
         let workspace = self.workspace(&at.repo, &at.branch)?;
+        if files != Files::Untouched {
+            self.check_unprotected(&workspace.repo, &at.branch, "changed")
+                .await?;
+        }
         let turn = self.turn_of(&workspace, what).await?;
         let (report, warnings) = collecting();
         let done = workspace.change(turn, files, &report, work).await;

@@ -115,7 +115,8 @@ async fn push_verb(
     at: At,
     request: push::Request,
 ) -> Result<Told<push::Pushed>, Problem> {
-    desk.check_protected(&at, "pushed to", request.allow_protected)?;
+    desk.check_protected(&at, "pushed to", request.allow_protected)
+        .await?;
     if !request.tags.is_empty() {
         // They are everybody's, whatever their branches.
         desk.principal().require_all_branches()?;
@@ -162,7 +163,7 @@ async fn remote_verb(
         branches: known.answer.branches(),
         heads: None,
         truncated: None,
-        protected: desk.yard.config.git.protected.patterns().to_vec(),
+        protected: repo.protected_patterns(),
     };
     if request.ask {
         let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[]).await;
@@ -187,13 +188,14 @@ async fn remote_verb(
 
 impl Desk {
     /// Refuses to have a protected branch `done` something to, unless that was said and may be said.
-    pub(super) fn check_protected(
+    pub(super) async fn check_protected(
         &self,
         at: &At,
         done: &str,
         allow_protected: bool,
     ) -> Result<(), Problem> {
-        if !self.yard.config.git.protected.matches(&at.branch) {
+        let repo = self.repo(&at.repo)?;
+        if !self.is_protected(&repo, &at.branch).await? {
             return Ok(());
         }
         if allow_protected {

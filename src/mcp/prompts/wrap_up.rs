@@ -49,7 +49,10 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
     let release = Release::of(call, &repo, &branch).await?;
-    let is_protected = call.desk.config().git.protected.matches(&branch);
+    let is_protected = call
+        .desk
+        .is_protected(&*call.desk.repo(&repo)?, &branch)
+        .await?;
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
         |commit| format!("at commit {commit}"),
