@@ -1,5 +1,6 @@
 //! Runs and groups of branches that are to be seen: start, find, follow, cancel.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -94,13 +95,15 @@ impl Desk {
         self.yard.runs.view(id)
     }
 
-    /// What a run was asked for with, to be asked for again.
+    /// What a run was asked for with, to be asked for again: see [`Runs::asked_for`].
     pub fn asked_for(
         &self,
         id: RunId,
+        env: BTreeMap<String, String>,
     ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
         self.run(id)?;
-        self.yard.runs.asked_for(id)
+        let principal = &self.principal().name;
+        self.yard.runs.asked_for(id, principal, env)
     }
 
     /// See [`Runs::cancel`].

@@ -1,5 +1,7 @@
 //! `make`, `git`, `task` and `rerun`: start a run and watch it to its end.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -53,9 +55,13 @@ pub async fn task(context: &Context, args: &TaskArgs) -> Result<u8, Failure> {
 }
 
 pub async fn rerun(context: &Context, args: &RerunArgs) -> Result<u8, Failure> {
+    let env: BTreeMap<_, _> = args.env.iter().cloned().collect();
     let request = Start {
         path: format!("/stream/runs/{}/rerun", args.run),
-        body: json!({}),
+        body: match env.is_empty() {
+            true => json!({}),
+            false => json!({ "env": env }),
+        },
         key: args.idempotency_key.clone(),
     };
     start(context, &request, args.detach).await

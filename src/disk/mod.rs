@@ -4,6 +4,7 @@
 
 pub mod crew;
 mod margin;
+mod private;
 mod quarantine;
 mod reserve;
 mod room;
@@ -11,6 +12,7 @@ mod spread;
 mod trash;
 
 pub use margin::Margin;
+pub use private::{create_private_dir, make_private, write_private};
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};
 pub use spread::spread;

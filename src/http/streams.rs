@@ -1,5 +1,6 @@
 //! Runs as streams: started by POST, followed by GET, from any place, in three formats.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 
 use axum::body::{Body as HttpBody, Bytes};
@@ -51,9 +52,22 @@ pub(super) async fn follow(
     resume(&view, from, &headers, seat, &at(id)).await
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RerunBody {
+    /// The variables of the run, where it has ended or another principal set them.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
 /// Starts a run with the same request as an earlier one.
-pub(super) async fn rerun(desk: Desk, RunAt(id): RunAt, headers: HeaderMap) -> Outcome {
-    let (repo, branch, asked) = desk.asked_for(id)?;
+pub(super) async fn rerun(
+    desk: Desk,
+    RunAt(id): RunAt,
+    headers: HeaderMap,
+    Body(body): Body<RerunBody>,
+) -> Outcome {
+    let (repo, branch, asked) = desk.asked_for(id, body.env)?;
     start(&desk, BranchAt(repo, branch), &headers, asked).await
 }
 

@@ -75,6 +75,12 @@ impl Drive {
             }
         }
         crash_point("end-recorded");
+        if !record.spec.env.is_empty()
+            && let Err(error) = history.drop_env(id, &self.shared.reuse_key)
+        {
+            // It is tried again when the run is tidied up, and by the next daemon.
+            tracing::warn!(run = %id, %error, "the variables of a run are not dropped yet");
+        }
         let state = record.state.as_str();
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
@@ -320,6 +326,10 @@ pub(super) fn tidy(shared: &Arc<Shared>, run: RunId) {
             let shared = tidying.clone();
             let packed = tokio::task::spawn_blocking(move || {
                 remove_tmp(&shared.history, run);
+                let record = shared.history.load(run);
+                if record.is_some_and(|record| !record.spec.env.is_empty()) {
+                    shared.history.drop_env(run, &shared.reuse_key)?;
+                }
                 shared.history.pack(run)
             });
             let Err(error) = packed.await.map_err(io::Error::other).flatten() else {

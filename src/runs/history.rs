@@ -1,7 +1,7 @@
 //! Runs on disk: a directory each, with the record (written by rename) and the journal. The database
 //! beside them is an index, brought to what is on disk whenever a daemon starts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::drive::Checks;
 use super::repeat;
 use super::request::{Action, RunRequest};
+use super::reuse::ReuseKey;
 use crate::diagnostics::{Collector, Diagnostics};
-use crate::disk::{Margin, Trash};
+use crate::disk::{Margin, Trash, create_private_dir, make_private, write_private};
 use crate::journal::{self, Output};
 use crate::model::{BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord};
 use crate::store::{self, Filter, Found, Retention, Store};
@@ -52,6 +53,10 @@ pub(super) struct Asked {
     pub(super) action: Action,
     pub(super) request: RunRequest,
     pub(super) checks: Checks,
+    /// The variables that the caller set, once the run has ended: their values are digests under this yard's key, and
+    /// `request` has none of them any more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) dropped_env: BTreeMap<String, String>,
 }
 
 impl History {
@@ -109,8 +114,44 @@ impl History {
     /// Makes the run's directory. It counts as a run from its first record on.
     pub(super) fn create(&self, run: RunId, asked: &Asked) -> io::Result<()> {
         let home = self.home(run);
-        fs::create_dir(&home)?;
-        fs::write(home.join(ASKED), serde_json::to_vec(asked)?).inspect_err(|_| self.discard(run))
+        create_private_dir(&home)?;
+        write_private(&home.join(ASKED), &serde_json::to_vec(asked)?)
+            .inspect_err(|_| self.discard(run))
+    }
+
+    /// Drops the values that the caller of an ended run put into its environment.
+    pub(super) fn drop_env(&self, run: RunId, key: &ReuseKey) -> io::Result<()> {
+        let Some(mut asked) = self.asked(run) else {
+            return Ok(());
+        };
+        if asked.request.env.is_empty() {
+            return Ok(());
+        }
+        for (name, value) in std::mem::take(&mut asked.request.env) {
+            let digest = key.digest(format!("env\0{name}\0{value}").as_bytes());
+            asked.dropped_env.insert(name, digest);
+        }
+        write_private(&self.home(run).join(ASKED), &serde_json::to_vec(&asked)?)
+    }
+
+    /// Closes to other users what a daemon of an earlier version left open to them, and drops the values that it kept
+    /// of runs that have ended. Ends early once `is_over`. Blocks.
+    pub(super) fn close_to_others(&self, key: &ReuseKey, is_over: impl Fn() -> bool) {
+        for run in self.ids() {
+            if is_over() {
+                return;
+            }
+            let closed = make_private(&self.home(run), &[ASKED, RECORD]).and_then(|was_open| {
+                let has_ended = || self.load(run).is_some_and(|record| record.state.is_ended());
+                match was_open && has_ended() {
+                    true => self.drop_env(run, key),
+                    false => Ok(()),
+                }
+            });
+            if let Err(error) = closed {
+                tracing::warn!(%run, %error, "a run's directory is not closed to other users");
+            }
+        }
     }
 
     pub(super) fn asked(&self, run: RunId) -> Option<Asked> {
@@ -119,9 +160,7 @@ impl History {
 
     pub(super) fn save(&self, record: &RunRecord) -> io::Result<()> {
         let home = self.home(record.run_id);
-        let fresh = home.join("run.json.new");
-        fs::write(&fresh, serde_json::to_vec(record)?)?;
-        fs::rename(&fresh, home.join(RECORD))?;
+        write_private(&home.join(RECORD), &serde_json::to_vec(record)?)?;
         // Where this is the end, it is still to be told.
         self.store
             .put_unsettled(&indexed(record), self.log_bytes(record));

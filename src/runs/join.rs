@@ -79,10 +79,12 @@ impl Live {
     }
 }
 
-/// Whether one run does for both.
+/// Whether one run does for both. With variables of the caller's it does only for the same principal: another would
+/// learn from it whether they have the same values.
 fn equal(a: &RunSpec, b: &RunSpec) -> bool {
     same_command(a, b)
         && a.env == b.env
+        && (a.env.is_empty() || a.principal == b.principal)
         && a.sync == b.sync
         && a.clean == b.clean
         && a.stale == b.stale

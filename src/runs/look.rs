@@ -1,5 +1,6 @@
 //! Finding runs again: live or ended, one or many.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -89,17 +90,34 @@ impl Runs {
         Ok(found.unwrap_or_default())
     }
 
-    /// What a run was asked for with, to be asked for again.
+    /// What a run was asked for with, to be asked for again by `principal`. The values of variables stay with whoever set
+    /// them, and are dropped when the run ends; after that, and for others, they are those of `env`.
     pub fn asked_for(
         &self,
         id: RunId,
+        principal: &str,
+        env: BTreeMap<String, String>,
     ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
-        let spec = self.record(id)?.spec;
+        let record = self.record(id)?;
+        let spec = record.spec;
         let asked = self.0.history.asked(id).ok_or_else(|| {
             let detail = "what this run was asked for with was not kept";
             Problem::new(ErrorKind::Conflict, "request_not_kept", detail)
         })?;
-        Ok((spec.repo, spec.branch, (asked.action, asked.request)))
+        let mut request = asked.request;
+        let is_over = record.state.is_ended() || !asked.dropped_env.is_empty();
+        if is_over || spec.principal != principal || !env.is_empty() {
+            let names = request.env.keys().chain(asked.dropped_env.keys());
+            let missing: Vec<_> = names
+                .filter(|name| !env.contains_key(*name))
+                .cloned()
+                .collect();
+            if !missing.is_empty() {
+                return Err(env_gone(&missing));
+            }
+            request.env = env;
+        }
+        Ok((spec.repo, spec.branch, (asked.action, request)))
     }
 
     /// The run's journal, live or ended.
@@ -156,6 +174,18 @@ impl Runs {
         };
         Ok((self.record(id)?, left))
     }
+}
+
+fn env_gone(names: &[String]) -> Problem {
+    let names = names.join(", ");
+    let detail = format!(
+        "the run was given {names} by its caller, and such values are not kept for others or after its end"
+    );
+    Problem::new(ErrorKind::Conflict, "env_gone", detail)
+        .field("env")
+        .help(format!(
+            "send `env` with {names} (`branchyard rerun RUN --env NAME=VALUE`)"
+        ))
 }
 
 /// The answer to an id that is nobody's, or not one's own.

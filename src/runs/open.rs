@@ -133,6 +133,11 @@ impl Runs {
         runs.adopt(unended).await;
         runs.adopt_groups();
         runs.0.tasks.spawn(runs.clone().take_in(later));
+        let shared = runs.0.clone();
+        runs.0.tasks.spawn_blocking(move || {
+            let is_over = || shared.leaving.is_cancelled();
+            shared.history.close_to_others(&shared.reuse_key, is_over);
+        });
         runs.0.tasks.spawn(runs.clone().forget_the_old());
         Ok(runs)
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use super::reuse::ReuseKey;
 use crate::model::{ErrorKind, GroupId, Idempotency, Problem, RunId};
 
 /// How long a key is remembered.
@@ -85,14 +85,12 @@ pub(super) fn check_key(key: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What a key was sent with, as a digest: the body may hold secrets.
-pub(super) fn digest(request: &impl Serialize) -> String {
+/// What an idempotency key was sent with, as a digest under the yard's own key: the body may hold secrets that are
+/// short enough to be guessed.
+pub(super) fn digest(key: &ReuseKey, request: &impl Serialize) -> String {
     // Plain data with string keys always serialises.
     let text = serde_json::to_vec(request).unwrap_or_default();
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    key.digest(&text)
 }
 
 impl Claim {

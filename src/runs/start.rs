@@ -1,6 +1,6 @@
 //! Starting runs. Every refusal comes from here, before anything was written.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ impl Runs {
             return self.start_new(repo, branch, asked, principal).await;
         };
         repeat::check_key(key)?;
-        let digest = repeat::digest(&(repo, branch, &action, &request));
+        let digest = repeat::digest(&self.0.reuse_key, &(repo, branch, &action, &request));
         let mut claim = self.0.keys.claim(&principal.name, key).await;
         if let Some(known) = &*claim {
             return match known.of {
@@ -106,6 +106,7 @@ impl Runs {
             action,
             request,
             checks,
+            dropped_env: BTreeMap::new(),
         };
         let mut judged = HashSet::new();
         loop {

@@ -134,8 +134,10 @@ async fn a_run_can_be_done_again_and_a_newer_one_can_take_its_place() {
     let body = json!({"args": ["who"], "env": {"V": "1"}, "timeout": "5m"});
     let first = yard.run("make", "main", body).await;
     let id = first[0].data["run_id"].as_str().unwrap();
-    let again = yard.request(Method::POST, &format!("/stream/runs/{id}/rerun"));
-    let again = events_of(again.send().await.unwrap()).await;
+    let path = format!("/stream/runs/{id}/rerun");
+    let (status, problem) = problem_of(yard.post(&path, json!({})).await).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("env_gone")));
+    let again = events_of(yard.post(&path, json!({"env": {"V": "1"}})).await).await;
     assert_eq!(text_of(&again), "main\n");
     let new = again[0].data["run_id"].as_str().unwrap();
     assert_ne!(new, id);

@@ -5,6 +5,7 @@ mod content;
 mod given;
 mod outlive;
 mod refused;
+mod variables;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

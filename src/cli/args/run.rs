@@ -93,6 +93,9 @@ pub struct RerunArgs {
     /// The id of the run to repeat
     #[arg(value_parser = values::run)]
     pub run: RunId,
+    /// A variable of the run's environment again: values are not kept after a run's end; may be repeated
+    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
+    pub env: Vec<(String, String)>,
     /// Print the new run's id and leave; the run goes on without us
     #[arg(long)]
     pub detach: bool,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{create_private_dir, make_private, write_private};
 use crate::model::{GroupId, GroupRecord};
 use crate::runs::RunRequest;
 
@@ -31,14 +32,17 @@ impl Disk {
     }
 
     pub(super) fn create(&self, group: GroupId) -> io::Result<()> {
-        fs::create_dir(self.home(group))
+        create_private_dir(&self.home(group))
     }
 
     pub(super) fn save(&self, saved: &Saved) -> io::Result<()> {
         let home = self.home(saved.record.group_id);
-        let fresh = home.join("group.json.new");
-        fs::write(&fresh, serde_json::to_vec(saved)?)?;
-        fs::rename(&fresh, home.join(RECORD))
+        write_private(&home.join(RECORD), &serde_json::to_vec(saved)?)
+    }
+
+    /// Closes a group that a daemon of an earlier version left open to other users.
+    pub(super) fn close_to_others(&self, group: GroupId) -> io::Result<()> {
+        make_private(&self.home(group), &[RECORD]).map(drop)
     }
 
     pub(super) fn load(&self, group: GroupId) -> Option<Saved> {

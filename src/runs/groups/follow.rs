@@ -99,6 +99,11 @@ impl Runs {
                 () = live.leaving.cancelled() => return,
             }
         }
+        // All of its runs were started, and keep for themselves what they still need.
+        if !saved.request.env.is_empty() {
+            saved.request.env.clear();
+            note(id, self.0.margin.spend(|| self.0.groups.disk.save(&saved)));
+        }
         let mut is_told = told.summary.is_some();
         let ended = Timestamp::now();
         let summary = told.summary.take().unwrap_or_else(|| {

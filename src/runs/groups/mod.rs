@@ -6,6 +6,7 @@ mod disk;
 mod follow;
 mod select;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,7 +123,7 @@ impl Runs {
             return self.start_new_group(repo, request, None, principal).await;
         };
         repeat::check_key(key)?;
-        let digest = repeat::digest(&(repo, &request));
+        let digest = repeat::digest(&self.0.reuse_key, &(repo, &request));
         let claim = self.0.keys.claim(&principal.name, key).await;
         if let Some(known) = &*claim {
             return match known.of {
@@ -283,6 +284,7 @@ impl Runs {
             action,
             request: request.clone(),
             checks,
+            dropped_env: BTreeMap::new(),
         };
         Ok((spec, asked))
     }
@@ -329,7 +331,20 @@ impl Runs {
     /// Goes on with the groups that an earlier daemon left.
     pub(super) fn adopt_groups(&self) {
         for id in self.0.groups.disk.ids() {
-            let saved = self.0.groups.disk.load(id);
+            let disk = &self.0.groups.disk;
+            let saved = disk.load(id).map(|mut saved| {
+                let is_over = saved.record.state != GroupState::Running;
+                if is_over && !saved.request.env.is_empty() {
+                    saved.request.env.clear();
+                    if let Err(error) = disk.save(&saved) {
+                        tracing::warn!(group = %id, %error, "the variables of a group are not dropped");
+                    }
+                }
+                saved
+            });
+            if let Err(error) = disk.close_to_others(id) {
+                tracing::warn!(group = %id, %error, "a group's directory is not closed to other users");
+            }
             let Some(saved) = saved.filter(|saved| saved.record.state == GroupState::Running)
             else {
                 continue;

@@ -10,7 +10,7 @@ use crate::model::{CommitId, RepoName, RunKind};
 use crate::runs::sandbox::Decides;
 
 /// Changed whenever the meaning of what follows is: what an older version wrote down matches nothing then.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// It holds secrets, hence no `Debug`.
 #[derive(Serialize)]
@@ -24,6 +24,8 @@ pub(super) struct Inputs<'a> {
     pub(super) argv: &'a [String],
     /// Declared, the caller's and secrets; not what names the run itself.
     pub(super) env: &'a BTreeMap<String, String>,
+    /// Who set variables, where a caller did: what another principal's are must not be told by an answer.
+    pub(super) principal: Option<&'a str>,
     pub(super) sandbox: Decides,
     /// What each tool said.
     pub(super) tools: Vec<String>,

@@ -38,7 +38,7 @@ impl ReuseKey {
     }
 
     /// HMAC-SHA256, in hex.
-    pub(super) fn digest(&self, text: &[u8]) -> String {
+    pub(in crate::runs) fn digest(&self, text: &[u8]) -> String {
         let pad = |byte: u8| {
             let mut block = [byte; BLOCK];
             for (byte, key) in block.iter_mut().zip(self.0.as_bytes()) {

@@ -156,6 +156,7 @@ impl Drive {
             task: spec.task.as_deref(),
             argv: spec.asked_argv(),
             env: &env,
+            principal: (!spec.env.is_empty()).then_some(&spec.principal),
             sandbox: sandbox.map_err(|problem| problem.detail)?,
             tools,
             program,

@@ -52,7 +52,7 @@ fn asleep(more: &str) -> Yard {
              publish = {{ TOKEN = \"token\" }}\n\
              make = {{ TOKEN = \"token\" }}\n",
             match more.contains("warm") {
-                true => "warm = \"on\"\n",
+                true => "warm = \"nearest\"\n",
                 false => "",
             }
         ),
@@ -132,7 +132,14 @@ async fn what_a_caller_puts_into_a_command_costs_it_the_secret() {
         json!({"args": ["show"], "env": {"X": "y"}}),
         json!({"args": ["show"], "env": {"CC": "env"}}),
     ] {
-        let events = make(&yard, body.clone()).await;
+        let answer = yard
+            .post("/stream/repos/demo/branches/main/make", body.clone())
+            .await;
+        if answer.status() == 400 {
+            // Make itself is not given it, secret or not.
+            continue;
+        }
+        let events = events_of(answer).await;
         assert_eq!(warnings_of(&events), ["secret_withheld"], "{body}");
         let text = text_of(&events);
         assert!(
@@ -141,10 +148,8 @@ async fn what_a_caller_puts_into_a_command_costs_it_the_secret() {
         );
         let run = events[0].data["run_id"].as_str().unwrap();
         // Again, it is the same command.
-        let again = events_of(
-            yard.post(&format!("/stream/runs/{run}/rerun"), json!({}))
-                .await,
-        );
+        let env = json!({"env": body.get("env").cloned().unwrap_or(json!({}))});
+        let again = events_of(yard.post(&format!("/stream/runs/{run}/rerun"), env).await);
         assert_eq!(warnings_of(&again.await), ["secret_withheld"], "{body}");
     }
     let agent = Agent::new(&yard);

@@ -13,7 +13,7 @@ use crate::http::openapi::operation::{
 };
 use crate::http::openapi::schemas::of;
 use crate::http::runs::{CancelParams, Cancelled, ListParams, Waiting};
-use crate::http::streams::FollowParams;
+use crate::http::streams::{FollowParams, RerunBody};
 use crate::model::{GroupRecord, RunId, RunRecord};
 use crate::runs::RunRequest;
 
@@ -98,12 +98,15 @@ fn starts() -> Vec<Operation> {
                 .takes::<RunRequest>()
                 .needs(&["task"]),
         ),
-        started(post(
-            RUNS,
-            "/stream/runs/{run}/rerun",
-            "rerun",
-            "Run the same again",
-        )),
+        started(
+            post(
+                RUNS,
+                "/stream/runs/{run}/rerun",
+                "rerun",
+                "Run the same again",
+            )
+            .takes::<RerunBody>(),
+        ),
         streaming(
             get(RUNS, "/stream/runs/{run}", "followRun", "Follow a run"),
             RUN_STREAM,
