@@ -5,6 +5,7 @@
 mod broken;
 mod checkout;
 mod command;
+mod committed_ignores;
 mod confined;
 mod credential;
 mod difference;
@@ -44,6 +45,7 @@ mod worktree;
 
 pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
 pub use command::Git;
+pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
 pub use difference::{Change, Difference};

@@ -214,7 +214,7 @@ impl Drive {
         }
         self.share_cores(&checks.open_jobs);
         match self
-            .start(workspace, about, sandbox, (loan, reach), secrets)
+            .start(workspace, (about, checks), sandbox, (loan, reach), secrets)
             .await
         {
             Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::drive::Drive;
+use super::drive::{Checks, Drive};
 use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
+use super::inputs::note_begin;
 use super::secrets::Handed;
 use crate::config::crash_point;
 use crate::git::{Loan, Reach};
@@ -26,7 +27,7 @@ impl Drive {
     pub(super) async fn start(
         &self,
         workspace: &Arc<Workspace>,
-        about: About,
+        (about, checks): (About, &Checks),
         sandbox: Option<Sandbox>,
         remote: (Option<Loan>, Reach),
         secrets: Handed,
@@ -54,7 +55,7 @@ impl Drive {
         history.save(&self.live.record())?;
         self.shared.tell_news(&self.live.record());
         self.tell(&Event::Status(Status {
-            about: Some(about),
+            about: Some(about.clone()),
             ..Status::new("running")
         }));
         crash_point("running");
@@ -63,13 +64,10 @@ impl Drive {
         let started = match self.shared.watcher.watch(&journal, len, extent) {
             Ok(watch) => {
                 let standby = self.shared.standby.clone();
-                // What git makes was asked for; it is no build's output.
-                let is_git = self.live.record().spec.kind == RunKind::Git;
-                let builds_in = (!is_git).then(|| workspace.clone());
+                let (workspace, spec) = (workspace.clone(), self.live.record().spec);
+                let checks = checks.clone();
                 let start = move || {
-                    if let Some(workspace) = builds_in {
-                        workspace.command_begins();
-                    }
+                    note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
                     Supervisor::start(&standby, &launch)
                 };
                 self.replace_supervisor();

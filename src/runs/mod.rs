@@ -12,6 +12,7 @@ mod execute;
 mod finish;
 mod groups;
 mod history;
+mod inputs;
 mod join;
 mod launch;
 mod live;

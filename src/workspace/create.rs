@@ -132,7 +132,7 @@ impl Workspace {
             added = self.worktree.add(git, store, start, exists).await;
         }
         let registered = added.map_err(Error::from).and_then(|()| {
-            Record::new(self.branch.clone(), self.grounds.ticks.now())
+            Record::of_new(self.branch.clone(), self.grounds.ticks.now())
                 .save(self.worktree.admin())
                 .map_err(Error::io("record the workspace"))
         });

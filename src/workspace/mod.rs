@@ -8,12 +8,14 @@
 
 mod agents;
 mod beside;
+mod built_from;
 mod create;
 mod decide;
 mod describe;
 mod error;
 mod files;
 mod fits;
+mod left_out;
 mod look;
 mod made;
 mod names;

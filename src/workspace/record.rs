@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::built_from::BuiltFrom;
 use super::pin::Pin;
 use super::sizes::Sizes;
 use crate::model::{BranchName, DirName, Warm};
@@ -44,9 +45,21 @@ pub(super) struct Record {
     /// Since it was exactly a commit of the remote, only declared commands ran here, see [`super::taint`].
     #[serde(default)]
     pub(super) untainted: bool,
+    /// What the build output in it was made of.
+    #[serde(default)]
+    pub(super) built_from: BuiltFrom,
 }
 
 impl Record {
+    /// Of a workspace that is about to be checked out.
+    pub(super) fn of_new(branch: BranchName, tick: u64) -> Self {
+        Self {
+            built_from: BuiltFrom::nothing(),
+            ..Self::new(branch, tick)
+        }
+    }
+
+    /// Of a workspace of which nothing is known.
     pub(super) fn new(branch: BranchName, tick: u64) -> Self {
         let now = Timestamp::now();
         Self {
@@ -62,6 +75,7 @@ impl Record {
             warm: None,
             had_secret: false,
             untainted: false,
+            built_from: BuiltFrom::Unknown,
         }
     }
 
@@ -112,5 +126,6 @@ mod tests {
         assert_eq!(record.used_tick, None);
         assert!(record.pinned.is_none() && record.sizes.is_none());
         assert!(!record.untainted, "nothing vouches for what lies there");
+        assert_eq!(record.built_from, BuiltFrom::Unknown);
     }
 }

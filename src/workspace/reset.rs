@@ -93,7 +93,7 @@ impl Workspace {
         match clean {
             true => {
                 self.sweep(&repo, &strays)?;
-                self.forget_warmth()?;
+                self.forget_output()?;
             }
             false => {
                 for path in in_the_way {
@@ -151,7 +151,7 @@ impl Workspace {
                 };
                 crash_point("clean-saved");
                 this.sweep(&repo, &strays)?;
-                this.forget_warmth()?;
+                this.forget_output()?;
                 Ok(saved)
             })
             .await?;

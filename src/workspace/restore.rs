@@ -50,6 +50,7 @@ impl Workspace {
             let salvage = saved.manifest.salvage.clone();
             this.blocking(move |this| {
                 this.guard(&super::silent())?;
+                this.note_files_changed()?;
                 let discard = |path: &std::path::Path| this.grounds.trash.take(path, &this.branch.dir());
                 Ok(git::put_back(&saved, &this.worktree, &this.grounds.archives, &discard)?)
             })

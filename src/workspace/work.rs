@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::made::{self, Made};
 use super::{Error, Pin, Workspace};
 use crate::git::{self, Looked, Stray, StrayKind};
+use crate::model::CommitId;
 
 /// Enough names to recognise what is meant.
 const EXAMPLES: usize = 5;
@@ -77,11 +78,14 @@ impl Workspace {
         Ok(reasons)
     }
 
-    /// Notes that a command starts here: what is born until it ends is its output.
-    pub fn command_begins(&self) {
+    /// Notes that a command starts here: what is born until it ends is its output. It is made from `commit`, or
+    /// from more than is known; after an error, that is not written down, and the command must not start.
+    pub fn command_begins(&self, commit: Option<&CommitId>) -> Result<(), Error> {
+        self.note_built_from(commit)?;
         if let Err(error) = made::note_begin(self.worktree.admin()) {
             tracing::warn!(branch = %self.branch, %error, "what this command makes will count as work");
         }
+        Ok(())
     }
 
     /// Notes that the command ended at `at`. The caller holds the turn.
@@ -301,8 +305,13 @@ impl Sorting<'_> {
     }
 
     fn is_ignored(&self, path: &Path) -> Result<bool, Error> {
-        Ok(self.repo.is_path_ignored(path).map_err(git::Error::from)?)
+        is_ignored(self.repo, path)
     }
+}
+
+/// Whether git overlooks this path, which it does not track.
+pub(super) fn is_ignored(repo: &Repository, path: &Path) -> Result<bool, Error> {
+    Ok(repo.is_path_ignored(path).map_err(git::Error::from)?)
 }
 
 fn named(kind: &str, found: &[Found], which: impl Fn(&Found) -> bool) -> Option<String> {

@@ -3,7 +3,9 @@
 
 mod equal;
 mod project;
+mod protected;
 mod refused;
 mod restless;
 mod taken;
 mod tools;
+mod whose;

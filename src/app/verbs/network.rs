@@ -49,7 +49,9 @@ pub(super) fn verbs() -> Vec<Verb> {
                 title: "Push to the remote",
                 description: "Commits (if a message is given), takes in what the remote has by rebase or merge, pushes the \
                     workspace's branch, tries again when the remote moved meanwhile, and verifies that it has arrived. \
-                    Conflicts stop it at once: they are told, nothing is pushed, and what is committed stays.",
+                    Conflicts stop it at once: they are told, nothing is pushed, and what is committed stays. Without paths, \
+                    new files that look like secrets or build output are left out and told of (withheld); name in paths \
+                    those that are meant.",
                 effect: Effect {
                     repeats: true,
                     ..REACHES_OUT

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
 use super::named::is_tracked;
+use super::withheld::{self, Withheld};
 use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
 use crate::git::{Error, Git, StrayKind, strays, strays_in, submodules};
 use crate::model::{ErrorKind, Problem};
@@ -18,7 +19,8 @@ pub struct Request {
     /// Files and directories, relative to the workspace. One that was deleted is staged as deleted.
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Everything that changed in the workspace, new files included.
+    /// Everything that changed in the workspace, new files included, but for ignored files and what looks
+    /// like build output.
     #[serde(default)]
     pub all: bool,
     /// Only files that git tracks already, in `paths` or everywhere.
@@ -42,6 +44,13 @@ pub struct Added {
     /// Paths that were named and left out, for an ignore rule covers them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
+    /// New files that `all` left out, because `build_output` names them or they were created while a run was at
+    /// work here. Name them in `paths` to stage them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_in_all: Option<usize>,
     /// Changes to tracked files that are not staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unstaged: Option<Vec<Change>>,
@@ -57,6 +66,9 @@ pub struct Added {
 #[derive(Debug, Clone)]
 pub struct Plan {
     how: Vec<&'static str>,
+    /// Where everything is to be staged: all but these.
+    everything_but: Option<Vec<PathBuf>>,
+    /// What is staged because it was named.
     paths: Vec<PathBuf>,
     pub ignored: Vec<String>,
 }
@@ -82,15 +94,28 @@ impl Request {
         }
         Ok(())
     }
+
+    /// Whether everything is to be staged that changed, for all of the workspace is meant and no more is said.
+    pub fn is_everything(&self, paths: &[PathBuf]) -> bool {
+        let named = Named::new(paths.to_vec());
+        let is_asked = self.all || !paths.is_empty();
+        is_asked && named.is_all() && !self.update && !self.force
+    }
 }
 
 impl Plan {
     /// Of `paths`, which lie inside the worktree of `repo`, those that there are; with a refusal for what
-    /// git would get wrong.
-    pub fn new(repo: &Repository, request: &Request, paths: Vec<PathBuf>) -> Result<Self, Error> {
+    /// git would get wrong. Of everything, what `left_out` names stays out.
+    pub fn new(
+        repo: &Repository,
+        request: &Request,
+        paths: Vec<PathBuf>,
+        left_out: Vec<PathBuf>,
+    ) -> Result<Self, Error> {
         let Some(workdir) = repo.workdir() else {
             return Ok(Self::of(Vec::new()));
         };
+        let is_everything = request.is_everything(&paths);
         let mut index = repo.index()?;
         index.read(false)?;
         let (mut wanted, mut ignored, mut missing) = (Vec::new(), Vec::new(), Vec::new());
@@ -110,7 +135,9 @@ impl Plan {
         }
         let named = Named::new(wanted.clone());
         if !request.update && (request.all || !named.is_empty()) {
-            let embedded = embedded(repo, workdir, &named, request.force)?;
+            let mut embedded = embedded(repo, workdir, &named, request.force)?;
+            let is_left_out = |path: &Path| left_out.iter().any(|out| path.starts_with(out));
+            embedded.retain(|path| !is_left_out(Path::new(path)));
             if !embedded.is_empty() {
                 return Err(embedded_repositories(&embedded).into());
             }
@@ -119,8 +146,12 @@ impl Plan {
         how.extend(request.all.then_some("--all"));
         how.extend(request.update.then_some("--update"));
         how.extend(request.force.then_some("--force"));
+        if is_everything {
+            wanted.retain(|path| path != Path::new("."));
+        }
         Ok(Self {
             how,
+            everything_but: is_everything.then_some(left_out),
             paths: wanted,
             ignored,
         })
@@ -129,6 +160,7 @@ impl Plan {
     fn of(paths: Vec<PathBuf>) -> Self {
         Self {
             how: Vec::new(),
+            everything_but: None,
             paths,
             ignored: Vec::new(),
         }
@@ -136,12 +168,19 @@ impl Plan {
 
     /// Everything that was named turned out to be ignored.
     fn is_void(&self) -> bool {
-        self.paths.is_empty() && (!self.ignored.is_empty() || self.how.is_empty())
+        let is_named = !self.ignored.is_empty() || self.everything_but.is_some();
+        self.paths.is_empty() && (is_named || self.how.is_empty())
     }
 }
 
 /// Stages what was planned, in the worktree at `dir`.
 pub async fn add(git: &Git, dir: &Path, plan: &Plan) -> Result<(), Error> {
+    if let Some(left_out) = &plan.everything_but {
+        let add = git.at(dir).args(["add", "--all"]);
+        // Paths are taken literally here too, though each begins with what it is for.
+        let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        add.input(input::all_but(left_out)?).output().await?;
+    }
     if plan.is_void() {
         return Ok(());
     }
@@ -164,13 +203,17 @@ impl Added {
         repo: &Repository,
         verbosity: Verbosity,
         ignored: Vec<String>,
+        withheld: Vec<Withheld>,
     ) -> Result<Self, Error> {
         let staged = staged(repo)?;
         let is_full = verbosity == Verbosity::Full;
+        let (withheld, withheld_in_all) = withheld::listed(withheld);
         Ok(Self {
             staged_files: staged.len(),
             staged: (verbosity > Verbosity::Minimal).then_some(staged),
             ignored,
+            withheld,
+            withheld_in_all,
             unstaged: is_full.then(|| unstaged(repo)).transpose()?,
             untracked: is_full.then(|| untracked(repo)).transpose()?,
             left_out: None,

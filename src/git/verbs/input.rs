@@ -49,6 +49,16 @@ pub(in crate::git) fn bytes(bytes: &[u8]) -> Result<File, Error> {
     hand_over().map_err(Error::io("hand something over to git"))
 }
 
+/// The whole worktree but for these paths, for `--pathspec-from-file=-` and `--pathspec-file-nul`.
+pub(super) fn all_but(paths: &[PathBuf]) -> Result<File, Error> {
+    let mut specs = b":(top)".to_vec();
+    for path in paths {
+        specs.extend_from_slice(b"\0:(top,exclude,literal)");
+        specs.extend_from_slice(path.as_os_str().as_bytes());
+    }
+    bytes(&specs)
+}
+
 /// Paths, for `--pathspec-from-file=-` and `--pathspec-file-nul`.
 pub(super) fn paths(paths: &[PathBuf]) -> Result<File, Error> {
     let names: Vec<&[u8]> = paths

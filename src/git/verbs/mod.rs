@@ -50,6 +50,7 @@ pub mod strategy;
 pub mod suspects;
 pub mod tag;
 mod verbosity;
+pub mod withheld;
 mod wording;
 pub mod worktree;
 

@@ -5,19 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use regex::bytes::{Regex, RegexBuilder};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::sync::LazyLock;
 
 /// A key or a token stands near the beginning of a file that is made for it.
 const LOOKED_AT: u64 = 64 * 1024;
-
-/// A file that was left out, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Withheld {
-    pub path: String,
-    pub why: String,
-}
 
 /// Whole names, lower-case.
 const NAMES: &[&str] = &[
@@ -71,16 +62,30 @@ static CONTENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Why this file, which lies in `dir`, looks like a secret; `None` if it does not. Blocks.
 pub fn suspicion(dir: &Path, path: &Path) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();
-    if HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+    if is_harmless(&name) {
         return None;
     }
-    let is_named = NAMES.contains(&&*name)
-        || name.starts_with(".env.")
-        || ENDINGS.iter().any(|ending| name.ends_with(ending));
-    if is_named {
+    if is_secretive(&name) {
         return Some("it is named as files with secrets are".to_owned());
     }
     looks_inside(&dir.join(path)).then(|| "it holds what looks like a key or a token".to_owned())
+}
+
+/// Whether the name alone, of a file at `path`, says that it holds secrets.
+pub fn is_named_as_secret(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_lowercase();
+    !is_harmless(&name) && is_secretive(&name)
+}
+
+fn is_harmless(name: &str) -> bool {
+    HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn is_secretive(name: &str) -> bool {
+    NAMES.contains(&name)
+        || name.starts_with(".env.")
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 fn looks_inside(file: &Path) -> bool {

@@ -9,29 +9,39 @@ use super::in_gits_words;
 use crate::git;
 use crate::git::verbs::add::{self, Added, Plan};
 use crate::git::verbs::commit::{self, Committed};
-use crate::git::verbs::{Named, conflicted, operation_under_way, unresolved};
+use crate::git::verbs::withheld::Withheld;
+use crate::git::verbs::{Named, conflicted, few, operation_under_way, unresolved};
 use crate::model::Warning;
+use crate::workspace::left_out::LeftOut;
 use crate::workspace::{Error, Report, Reporter, Workspace};
 
 impl Workspace {
     /// Stages what was asked for. The caller holds turn and floor, as for all that follows.
     pub async fn stage(self: &Arc<Self>, request: add::Request) -> Result<Added, Error> {
         let verbosity = request.verbosity;
-        let plan = self.stage_only(request).await?;
-        self.with_repository(move |_, repo| Ok(Added::of(repo, verbosity, plan.ignored)?))
+        let (plan, withheld) = self.stage_only(request).await?;
+        self.with_repository(move |_, repo| Ok(Added::of(repo, verbosity, plan.ignored, withheld)?))
             .await
     }
 
-    async fn stage_only(self: &Arc<Self>, request: add::Request) -> Result<Plan, Error> {
-        let plan = self
+    async fn stage_only(
+        self: &Arc<Self>,
+        request: add::Request,
+    ) -> Result<(Plan, Vec<Withheld>), Error> {
+        let (plan, withheld) = self
             .with_repository(move |this, repo| {
                 let paths = this.inside("paths", &request.paths)?;
-                Ok(Plan::new(repo, &request, paths)?)
+                let left_out = match request.is_everything(&paths) {
+                    true => this.left_out(repo)?.but(&paths),
+                    false => LeftOut::default(),
+                };
+                let plan = Plan::new(repo, &request, paths, left_out.paths)?;
+                Ok((plan, left_out.withheld))
             })
             .await?;
         let staged = add::add(self.repo.git(), self.path(), &plan).await;
         staged.map_err(in_gits_words)?;
-        Ok(plan)
+        Ok((plan, withheld))
     }
 
     /// Stages what was named and commits what is staged.
@@ -90,7 +100,17 @@ impl Workspace {
         named: add::Request,
         report: &Reporter,
     ) -> Result<(), Error> {
-        let plan = self.stage_only(named).await?;
+        let (plan, withheld) = self.stage_only(named).await?;
+        if !withheld.is_empty() {
+            let names: Vec<_> = withheld.into_iter().map(|withheld| withheld.path).collect();
+            report(Report::Warning(Warning::new(
+                "build_output_left_out",
+                format!(
+                    "not committed, for it looks like build output: {}; name it in `paths` to commit it",
+                    few(&names)
+                ),
+            )));
+        }
         if !plan.ignored.is_empty() {
             let left_out = plan.ignored.join(", ");
             report(Report::Warning(Warning::new(

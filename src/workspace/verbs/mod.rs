@@ -87,9 +87,13 @@ impl Workspace {
             this.guard(&report)?;
             // A git that was killed leaves locks behind, and one that lives is soon done.
             this.wait_for_index().await?;
-            this.blocking(|this| {
+            this.blocking(move |this| {
                 let repo = this.worktree.open()?;
-                this.check_head(&repo, &git::head(&repo)?)
+                this.check_head(&repo, &git::head(&repo)?)?;
+                match files {
+                    Files::Stay => Ok(()),
+                    Files::Move | Files::Later => this.note_files_changed(),
+                }
             })
             .await?;
             if files != Files::Untouched {

@@ -26,6 +26,7 @@ use git2::Oid;
 
 pub(super) use lending::Lending;
 
+use super::built_from::BuiltFrom;
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace, made};
 use crate::config::{WarmStart, crash_point};
@@ -45,6 +46,8 @@ struct Copied {
     difference: Difference,
     /// How many paths the sibling has.
     tracked: usize,
+    /// What its build output was made of.
+    built_from: BuiltFrom,
 }
 
 impl Workspace {
@@ -71,11 +74,18 @@ impl Workspace {
         Record::load(self.worktree.admin()).is_some_and(|record| record.warm.is_some())
     }
 
-    /// Notes that all that was copied is gone.
-    pub(super) fn forget_warmth(&self) -> Result<(), Error> {
-        match self.is_warm() {
-            true => self.change_record(|record| record.warm = None),
-            false => Ok(()),
+    /// Notes that all that was copied or built is gone.
+    pub(super) fn forget_output(&self) -> Result<(), Error> {
+        let record = Record::load(self.worktree.admin());
+        let is_known = record.is_some_and(|record| {
+            record.warm.is_none() && record.built_from == BuiltFrom::nothing()
+        });
+        match is_known {
+            true => Ok(()),
+            false => self.change_record(|record| {
+                record.warm = None;
+                record.built_from = BuiltFrom::nothing();
+            }),
         }
     }
 
@@ -112,8 +122,11 @@ impl Workspace {
             .blocking(move |this| {
                 this.prove(&copied)?;
                 copied.warm.ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-                let warm = Some(copied.warm.clone());
-                this.change_record(|record| record.warm = warm)?;
+                let (warm, built_from) = (copied.warm.clone(), copied.built_from.clone());
+                this.change_record(|record| {
+                    record.warm = Some(warm);
+                    record.built_from = built_from;
+                })?;
                 this.worktree.mark_whole()?;
                 Ok(copied.warm)
             })
@@ -129,7 +142,7 @@ impl Workspace {
         let goal = git::head(&self.worktree.open()?)?.commit;
         for candidate in self.nearest(goal)? {
             let branch = candidate.branch.clone();
-            match Seed::take(self, candidate) {
+            match Seed::take(self, candidate, goal) {
                 Ok(Ok(seed)) => {
                     report(Report::Phase(Phase::Warm, None));
                     return self.copy_from(seed, goal).map(Some);
@@ -178,6 +191,7 @@ impl Workspace {
             goal: CommitId::parse(&goal.to_string())?,
             difference: seed.difference,
             tracked,
+            built_from: seed.built_from,
         })
     }
 

@@ -1,17 +1,25 @@
 //! What builds made in a sibling, as far as it is of use elsewhere. What is somebody's never leaves its place.
+//!
+//! A file is copied only if `build_output` names it, or if the ignore rules of both commits cover it and it was
+//! born while a run was at work. A file that git would show is work, whenever it was born: an agent may write
+//! a source file while its own build runs. Such a sibling is not copied from at all, because its output may be
+//! made of that file.
 
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Oid, Repository};
+use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
 use super::tracked::Fault;
 use crate::disk::Amount;
-use crate::git::{self, Difference, Moment, Stray, StrayKind};
+use crate::git::verbs::secretive::is_named_as_secret;
+use crate::git::{self, CommittedIgnores, Difference, Moment, Stray, StrayKind};
 use crate::workspace::made::Made;
 use crate::workspace::{Error, Workspace};
 
@@ -24,10 +32,15 @@ const ENVIRONMENTS: [&str; 2] = [".venv", "pyvenv.cfg"];
 /// Directories that were configured for their place: always, or if one of these names it.
 const CONFIGURED: &str = "CMakeCache.txt";
 const MAYBE_CONFIGURED: [&str; 2] = ["build.ninja", ".ninja_deps"];
+/// A longer one is taken to name its place.
+const CONFIGURED_SIZE: u64 = 64 << 20;
 /// Cargo knows itself what it built where.
 const CARGO: &str = ".rustc_info.json";
 /// What it keeps for one place alone.
 const CARGO_INCREMENTAL: &str = "incremental";
+/// The caches of many tools keep themselves out of git by such a file, which says `*`.
+const OWN_RULES: &str = ".gitignore";
+const OWN_RULES_SIZE: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Output {
@@ -65,12 +78,14 @@ impl Output {
     pub(super) fn gather(
         workspace: &Workspace,
         repo: &Repository,
-        difference: &Difference,
+        wanted: &Wanted<'_>,
         now: Moment,
     ) -> Result<Result<Self, Fault>, Error> {
+        let difference = wanted.difference;
         let mut gathering = Gathering {
             workspace,
-            repo,
+            here: CommittedIgnores::of(repo, wanted.from)?,
+            there: CommittedIgnores::of(repo, wanted.goal)?,
             made: Made::load(workspace.worktree.admin()),
             home: Home::new(workspace.repo.home()),
             way: Way::of(difference),
@@ -78,7 +93,11 @@ impl Output {
             found: Self::default(),
             fault: None,
         };
-        for stray in git::strays(repo)? {
+        let strays = git::strays(repo)?;
+        if wanted.is_strict && !gathering.is_made_by_runs(&strays)? {
+            return Ok(Err("it has files that no run made"));
+        }
+        for stray in strays {
             if !gathering.way.is_below(&stray.path) {
                 gathering.sort(stray, Inherited::default())?;
             }
@@ -92,6 +111,17 @@ impl Output {
         }
         Ok(Ok(found))
     }
+}
+
+/// What the copy is made for.
+pub(super) struct Wanted<'a> {
+    /// The commit that the sibling is at.
+    pub(super) from: Oid,
+    /// The commit that the new workspace is going to be at.
+    pub(super) goal: Oid,
+    pub(super) difference: &'a Difference,
+    /// Whether runs must account for everything that lies beside the tracked files.
+    pub(super) is_strict: bool,
 }
 
 /// Where the difference will put files.
@@ -123,13 +153,17 @@ impl Way {
 #[derive(Debug, Default, Clone, Copy)]
 struct Inherited {
     is_declared: bool,
-    is_ignored: bool,
+    is_ignored_here: bool,
+    is_ignored_there: bool,
     is_cargo: bool,
 }
 
 struct Gathering<'a> {
     workspace: &'a Workspace,
-    repo: &'a Repository,
+    /// The ignore rules of the sibling's commit.
+    here: CommittedIgnores<'a>,
+    /// Those of the commit that the new workspace is going to be at.
+    there: CommittedIgnores<'a>,
     made: Made,
     home: Home,
     way: Way,
@@ -139,22 +173,41 @@ struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    fn sort(&mut self, stray: Stray, mut known: Inherited) -> Result<(), Error> {
-        let globs = &self.workspace.repo.config.build_output;
-        known.is_declared = known.is_declared || globs.matches(&stray.path);
-        let is_output = known.is_declared || self.made.explains(&stray.path, &stray.meta);
-        if !is_output && !known.is_ignored {
-            let ignored = self.repo.is_path_ignored(&stray.path);
-            known.is_ignored = ignored.map_err(git::Error::from)?;
+    /// Whether runs account for every file. A repository may have been changed in ways that its files do not
+    /// tell.
+    fn is_made_by_runs(&self, strays: &[Stray]) -> Result<bool, Error> {
+        for stray in strays {
+            let is_made = match stray.kind {
+                StrayKind::File => self.made.explains(&stray.path, &stray.meta),
+                StrayKind::Repository => false,
+                StrayKind::Directory => {
+                    self.is_made_by_runs(&git::strays_in(self.workspace.path(), &stray.path)?)?
+                }
+            };
+            if !is_made {
+                return Ok(false);
+            }
         }
+        Ok(true)
+    }
+
+    fn sort(&mut self, stray: Stray, mut known: Inherited) -> Result<(), Error> {
+        let (path, is_dir) = (&stray.path, stray.kind != StrayKind::File);
+        let globs = &self.workspace.repo.config.build_output;
+        known.is_declared = known.is_declared || globs.matches(path);
+        known.is_ignored_here = known.is_ignored_here || self.here.is_ignored(path, is_dir)?;
+        known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;
+        let is_made = self.made.explains(path, &stray.meta);
+        let is_ignored = known.is_ignored_here && known.is_ignored_there;
+        let is_output =
+            known.is_declared || is_ignored && is_made && (is_dir || !is_named_as_secret(path));
         match stray.kind {
             StrayKind::Directory => return self.directory(&stray, is_output, known),
+            StrayKind::File if is_output => self.take(stray, known),
             // A repository has a state of its own, which is not for us to judge.
-            StrayKind::Repository if is_output => return Ok(()),
-            _ if is_output => self.take(stray, known),
+            _ if known.is_declared || known.is_ignored_here => {}
             // Not only git's business: what was built beside it may well be made of it.
-            _ if !known.is_ignored => self.fault = Some("it has files that are not committed"),
-            _ => {}
+            _ => self.fault = Some("it has files that are not committed"),
         }
         Ok(())
     }
@@ -166,6 +219,10 @@ impl Gathering<'_> {
         mut known: Inherited,
     ) -> Result<(), Error> {
         if self.way.has(&stray.path, true) || self.is_bound_to_place(&stray.path, known)? {
+            return Ok(());
+        }
+        let is_shown = !known.is_declared && !known.is_ignored_here;
+        if is_shown && self.ignores_itself(&stray.path) {
             return Ok(());
         }
         let place = self.workspace.path().join(&stray.path);
@@ -185,6 +242,20 @@ impl Gathering<'_> {
         Ok(())
     }
 
+    /// Whether a directory that git does not track has rules of its own that keep all of it out of git.
+    fn ignores_itself(&self, dir: &Path) -> bool {
+        let rules = self.workspace.path().join(dir).join(OWN_RULES);
+        let Some(text) = read_regular(&rules, OWN_RULES_SIZE) else {
+            return false;
+        };
+        let text = String::from_utf8_lossy(&text);
+        let mut rules = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        rules.next() == Some("*") && rules.next().is_none()
+    }
+
     /// Whether all of a directory is of use where it is and nowhere else.
     fn is_bound_to_place(&self, dir: &Path, known: Inherited) -> Result<bool, Error> {
         if known.is_cargo {
@@ -202,9 +273,13 @@ impl Gathering<'_> {
             return Ok(true);
         }
         for mark in MAYBE_CONFIGURED {
-            match fs::read(place.join(mark)) {
-                Ok(content) if self.home.is_in(&content) => return Ok(true),
-                _ => {}
+            let mark = place.join(mark);
+            if mark.symlink_metadata().is_err() {
+                continue;
+            }
+            let content = read_regular(&mark, CONFIGURED_SIZE);
+            if content.is_none_or(|content| self.home.is_in(&content)) {
+                return Ok(true);
             }
         }
         Ok(false)
@@ -228,6 +303,19 @@ impl Gathering<'_> {
             is_bound: !known.is_cargo,
         });
     }
+}
+
+/// The content of a regular file of at most `most` bytes. A build may have put anything else at that place, such
+/// as a FIFO, which must not be waited for.
+fn read_regular(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut content = Vec::new();
+    let size = file.take(most + 1).read_to_end(&mut content).ok()?;
+    (size as u64 <= most).then_some(content)
 }
 
 fn is_later(meta: &Metadata, now: Moment) -> bool {

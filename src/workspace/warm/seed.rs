@@ -11,12 +11,13 @@ use git2::{Oid, Repository};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::lending::Lent;
-use super::output::Output;
+use super::output::{Output, Wanted};
 use super::tracked::{Fault, Tracked};
 use crate::disk::Amount;
 use crate::git::{self, Difference, IndexFile, Moment};
 use crate::model::{BranchName, CommitId};
 use crate::process::Presence;
+use crate::workspace::built_from::{BuiltFrom, is_ancestor};
 use crate::workspace::record::Record;
 use crate::workspace::{Error, Workspace, made};
 
@@ -44,23 +45,28 @@ pub(super) struct Seed {
     pub(super) index: IndexFile,
     pub(super) tracked: Tracked,
     pub(super) output: Output,
+    pub(super) built_from: BuiltFrom,
 }
 
 impl Workspace {
     /// The siblings that may serve for a workspace at `goal`, the nearest first.
     pub(super) fn nearest(&self, goal: Oid) -> Result<Vec<Candidate>, Error> {
         let mut records = Record::all_of(&self.repo);
-        records.retain(|record| self.may_take_from(record));
+        records.retain(|record| record.branch != self.branch && !record.had_secret);
         records.sort_by_key(|record| Reverse(record.used_tick));
         records.truncate(MANY);
         let store = self.repo.open_store()?;
         let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
         let goal = tree(goal).map_err(git::Error::from)?;
         let mut found = Vec::new();
-        for Record { branch, .. } in records {
-            let Some(commit) = git::read_ref(&store, &branch.local_ref())? else {
+        for record in records {
+            let Some(commit) = git::read_ref(&store, &record.branch.local_ref())? else {
                 continue;
             };
+            if !self.may_take_from(&store, &record, commit)? {
+                continue;
+            }
+            let branch = record.branch;
             let theirs = tree(commit).map_err(git::Error::from)?;
             let difference = Difference::between(&store, &theirs, &goal, FAR)?;
             if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
@@ -78,13 +84,30 @@ impl Workspace {
         Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
     }
 
-    /// What a build left behind is as much to be trusted as its branch: what is built on a protected branch
-    /// comes from protected branches alone. And a secret that was for one branch stays there.
-    fn may_take_from(&self, sibling: &Record) -> bool {
-        let is_protected = |branch| self.grounds.protected.matches(branch);
-        sibling.branch != self.branch
-            && !sibling.had_secret
-            && (is_protected(&sibling.branch) || !is_protected(&self.branch))
+    /// What a build left behind is as much to be trusted as what it was built from. So a protected branch takes
+    /// over only what was built from commits that the remote has on that very branch, in a workspace that is
+    /// at such a commit. And a secret that was for one branch stays there.
+    fn may_take_from(
+        &self,
+        store: &Repository,
+        sibling: &Record,
+        commit: Oid,
+    ) -> Result<bool, Error> {
+        if sibling.had_secret {
+            return Ok(false);
+        }
+        if !self.is_protected() {
+            return Ok(true);
+        }
+        // A branch that the remote does not have takes nothing.
+        let Some(tip) = git::read_ref(store, &self.branch.remote_ref())? else {
+            return Ok(false);
+        };
+        Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
+    }
+
+    fn is_protected(&self) -> bool {
+        self.grounds.protected.matches(&self.branch)
     }
 }
 
@@ -93,15 +116,23 @@ impl Seed {
     pub(super) fn take(
         taker: &Workspace,
         candidate: Candidate,
+        goal: Oid,
     ) -> Result<Result<Self, Fault>, Error> {
         let workspace = taker.sibling(&candidate.branch);
         let Some(lent) = workspace.lend() else {
             return Ok(Err("something is under way there"));
         };
         let admin = workspace.worktree.admin();
-        let is_own = Record::load(admin).is_some_and(|record| record.branch == workspace.branch);
-        if !workspace.exists() || !is_own || !workspace.worktree.altered().is_empty() {
+        let record = Record::load(admin).filter(|record| record.branch == workspace.branch);
+        let Some(record) = record.filter(|_| workspace.exists()) else {
             return Ok(Err("it is not whole"));
+        };
+        if !workspace.worktree.altered().is_empty() {
+            return Ok(Err("it is not whole"));
+        }
+        // A command may have come in between, which is over by now.
+        if !taker.may_take_from(&taker.repo.open_store()?, &record, candidate.commit)? {
+            return Ok(Err("what was built there is not for this branch"));
         }
         if admin.join("index.lock").exists() || !is_unattended(&workspace) {
             return Ok(Err("somebody is at work there"));
@@ -139,7 +170,13 @@ impl Seed {
         if git::changed_among(&repo, doubtful)? {
             return Ok(Err("it has changes"));
         }
-        let output = match Output::gather(&workspace, &repo, &candidate.difference, now)? {
+        let wanted = Wanted {
+            from: candidate.commit,
+            goal,
+            difference: &candidate.difference,
+            is_strict: taker.is_protected(),
+        };
+        let output = match Output::gather(&workspace, &repo, &wanted, now)? {
             Ok(output) => output,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -155,6 +192,7 @@ impl Seed {
             index,
             tracked,
             output,
+            built_from: record.built_from,
         }))
     }
 

@@ -2,7 +2,9 @@
 
 use crate::app::verbs::shorten::{missing, shorten, shorten_told};
 use crate::app::verbs::verb::Answer;
-use crate::git::verbs::{Change, ChangeKind, Kept, add, checkout, clean, commit, reset, stash};
+use crate::git::verbs::{
+    Change, ChangeKind, Kept, add, checkout, clean, commit, reset, stash, withheld,
+};
 
 impl Answer for add::Added {
     fn text(&self) -> String {
@@ -16,10 +18,14 @@ impl Answer for add::Added {
                 self.ignored.join(", ")
             ));
         }
+        for line in withheld::lines(&self.withheld, self.withheld_in_all) {
+            text.push_str(&format!("\n{line}"));
+        }
         text + &missing(self.left_out)
     }
 
     fn cut(&mut self, room: usize) {
+        withheld::shorten(&mut self.withheld, &mut self.withheld_in_all, room / 400);
         let left_out = &mut self.left_out;
         let gone = shorten(&mut self.ignored, room / 8);
         if gone > 0 {

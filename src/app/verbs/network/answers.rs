@@ -2,7 +2,7 @@
 
 use crate::app::verbs::verb::Answer;
 use crate::git::verbs::conflicts::{Conflict, fit};
-use crate::git::verbs::{fetch, pull, push, remote};
+use crate::git::verbs::{fetch, pull, push, remote, withheld};
 
 impl Answer for fetch::Fetched {
     fn text(&self) -> String {
@@ -95,9 +95,7 @@ impl Answer for push::Pushed {
         if let Some(all) = self.outgoing_in_all {
             lines.push(format!("  … {all} in all"));
         }
-        for withheld in &self.withheld {
-            lines.push(format!("left out {}: {}", withheld.path, withheld.why));
-        }
+        lines.extend(withheld::lines(&self.withheld, self.withheld_in_all));
         if self.attempts > 1 {
             lines.push(format!("it took {} attempts", self.attempts));
         }
@@ -107,6 +105,7 @@ impl Answer for push::Pushed {
     fn cut(&mut self, room: usize) {
         cut_conflicts(&mut self.conflicts, &mut self.conflicts_in_all, room);
         let most = room / 400;
+        withheld::shorten(&mut self.withheld, &mut self.withheld_in_all, most);
         if let Some(outgoing) = &mut self.outgoing
             && outgoing.len() > most
         {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conflicts::Conflict;
 use super::integration::How;
-use super::secretive::Withheld;
+use super::withheld::Withheld;
 use super::{Brief, Verbosity, commit};
 use crate::model::CommitId;
 
@@ -23,7 +23,7 @@ pub struct Request {
     #[serde(default)]
     pub message: Option<String>,
     /// With a message: the files and directories to commit, relative to the workspace. Everything that
-    /// changed if left out, but for ignored files and new ones that look like secrets.
+    /// changed if left out, but for ignored files and new ones that look like secrets or build output.
     #[serde(default)]
     pub paths: Vec<String>,
     /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
@@ -103,9 +103,13 @@ pub struct Pushed {
     /// The commit that was made first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub committed: Option<CommitId>,
-    /// New files that look like secrets, and were not committed.
+    /// New files that were not committed, because they look like secrets, `build_output` names them, or they were
+    /// created while a run was at work here. Name them in `paths` to commit them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_in_all: Option<usize>,
     /// The commit of the remote that was taken in first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrated: Option<CommitId>,

@@ -9,7 +9,8 @@ use super::oid;
 use crate::git;
 use crate::git::verbs::operation::Operation;
 use crate::git::verbs::push::{self, Pushed, Request, State};
-use crate::git::verbs::secretive::{Withheld, suspicion};
+use crate::git::verbs::secretive::suspicion;
+use crate::git::verbs::withheld::{self, Withheld};
 use crate::git::verbs::{Verbosity, add, commit, conflicted, unresolved};
 use crate::model::{CommitId, ErrorKind, Problem, TagName};
 use crate::workspace::{Error, Reporter, Workspace};
@@ -52,11 +53,13 @@ impl Workspace {
             }
             false => Vec::new(),
         };
+        let (withheld, withheld_in_all) = withheld::listed(withheld);
         let mut pushed = Pushed {
             state: State::DryRun,
             standing: Some(self.stands_to(remote.as_ref()).await?),
             remote_commit: remote.clone(),
             withheld,
+            withheld_in_all,
             ..Pushed::default()
         };
         self.tell_outgoing(request, remote, &mut pushed).await?;
@@ -95,11 +98,12 @@ impl Workspace {
             let (plan, withheld) = self
                 .with_repository(|this, repo| {
                     let (paths, withheld) = this.everything(repo)?;
-                    let plan = add::Plan::new(repo, &add::Request::default(), paths)?;
+                    let request = add::Request::default();
+                    let plan = add::Plan::new(repo, &request, paths, Vec::new())?;
                     Ok((plan, withheld))
                 })
                 .await?;
-            pushed.withheld = withheld;
+            (pushed.withheld, pushed.withheld_in_all) = withheld::listed(withheld);
             add::add(self.repo.git(), self.path(), &plan).await?;
         }
         match self.commit(request.commit(), report).await {
@@ -111,8 +115,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Every file that changed and is not ignored, and the new ones that are left out for what they look
-    /// like.
+    /// Every file that changed and is not ignored, and the new ones that are left out: those that look like
+    /// secrets, and what the yard holds to be build output.
     pub(super) fn everything(
         &self,
         repo: &Repository,
@@ -125,11 +129,15 @@ impl Workspace {
         let statuses = repo
             .statuses(Some(&mut options))
             .map_err(git::Error::from)?;
+        let left_out = self.left_out(repo)?;
         let (mut paths, mut withheld) = (Vec::new(), Vec::new());
         for entry in statuses.iter() {
             use std::os::unix::ffi::OsStrExt;
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(entry.path_bytes()));
             let is_new = entry.status().contains(Status::WT_NEW);
+            if is_new && left_out.covers(&path) {
+                continue;
+            }
             match is_new.then(|| suspicion(self.path(), &path)).flatten() {
                 Some(why) => withheld.push(Withheld {
                     path: path.to_string_lossy().into_owned(),
@@ -138,6 +146,7 @@ impl Workspace {
                 None => paths.push(path),
             }
         }
+        withheld.extend(left_out.withheld);
         Ok((paths, withheld))
     }
 
