@@ -1,12 +1,14 @@
 //! Terminal escapes taken out of output, bytes as they come. (The crates for it decode to text first
 //! and drop tabs, returns and whatever is not UTF-8.)
 
+use std::ops::Range;
+
 use bytes::BufMut;
 
 /// Takes escape sequences out of bytes that come in pieces. All else stays as it is, and so does every
 /// newline: it ends any sequence, so that lines keep their numbers and a sequence that is never ended
 /// swallows no more than its line.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct AnsiFilter {
     state: State,
 }
@@ -25,30 +27,43 @@ enum State {
     StringEscape,
 }
 
-const ESC: u8 = 0x1b;
+pub const ESC: u8 = 0x1b;
 const BEL: u8 = 0x07;
 
 impl AnsiFilter {
     /// Adds to `out` what is left of `bytes`.
-    pub fn pass(&mut self, mut bytes: &[u8], out: &mut impl BufMut) {
-        while !bytes.is_empty() {
+    pub fn pass(&mut self, bytes: &[u8], out: &mut impl BufMut) {
+        self.each_visible(bytes, |range| out.put_slice(&bytes[range]));
+    }
+
+    /// Tells `visible` which parts of `bytes` are left, in order. None of them is empty.
+    pub fn each_visible(&mut self, bytes: &[u8], mut visible: impl FnMut(Range<usize>)) {
+        let mut at = 0;
+        while at < bytes.len() {
             if self.state == State::Text {
-                let text = memchr::memchr(ESC, bytes).unwrap_or(bytes.len());
-                out.put_slice(&bytes[..text]);
-                bytes = &bytes[text..];
-                if !bytes.is_empty() {
+                let text = memchr::memchr(ESC, &bytes[at..]).unwrap_or(bytes.len() - at);
+                if text > 0 {
+                    visible(at..at + text);
+                }
+                at += text;
+                if at < bytes.len() {
                     self.state = State::Escape;
-                    bytes = &bytes[1..];
+                    at += 1;
                 }
             } else {
-                let (next, kept) = step(self.state, bytes[0]);
+                let (next, kept) = step(self.state, bytes[at]);
                 self.state = next;
                 if kept {
-                    out.put_u8(bytes[0]);
+                    visible(at..at + 1);
                 }
-                bytes = &bytes[1..];
+                at += 1;
             }
         }
+    }
+
+    /// Whether the next byte is no part of a sequence that has begun.
+    pub fn is_in_text(&self) -> bool {
+        self.state == State::Text
     }
 }
 

@@ -41,7 +41,7 @@ mod showing;
 mod watcher;
 mod writer;
 
-pub use ansi::AnsiFilter;
+pub use ansi::{AnsiFilter, ESC};
 pub use cursor::Cursor;
 pub use excerpt::{Excerpt, Pieces, stream};
 pub use follow::{Sink, follow};

@@ -4,6 +4,11 @@
 //! alphabet, at any place within the encoded text, as in `user:secret`), and each longer line of one
 //! that has several, such as a PEM key. A build that means to print a secret always finds another disguise:
 //! this is a guard against accidents.
+//!
+//! Terminal escapes within a secret, as `grep --color` writes them, do not hide it: whoever reads output without
+//! them would see it whole. So it is looked for in the bytes as they are, and in what is left without escapes.
+
+mod visible;
 
 use std::mem;
 use std::ops::Range;
@@ -12,6 +17,9 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use self::visible::Visible;
+use crate::journal::{AnsiFilter, ESC};
 
 /// What is put in a secret's place.
 pub const REDACTED: &str = "***";
@@ -42,6 +50,8 @@ pub struct Redactor {
     held: Vec<u8>,
     /// How much of `held` was shown already, in a pause.
     shown: usize,
+    /// Whether an escape sequence is under way where `held` begins, or else what comes next.
+    escapes: AnsiFilter,
 }
 
 impl Redactor {
@@ -71,18 +81,19 @@ impl Redactor {
             begins: Arc::new(begins),
             held: Vec::new(),
             shown: 0,
+            escapes: AnsiFilter::default(),
         })
     }
 
     /// Appends to `out` what of `bytes`, after what was held back, can be given out now.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.held.is_empty() {
-            let kept = self.give(bytes, |_, _| true, out);
+            let kept = self.take(bytes, out);
             self.held.extend_from_slice(&bytes[kept..]);
         } else {
             let mut text = mem::take(&mut self.held);
             text.extend_from_slice(bytes);
-            let kept = self.give(&text, |_, _| true, out);
+            let kept = self.take(&text, out);
             text.drain(..kept);
             self.shown = self.shown.saturating_sub(kept);
             self.held = text;
@@ -95,8 +106,12 @@ impl Redactor {
     /// until more comes or the stream ends, so a pause never gives a secret away in two halves.
     pub fn pause(&mut self, out: &mut Vec<u8>) {
         let telling = |shown: usize, whole: usize| shown > SHOWN_AT_MOST.min(whole / 4);
-        let secret = self.search.is_match(&self.held)
-            || self.unfinished(&self.held, 0, telling) < self.held.len();
+        let is_secret = |text: &[u8]| {
+            self.search.is_match(text) || self.unfinished(text, 0, telling) < text.len()
+        };
+        let visible = self.visible_in(&self.held);
+        let secret =
+            is_secret(&self.held) || visible.is_some_and(|visible| is_secret(&visible.text));
         if !secret {
             out.extend_from_slice(&self.held[self.shown..]);
             self.shown = self.held.len();
@@ -107,20 +122,49 @@ impl Redactor {
     /// secret (its writer was killed) and more than half of that is there, that part is hidden too.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let text = mem::take(&mut self.held);
-        let broken_off = self.give(&text, |there, whole| there > whole / 2, out);
+        let visible = self.visible_in(&text);
+        let half = |there: usize, whole: usize| there > whole / 2;
+        let broken_off = self.give(&text, visible.as_ref(), half, out);
         if broken_off < text.len() {
             out.extend_from_slice(REDACTED.as_bytes());
         }
         self.shown = 0;
+        self.escapes = AnsiFilter::default();
+    }
+
+    /// Gives out what is decided in `text`, and returns from where on it is not.
+    fn take(&mut self, text: &[u8], out: &mut Vec<u8>) -> usize {
+        let visible = self.visible_in(text);
+        let kept = self.give(text, visible.as_ref(), |_, _| true, out);
+        match visible {
+            Some(visible) if kept == text.len() => self.escapes = visible.end,
+            Some(_) => self.escapes.each_visible(&text[..kept], |_| {}),
+            None => {}
+        }
+        kept
+    }
+
+    /// What of `text`, which begins where `held` does, is left without escapes; `None` where that is all of it.
+    fn visible_in(&self, text: &[u8]) -> Option<Visible> {
+        let is_plain = self.escapes.is_in_text() && memchr::memchr(ESC, text).is_none();
+        (!is_plain).then(|| Visible::of(self.escapes.clone(), text))
     }
 
     /// Gives out what is decided in `text`, and returns from where on it is not: where an unfinished
     /// secret begins that `counts`.
-    fn give(&self, text: &[u8], counts: impl Fn(usize, usize) -> bool, out: &mut Vec<u8>) -> usize {
+    fn give(
+        &self,
+        text: &[u8],
+        visible: Option<&Visible>,
+        counts: impl Fn(usize, usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        if let Some(visible) = visible {
+            return self.give_escaped(text, visible, counts, out);
+        }
         let mut at = 0;
         let mut undecided = self.unfinished(text, at, &counts);
-        let nothing = |search: &AhoCorasick| !search.is_match(text);
-        if !self.glance.is_empty() && self.glance.iter().all(nothing) {
+        if self.sees_nothing_in(text) {
             self.show(text, at..undecided, out);
             return undecided;
         }
@@ -137,6 +181,68 @@ impl Redactor {
         }
         self.show(text, at..undecided, out);
         undecided
+    }
+
+    /// The same for `text` with escapes in it, of which `visible` is left without them. A secret may stand in
+    /// either; the first counts, and of those that begin together the longest.
+    fn give_escaped(
+        &self,
+        text: &[u8],
+        visible: &Visible,
+        counts: impl Fn(usize, usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let undecided_from = |at: usize| {
+            let seen = self.unfinished(&visible.text, visible.first_from(at), &counts);
+            let seen = visible.place(seen).unwrap_or(text.len());
+            self.unfinished(text, at, &counts).min(seen)
+        };
+        let (mut at, mut undecided) = (0, undecided_from(0));
+        if self.sees_nothing_in(text) && self.sees_nothing_in(&visible.text) {
+            self.show(text, at..undecided, out);
+            return undecided;
+        }
+        while let Some(found) = self.first_from(text, visible, at)
+            && found.start < undecided
+        {
+            self.show(text, at..found.start, out);
+            // What the terminal shows after it is to look as it would have.
+            let colour = visible::last_colour(text, found.clone());
+            if !self.search.is_match(&text[colour.clone()]) {
+                self.show(text, colour, out);
+            }
+            out.extend_from_slice(REDACTED.as_bytes());
+            at = found.end;
+            if undecided < at {
+                undecided = undecided_from(at);
+            }
+        }
+        self.show(text, at..undecided, out);
+        undecided
+    }
+
+    /// Whether it is known at a glance that no secret is in `text`.
+    fn sees_nothing_in(&self, text: &[u8]) -> bool {
+        let nothing = |search: &AhoCorasick| !search.is_match(text);
+        !self.glance.is_empty() && self.glance.iter().all(nothing)
+    }
+
+    /// Where in `text` the first secret stands that begins at `at` or after.
+    fn first_from(&self, text: &[u8], visible: &Visible, at: usize) -> Option<Range<usize>> {
+        let plain = self.search.find(Input::new(text).range(at..));
+        let seen = Input::new(&visible.text).range(visible.first_from(at)..);
+        let seen = self.search.find(seen).and_then(|found| {
+            let (first, last) = (
+                visible.place(found.start())?,
+                visible.place(found.end() - 1)?,
+            );
+            Some(first..last + 1)
+        });
+        let plain = plain.map(|found| found.range());
+        plain
+            .into_iter()
+            .chain(seen)
+            .min_by_key(|found| (found.start, std::cmp::Reverse(found.end)))
     }
 
     fn show(&self, text: &[u8], range: Range<usize>, out: &mut Vec<u8>) {

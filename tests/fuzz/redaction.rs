@@ -17,6 +17,9 @@ const TARGET: Target = Target {
         "hunter",
         "aaaaaaa",
         "abcabcabc",
+        "\x1b[31m",
+        "\x1b]0;x\x07",
+        "\x1b",
     ],
     make,
 };
@@ -42,8 +45,22 @@ fn make(dice: &mut Dice) -> Vec<u8> {
     }
     for _ in 0..dice.below(60) {
         input.extend(
-            dice.pick(&["a", "b", "ab", "aab", "/", "é", "\n", "YWJh", "%2F"])
-                .bytes(),
+            dice.pick(&[
+                "a",
+                "b",
+                "ab",
+                "aab",
+                "/",
+                "é",
+                "\n",
+                "YWJh",
+                "%2F",
+                "\x1b[31m",
+                "\x1b[m\x1b[K",
+                "\x1b]0;x\x07",
+                "\x1b",
+            ])
+            .bytes(),
         );
     }
     input
@@ -70,8 +87,8 @@ fn check(input: &[u8]) -> (usize, usize, bool) {
     );
     for secret in &secrets {
         let secret = secret.trim();
-        // What stands in a secret's place is no part of another.
-        if secret.len() >= 6 && !secret.contains('*') {
+        // What stands in a secret's place is no part of another, nor are the colours that are set before it.
+        if secret.len() >= 6 && !secret.contains(['*', '\x1b']) {
             assert!(
                 !contains(&whole, secret.as_bytes()),
                 "{secret:?} is given out"

@@ -41,6 +41,7 @@ sleep 0.3
 echo \"${NPM_TOKEN#\"$half\"} split\"
 echo \"$DEPLOY_KEY\"
 echo \"$DEPLOY_KEY\" | sed 's/^/> /'
+echo \"coloured $NPM_TOKEN\" | grep --color=always S3cret
 printf 'npm:%s' \"$NPM_TOKEN\" | base64 -w0; echo
 echo \"main.c:1:2: error: $NPM_TOKEN is no token\" >&2
 exit 3

@@ -175,6 +175,99 @@ fn many_secrets_are_hidden_like_few() {
     assert_eq!(out, b"plain text ***".repeat(200));
 }
 
+fn stripped(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    AnsiFilter::default().pass(text, &mut out);
+    out
+}
+
+#[test]
+fn a_secret_with_terminal_escapes_in_it_is_hidden_wherever_it_is_cut() {
+    for (text, expected) in [
+        // As `grep --color=always` marks a part of it.
+        (
+            "x=hun\x1b[01;31m\x1b[Kter2\x1b[m\x1b[Khunter2;",
+            "x=\x1b[m***;",
+        ),
+        ("\x1b[32mhunter2hunter2\x1b[0m.", "\x1b[32m***\x1b[0m."),
+        ("hunter2\x1b[31mhunter2 on", "\x1b[31m*** on"),
+        ("h\x1b[Ku\x1b(Bn\x1b=ter2hunter\x1b7\x1b[?25l2!", "***!"),
+        (
+            "hunter2\x1b]8;;http://x/\x1b\\hunter2\x1b]8;;\x07",
+            "***\x1b]8;;\x07",
+        ),
+        ("hunter2\x1bP1$r0m\x1b\\hunter2", "***"),
+        // Within a sequence, and where one would begin if it were none.
+        ("\x1b]0;hunter2hunter2\x07", "\x1b]0;***\x07"),
+        ("\x1bhunter2hunter2", "\x1b***"),
+        // Neither is the secret.
+        ("hunter2\x1b[31m-hunter2", "hunter2\x1b[31m-hunter2"),
+        ("hunter2\x1b[31m\nhunter2", "hunter2\x1b[31m\nhunter2"),
+        ("\x1b[31", "\x1b[31"),
+    ] {
+        for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+            let (head, tail) = text.split_at(cut);
+            let shown = redacted(&["hunter2hunter2"], &[head, tail]);
+            assert_eq!(shown, expected, "{head:?} {tail:?}");
+        }
+        let bytes: Vec<_> = text.chars().map(String::from).collect();
+        let bytes: Vec<_> = bytes.iter().map(String::as_str).collect();
+        assert_eq!(redacted(&["hunter2hunter2"], &bytes), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn every_form_of_a_secret_is_found_among_escapes() {
+    let secret = "p+ss?w/rd>>~~";
+    let mark = |text: &str| {
+        let (head, tail) = text.split_at(text.len() / 2);
+        format!("{head}\x1b[01;31m\x1b[K{tail}\x1b[m")
+    };
+    for form in [
+        secret.to_owned(),
+        STANDARD.encode(secret),
+        "p%2Bss%3Fw%2Frd%3E%3E~~".to_owned(),
+    ] {
+        let shown = redacted(&[secret], &[&mark(&form)]);
+        assert!(shown.contains(REDACTED), "{form}: {shown}");
+        assert!(stripped(shown.as_bytes()).len() < form.len() / 2, "{shown}");
+    }
+    let coloured: String = PEM.lines().map(|line| mark(line) + "\n").collect();
+    let shown = stripped(redacted(&[PEM], &[&coloured]).as_bytes());
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(
+        !shown.contains("MIIEvQ") && !shown.contains("MzEfYy"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn escapes_without_end_are_not_held_back() {
+    let (mut redactor, mut out) = (redactor(&["hunter2hunter2"]), Vec::new());
+    redactor.feed(b"hunter2\x1b]0;", &mut out);
+    for _ in 0..100 {
+        redactor.feed(&[b'x'; 100], &mut out);
+        assert!(redactor.held.len() < 400);
+    }
+    redactor.feed(b"\x07hunter2\x1b[1mhunter2", &mut out);
+    redactor.finish(&mut out);
+    let seen = stripped(&out);
+    assert_eq!(String::from_utf8_lossy(&seen), "hunter2***");
+}
+
+#[test]
+fn a_pause_does_not_show_half_a_secret_with_escapes_in_it() {
+    let (mut redactor, mut out) = (redactor(&["hunter2hunter2"]), Vec::new());
+    redactor.feed(b"who? \x1b[1mhu\x1b[0mn", &mut out);
+    redactor.pause(&mut out);
+    assert_eq!(out, b"who? \x1b[1mhu\x1b[0mn");
+    redactor.feed(b"ter\x1b[1m2hun", &mut out);
+    redactor.pause(&mut out);
+    assert_eq!(out, b"who? \x1b[1mhu\x1b[0mn");
+    redactor.feed(b"ter2 that", &mut out);
+    assert_eq!(out, b"who? \x1b[1mhu\x1b[0mn\x1b[1m*** that");
+}
+
 /// By the definition: at each place the longest secret that stands there.
 fn naive(secrets: &Redactor, text: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::new(), 0);
@@ -231,6 +324,47 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// The letters of the secrets are in no sequence.
+    #[test]
+    fn escapes_make_no_difference_to_what_is_seen(
+        secrets in prop::collection::vec("[ab]{6,9}|[abc\n]{6,40}", 1..5),
+        words in prop::collection::vec((any::<prop::sample::Index>(), "[abc\n]{0,9}", 0..9usize), 0..12),
+        marks in prop::collection::vec((any::<prop::sample::Index>(), 0..6usize), 0..12),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let mut plain = String::new();
+        for (which, between, less) in &words {
+            let secret = which.get(&secrets);
+            plain += between;
+            plain += &secret[..secret.len().saturating_sub(*less).max(1)];
+        }
+        let Some(mut redactor) = Redactor::new(&secrets) else { return Ok(()) };
+        let mut marks: Vec<_> = marks.iter().map(|(at, which)| (at.index(plain.len() + 1), *which)).collect();
+        marks.sort_unstable();
+        let mut text = plain.clone();
+        for (at, which) in marks.into_iter().rev() {
+            let all = ["\x1b[31m", "\x1b[m\x1b[K", "\x1b]8;;http://x/\x07", "\x1b(B", "\x1b7", "\x1bP1$r0m\x1b\\"];
+            text.insert_str(at, all[which]);
+        }
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut out = Vec::new();
+        for piece in cuts.windows(2) {
+            redactor.feed(&text.as_bytes()[piece[0]..piece[1]], &mut out);
+        }
+        redactor.finish(&mut out);
+        let mut whole = Vec::new();
+        redactor.feed(text.as_bytes(), &mut whole);
+        redactor.finish(&mut whole);
+        prop_assert_eq!(&out, &whole);
+        prop_assert_eq!(stripped(&out), naive(&redactor, plain.as_bytes()));
+    }
+}
+
 #[test]
 #[ignore = "a measurement; run it with --release"]
 fn speed() {
@@ -249,13 +383,22 @@ fn speed() {
         .map(|i| STANDARD.encode(i.wrapping_mul(0x9e37_79b9).to_be_bytes().repeat(7)))
         .chain([PEM.to_owned()])
         .collect();
-    for (name, secrets) in [("one", &few[..1]), ("four", &few), ("many", &many)] {
+    let coloured = b"\x1b[0m[ 42%] \x1b[32mBuilding CXX object src/CMakeFiles/yard.dir/parser_base64.cpp.o\x1b[0m -O2\n";
+    let coloured: Vec<u8> = coloured.iter().copied().cycle().take(64 * 1024).collect();
+    for (name, secrets, text) in [
+        ("one", &few[..1], &text),
+        ("four", &few, &text),
+        ("many", &many, &text),
+        ("one, coloured", &few[..1], &coloured),
+        ("four, coloured", &few, &coloured),
+        ("many, coloured", &many, &coloured),
+    ] {
         let mut redactor = Redactor::new(secrets).unwrap();
         let (mut out, rounds) = (Vec::new(), 4000);
         let start = Instant::now();
         for _ in 0..rounds {
             out.clear();
-            redactor.feed(&text, &mut out);
+            redactor.feed(text, &mut out);
         }
         let gigabytes = f64::from(rounds) * 65536.0 / 1e9;
         println!(

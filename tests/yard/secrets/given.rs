@@ -68,6 +68,13 @@ async fn look_at(yard: &Yard, run: &str, key: &str) {
         assert_printed(&text, key);
     }
     assert_printed(&yard.log(run).await, key);
+    // Without the colours that mark a part of it, a secret would stand there whole.
+    let plain = yard
+        .get(&format!("/api/runs/{run}/log?strip_ansi=true"))
+        .await;
+    let plain = plain.text().await.unwrap();
+    assert_printed(&plain, key);
+    assert!(plain.contains("coloured ***"), "{plain}");
     let found = yard.get_json(&format!("/api/runs/{run}/diagnostics")).await;
     let message = found["items"][0]["message"].as_str().unwrap();
     assert!(message.contains("*** is no token"), "{found}");
