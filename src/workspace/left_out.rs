@@ -3,6 +3,7 @@
 //! A file that was born while a run was at work is most likely its output, but a caller may have written it
 //! meanwhile. It is neither published unasked nor forgotten: it stays where it is, and the answer names it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
@@ -20,7 +21,7 @@ const BORN_DURING_RUN: &str =
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     /// Files and directories, whole.
-    pub(super) paths: Vec<PathBuf>,
+    pub(super) paths: HashSet<PathBuf>,
     pub(super) withheld: Vec<Withheld>,
 }
 
@@ -34,7 +35,7 @@ impl LeftOut {
     }
 
     pub(super) fn covers(&self, path: &Path) -> bool {
-        self.paths.iter().any(|out| path.starts_with(out))
+        path.ancestors().any(|part| self.paths.contains(part))
     }
 }
 
@@ -57,7 +58,7 @@ impl Workspace {
                 continue;
             }
             found.withheld.push(self.withheld(&output));
-            found.paths.push(output.stray.path);
+            found.paths.insert(output.stray.path);
         }
         Ok(found)
     }

@@ -35,7 +35,8 @@ impl Workspace {
                     true => this.left_out(repo)?.but(&paths),
                     false => LeftOut::default(),
                 };
-                let plan = Plan::new(repo, &request, paths, left_out.paths)?;
+                let out = left_out.paths.into_iter().collect();
+                let plan = Plan::new(repo, &request, paths, out)?;
                 Ok((plan, left_out.withheld))
             })
             .await?;

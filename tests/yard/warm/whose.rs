@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::equal::Dice;
-use super::project::{assert_clean, build, push, warm, yard};
+use super::project::{asleep, assert_clean, build, push, warm};
 use crate::support::{Agent, Options, Yard, git, json_of, problem_of, until};
 
 /// Makes the files that it is told to, and waits until it may end.
@@ -34,11 +34,33 @@ fn withheld(answer: &Value) -> BTreeSet<String> {
     all.map(path).collect()
 }
 
+/// A yard with three agents' branches, and no daemon yet.
+fn of_agents() -> Yard {
+    let yard = asleep();
+    push(&yard, "agent-a", &[("a.txt", "a\n")]);
+    push(&yard, "agent-b", &[("b.txt", "b\n")]);
+    push(&yard, "agent-c", &[("c.txt", "c\n")]);
+    yard
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_an_agent_writes_during_its_build_is_its_own() {
-    let mut yard = yard().await;
-    push(&yard, "agent-a", &[("a.txt", "a\n")]);
-    build(&yard, "agent-a").await;
+    let mut yard = of_agents();
+    yard.start().await;
+    agents_at_work(&yard).await;
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_is_its_agents_own_with_an_ordinary_daemon_too() {
+    let mut yard = of_agents();
+    let mut daemon = yard.start_ordinary().await;
+    agents_at_work(&yard).await;
+    daemon.stop().await;
+}
+
+async fn agents_at_work(yard: &Yard) {
+    build(yard, "agent-a").await;
     let a = yard.workspace("agent-a");
     let mut run = yard
         .start_run("make", "agent-a", json!({"args": ["wait"]}))
@@ -48,11 +70,10 @@ async fn a_source_that_an_agent_writes_during_its_build_is_its_own() {
     fs::write(a.join(".env"), "TOKEN=1\n").unwrap();
     fs::write(a.join("go"), "").unwrap();
     assert_eq!(run.end().await.data["state"], "succeeded");
-    build(&yard, "agent-a").await;
+    build(yard, "agent-a").await;
 
     // Another agent begins: neither the file nor what was built with it is there.
-    push(&yard, "agent-b", &[("b.txt", "b\n")]);
-    let events = build(&yard, "agent-b").await;
+    let events = build(yard, "agent-b").await;
     assert_eq!(warm(&events), Value::Null);
     let b = yard.workspace("agent-b");
     assert!(!b.join("src/new.c").exists() && !b.join("src/new.o").exists());
@@ -72,23 +93,21 @@ async fn a_source_that_an_agent_writes_during_its_build_is_its_own() {
 
     // The one who wrote it is told that it is left out, and can say that it is meant.
     fs::write(a.join("a.txt"), "changed\n").unwrap();
-    let agent = Agent::of_git(&yard, "agent-a");
+    let agent = Agent::of_git(yard, "agent-a");
     let answer = agent.call("git_push", json!({"message": "Change a"})).await;
     assert_eq!(withheld(&answer), BTreeSet::from(["src/new.c".to_owned()]));
-    assert!(!pushed(&yard, "agent-a").contains("src/new.c"));
+    assert!(!pushed(yard, "agent-a").contains("src/new.c"));
     let named = json!({"message": "Add a source", "paths": ["src/new.c"]});
     let answer = agent.call("git_push", named).await;
     assert_eq!(answer["withheld"], Value::Null);
-    assert!(pushed(&yard, "agent-a").contains("src/new.c"));
+    assert!(pushed(yard, "agent-a").contains("src/new.c"));
 
     // Committed, it is in nobody's way; what git ignores and is named as secrets are stays where it is.
-    push(&yard, "agent-c", &[("c.txt", "c\n")]);
-    let events = build(&yard, "agent-c").await;
+    let events = build(yard, "agent-c").await;
     assert!(warm(&events).is_object());
     let c = yard.workspace("agent-c");
     assert_clean(&c);
     assert!(!c.join("src/new.c").exists() && !c.join(".env").exists());
-    yard.stop().await;
 }
 
 /// Where a file lies, and what is said of it there.
