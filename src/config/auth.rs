@@ -6,15 +6,15 @@ use serde::Deserialize;
 
 use super::document::Fault;
 use super::value::{TextValue, text_value};
-use super::{JwtConfig, OauthConfig, RepoGlobs, Toolset};
-use crate::model::{Right, Rights};
+use super::{JwtConfig, OauthConfig, RepoConfig, RepoGlobs, SandboxConfig, Toolset};
+use crate::model::{RepoName, Right, Rights, SandboxProfile};
 
 /// The session key always opens everything, and tokens always work; the rest is what is written here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a section [auth]")]
 pub struct AuthConfig {
-    /// The role of callers who show no credential at all; only where the daemon listens on loopback alone.
-    /// Default none: they are refused.
+    /// The role of callers who show no credential at all; only where the daemon listens on loopback alone,
+    /// and only where every build has the sandbox profile `strict`. Default none: they are refused.
     pub none: Option<String>,
     /// Named sets of scopes and tools: the four there are, and what is added here.
     #[serde(deserialize_with = "with_the_known")]
@@ -65,6 +65,41 @@ impl AuthConfig {
             ));
         }
         Ok(())
+    }
+
+    /// A build that has the machine's network reaches the daemon on loopback, whatever it listens with. Without
+    /// credentials every such build would be a caller with the rights of `auth.none`, on all branches.
+    pub(super) fn check_builds(
+        &self,
+        sandbox: &SandboxConfig,
+        repos: &BTreeMap<RepoName, RepoConfig>,
+    ) -> Result<(), Fault> {
+        if self.none.is_none() {
+            return Ok(());
+        }
+        let why = "builds with the machine's network could call the daemon without a credential";
+        // Repos that are registered over the API have the profile of all.
+        if sandbox.profile != Some(SandboxProfile::Strict) {
+            let message = format!(
+                "{why}: set sandbox.profile to \"strict\", which has no network, or remove auth.none"
+            );
+            return Err(Fault::new(&["auth", "none"], message));
+        }
+        let mut own = repos
+            .iter()
+            .filter_map(|(name, repo)| Some((name.as_str(), repo.sandbox.profile?)));
+        match own.find(|(_, profile)| *profile != SandboxProfile::Strict) {
+            None => Ok(()),
+            Some((name, profile)) => {
+                let message = format!(
+                    "{why}, and repos.{name}.sandbox.profile is \"{}\": set that to \"strict\" or remove \
+                     it, or remove auth.none",
+                    profile.as_str()
+                );
+                let at = ["repos", name, "sandbox", "profile"];
+                Err(Fault::new(&at, message).or_at(&["auth", "none"]))
+            }
+        }
     }
 
     fn check_issuers(&self) -> Result<(), Fault> {

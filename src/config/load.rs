@@ -109,6 +109,8 @@ impl Config {
             secret_files: &secret_files,
         };
         let sandbox = exposure.checked(&values.sandbox, &mut repos)?;
+        let checked = values.auth.check_builds(&sandbox, &repos);
+        checked.map_err(|fault| document.error(&fault))?;
         Ok(Self {
             listen,
             socket,
@@ -307,6 +309,44 @@ mod tests {
             yard.refusal(),
             "failed to read /nonexistent.toml: No such file or directory (os error 2)"
         );
+    }
+
+    #[test]
+    fn callers_without_a_credential_need_builds_without_a_network() {
+        let strict = "[sandbox]\nprofile = \"strict\"\n";
+        let repo = |profile: &str| {
+            format!(
+                "{strict}[repos.demo]\nurl = \"https://git.example.org/demo.git\"\n\
+                 [repos.demo.sandbox]\n{profile}\n"
+            )
+        };
+        let load = |tables: &str| {
+            let yard = yard(&format!("[auth]\nnone = \"ui\"\n{tables}"));
+            Config::load(yard.sources.clone()).map_err(|error| error.to_string())
+        };
+        for good in [strict.to_owned(), repo(""), repo("profile = \"strict\"")] {
+            load(&good).unwrap();
+        }
+        // Neither TLS nor a socket beside the port keeps a build from the port.
+        let socket = format!("{}\n[auth]\nnone = \"ui\"\n", "socket = \"/run/yard/s\"");
+        let refusal = yard(&socket).refusal();
+        assert!(refusal.contains("sandbox.profile"), "{refusal}");
+        for bad in [
+            "",
+            "[sandbox]\nprofile = \"standard\"\n",
+            "[sandbox]\nprofile = \"none\"\n",
+        ] {
+            let refusal = load(bad).unwrap_err();
+            assert!(refusal.contains("yard.toml:2:8"), "{refusal}");
+            assert!(refusal.contains("set sandbox.profile to \"strict\""), "{refusal}");
+        }
+        for profile in ["standard", "none"] {
+            let refusal = load(&repo(&format!("profile = \"{profile}\""))).unwrap_err();
+            assert!(refusal.contains("yard.toml:8:"), "{refusal}");
+            assert!(refusal.contains("repos.demo.sandbox.profile"), "{refusal}");
+        }
+        // With credentials any profile is as good as before.
+        assert!(yard("[sandbox]\nprofile = \"none\"\n").load().auth.none.is_none());
     }
 
     #[test]

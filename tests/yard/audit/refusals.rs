@@ -123,7 +123,7 @@ async fn strangers_are_recorded_with_their_address_and_counted_where_they_are_ma
 #[tokio::test]
 async fn those_who_are_known_are_recorded_by_name() {
     let mut yard = Yard::with(Options {
-        tables: "[auth]\nnone = \"ui\"\n".to_owned(),
+        tables: "[auth]\nnone = \"ui\"\n[sandbox]\nprofile = \"strict\"\n".to_owned(),
         ..Options::default()
     })
     .await;

@@ -148,7 +148,7 @@ async fn a_stream_ends_when_its_credential_is_taken_back() {
 #[tokio::test]
 async fn nobody_in_particular_is_somebody_only_where_the_operator_says_so() {
     let mut yard = Yard::with(Options {
-        tables: "[auth]\nnone = \"ui\"\n".into(),
+        tables: "[auth]\nnone = \"ui\"\n[sandbox]\nprofile = \"strict\"\n".into(),
         ..Options::default()
     })
     .await;
