@@ -64,6 +64,12 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     };
     let config = Config::from_process(args.config.clone(), flags)?;
     telemetry::start_logging(config.log.as_str());
+    for variable in &config.unknown_variables {
+        tracing::warn!(
+            variable,
+            "the environment has a variable that looks like a setting and is none; it is ignored"
+        );
+    }
     #[cfg(feature = "jemalloc")]
     give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -139,6 +145,8 @@ pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Fai
 fn checked(args: &CheckConfigArgs) -> Result<Config, String> {
     let config = Config::from_process(args.config.clone(), Flags::default())
         .map_err(|error| error.to_string())?;
+    let checked = config.check_variables();
+    checked.map_err(|error| error.to_string())?;
     check_certificate(&config).map_err(|error| format!("{error:#}"))?;
     Ok(config)
 }

@@ -20,7 +20,9 @@ const URL: &str = "BRANCHYARD_URL";
 /// The same.
 const CA_FILE: &str = "BRANCHYARD_CA_FILE";
 
-/// All variables that may be set; any other `BRANCHYARD_*` is a mistake.
+/// All variables that the daemon and its client commands read. Any other `BRANCHYARD_*` is a misspelt name, or
+/// comes from elsewhere: Kubernetes gives each pod variables of all services, such as `BRANCHYARD_SERVICE_HOST`
+/// and `BRANCHYARD_PORT` for a service named branchyard.
 pub(super) const KNOWN: [&str; 9] = [
     CONFIG,
     LISTEN,
@@ -66,10 +68,10 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    pub(super) fn check_names(&self) -> Result<(), ConfigError> {
+    /// The variables with our prefix that mean nothing to us.
+    pub(super) fn unknown_names(&self) -> Vec<String> {
         let in_build = self.get(RUN_ID).is_some();
-        let names: Vec<_> = self
-            .0
+        self.0
             .keys()
             .map(|name| name.to_string_lossy())
             .filter(|name| name.starts_with("BRANCHYARD_"))
@@ -77,11 +79,7 @@ impl Environment {
             .filter(|name| !(in_build && IN_BUILDS.contains(&&**name)))
             .filter(|name| !(cfg!(debug_assertions) && name == crash::VARIABLE))
             .map(|name| name.into_owned())
-            .collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        Err(ConfigError::UnknownVariables { names })
+            .collect()
     }
 
     /// One of our own variables, as text. Set but empty is a mistake rather than a wish.
@@ -121,28 +119,39 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
 mod tests {
     use super::*;
 
+    fn unknown(names: &[&str]) -> Vec<String> {
+        let env: Environment = names.iter().map(|name| (*name, "s3cret")).collect();
+        env.unknown_names()
+    }
+
     #[test]
-    fn an_unknown_variable_is_refused_by_name_without_its_value() {
-        let env: Environment = [("BRANCHYARD_LISEN", "s3cret"), ("OTHER", "x"), (URL, "x")]
-            .into_iter()
-            .collect();
-        assert_eq!(
-            env.check_names().unwrap_err().to_string(),
-            "unknown environment variable BRANCHYARD_LISEN; known are BRANCHYARD_CONFIG, \
-             BRANCHYARD_LISTEN, BRANCHYARD_WORKSPACES, BRANCHYARD_KEY_FILE, \
-             BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, BRANCHYARD_URL, \
-             BRANCHYARD_CA_FILE"
-        );
+    fn unknown_variables_are_told_apart_by_name() {
+        let names = ["BRANCHYARD_LISEN", "OTHER", URL, "BRANCHYARD_PORT"];
+        assert_eq!(unknown(&names), ["BRANCHYARD_LISEN", "BRANCHYARD_PORT"]);
+        assert!(unknown(&KNOWN).is_empty());
+    }
+
+    /// A variable of ours with such a name would be set to an address that the operator never wrote.
+    #[test]
+    fn no_variable_of_ours_is_one_that_kubernetes_sets_for_a_service() {
+        for name in KNOWN {
+            let rest = name.strip_prefix("BRANCHYARD_").unwrap();
+            let is_injected = |rest: &str| {
+                rest == "PORT" || rest.starts_with("PORT_") || rest.starts_with("SERVICE_")
+            };
+            // Of a service named branchyard, or branchyard-something.
+            assert!(!is_injected(rest), "{name}");
+            let inner = rest.match_indices('_').map(|(at, _)| &rest[at + 1..]);
+            for inner in inner {
+                assert!(!is_injected(inner), "{name}");
+            }
+        }
     }
 
     #[test]
     fn a_build_may_start_a_daemon_of_its_own() {
-        let inside: Environment = [(RUN_ID, "1"), ("BRANCHYARD_REPO", "a")]
-            .into_iter()
-            .collect();
-        assert!(inside.check_names().is_ok());
-        let misspelt: Environment = [("BRANCHYARD_REPO", "a=b")].into_iter().collect();
-        assert!(misspelt.check_names().is_err());
+        assert!(unknown(&[RUN_ID, "BRANCHYARD_REPO"]).is_empty());
+        assert_eq!(unknown(&["BRANCHYARD_REPO"]), ["BRANCHYARD_REPO"]);
     }
 
     #[test]

@@ -47,7 +47,6 @@ impl Config {
     /// The configuration that the sources make, or the first fault in them.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
         let Sources { file, env, flags } = sources;
-        env.check_names()?;
         let home = env.get("HOME").map(PathBuf::from);
         let place = Place {
             document: read_document(file.as_deref(), &env, home.as_deref())?,
@@ -142,8 +141,20 @@ impl Config {
             ssh_auth_sock: env.get("SSH_AUTH_SOCK").map(OsString::from),
             runtime_dir: env.get("XDG_RUNTIME_DIR").map(PathBuf::from),
             open_files: getrlimit(Resource::Nofile).current,
+            unknown_variables: env.unknown_names(),
             home,
         })
+    }
+
+    /// Refuses variables whose names start with `BRANCHYARD_` and mean nothing, for whoever looks for mistakes. A
+    /// daemon starts all the same: what else runs on a machine may set such variables.
+    pub fn check_variables(&self) -> Result<(), ConfigError> {
+        match self.unknown_variables.is_empty() {
+            true => Ok(()),
+            false => Err(ConfigError::UnknownVariables {
+                names: self.unknown_variables.clone(),
+            }),
+        }
     }
 }
 
@@ -347,6 +358,25 @@ mod tests {
         }
         // With credentials any profile is as good as before.
         assert!(yard("[sandbox]\nprofile = \"none\"\n").load().auth.none.is_none());
+    }
+
+    #[test]
+    fn variables_that_others_set_do_not_keep_a_daemon_from_starting() {
+        let mut yard = yard("");
+        yard.sources.env = env(&[
+            ("BRANCHYARD_PORT", "tcp://10.0.0.1:80"),
+            ("BRANCHYARD_LISEN", "S3CRET"),
+        ]);
+        let config = yard.load();
+        assert_eq!(config.listen.port(), 3344);
+        let refusal = config.check_variables().unwrap_err().to_string();
+        assert_eq!(
+            refusal,
+            "unknown environment variable BRANCHYARD_LISEN, BRANCHYARD_PORT; known are \
+             BRANCHYARD_CONFIG, BRANCHYARD_LISTEN, BRANCHYARD_WORKSPACES, BRANCHYARD_KEY_FILE, \
+             BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, BRANCHYARD_URL, \
+             BRANCHYARD_CA_FILE"
+        );
     }
 
     #[test]

@@ -164,4 +164,6 @@ pub struct Config {
     /// How many files this process was allowed to have open when it was started: builds get no more
     /// from a daemon that needs more for itself. `None` is no limit.
     pub open_files: Option<u64>,
+    /// Variables of the environment that start with `BRANCHYARD_` and that the daemon does not know.
+    pub unknown_variables: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! What needs no daemon, and what is said where there is none.
 
 use super::{bare, cli, command, key_file, said};
-use crate::support::Yard;
+use crate::support::{Options, Yard};
 
 #[tokio::test]
 async fn without_a_daemon_the_way_to_start_one_is_named() {
@@ -135,6 +135,33 @@ async fn a_configuration_is_checked_by_name_line_and_expectation() {
     ))
     .await;
     missing.refused(1, &["/nowhere.toml"]);
+}
+
+/// What Kubernetes gives every pod beside a service named branchyard, and a misspelt setting of ours.
+#[tokio::test]
+async fn variables_that_are_no_settings_are_told_and_stop_check_config_alone() {
+    let injected = [
+        ("BRANCHYARD_SERVICE_HOST", "10.0.0.1"),
+        ("BRANCHYARD_SERVICE_PORT", "8080"),
+        ("BRANCHYARD_SERVICE_PORT_HTTP", "8080"),
+        ("BRANCHYARD_PORT", "tcp://10.0.0.1:8080"),
+        ("BRANCHYARD_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
+        ("BRANCHYARD_PORT_8080_TCP_ADDR", "10.0.0.1"),
+        ("BRANCHYARD_LISEN", "S3CRET"),
+    ];
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&injected).await;
+    for (name, _) in injected {
+        let told = daemon.until_said(&format!("variable=\"{name}\"")).await;
+        assert!(told.contains("WARN") && !told.contains("S3CRET"), "{told}");
+    }
+    assert_eq!(yard.get("/api/repos").await.status(), 200);
+    daemon.stop().await;
+
+    let mut check = bare(yard.dir.path(), &["check-config"]);
+    check.envs(injected);
+    let names = injected.map(|(name, _)| name);
+    said(check).await.refused(1, &names);
 }
 
 #[tokio::test]
