@@ -21,7 +21,7 @@ pub use area::Area;
 pub use grant::Grant;
 pub use jwt::Jwts;
 pub use limits::{Limiter, Permit, Use};
-pub use peer::Peer;
+pub use peer::{Connection, Peer};
 pub use principal::Principal;
 pub use tickets::{GOOD_FOR as TICKETS_GOOD_FOR, Tickets};
 pub use tokens::{Credential, Lifetime, May, Name, State, Token, Tokens, Wish};

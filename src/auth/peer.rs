@@ -3,6 +3,14 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::model::Problem;
+
+/// The connection that a request came on, as far as the check of credentials has to do with it.
+pub trait Connection: Send + Sync {
+    /// Notes that a good credential was shown. Refused where callers with a credential have too many connections.
+    fn authenticated(&self) -> Result<(), Problem>;
+}
+
 /// Whoever can use one of these can as easily use any address that counts as the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {

@@ -36,7 +36,8 @@ pub struct Limits {
     /// How many files one process of a run may have open. Default: as the daemon.
     #[serde(deserialize_with = "optional_many")]
     pub max_open_files: Option<usize>,
-    /// Connections that are open at the same time. Default 16384.
+    /// Connections of callers with a credential that are open at the same time; a quarter as many may be open
+    /// besides without one. Default 16384.
     #[serde(deserialize_with = "count")]
     pub max_connections: usize,
     /// The same from one address; the Unix socket counts as one. Default 8192.

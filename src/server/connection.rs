@@ -1,10 +1,14 @@
 //! One connection: TLS where it is asked for, then HTTP/1.1, until either side has had enough.
 
-use std::pin::pin;
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use hyper::body::Incoming;
+use axum::body::{Body, Bytes};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,11 +18,16 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::patient::Patient;
-use crate::auth::Peer;
+use super::places::{Answering, Handle};
+use crate::auth::Connection;
 use crate::config::Config;
 
 /// What is kept of an answer while its reader is slow, at least.
 const LEAST_BUFFER: usize = 64 * 1024;
+
+/// A connection that has shown no credential may be without a request for so long, or for `timeouts.request` where
+/// that is less.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// Speaks HTTP on connections, each by the same rules; cheap to clone.
 #[derive(Clone)]
@@ -44,7 +53,7 @@ impl Speaker {
         let max_header = limits.max_header.as_usize();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
-            // Also how long a connection may be idle: it is the next head that is waited for.
+            // Also how long an authenticated connection may be idle: it is the next head that is waited for.
             .header_read_timeout(timeouts.request)
             .max_header_size(max_header)
             .max_buf_size(max_header.max(LEAST_BUFFER));
@@ -58,31 +67,47 @@ impl Speaker {
         }
     }
 
+    /// How long a connection without a credential may send no request.
+    pub(super) fn silence(&self) -> Duration {
+        SILENCE.min(self.request)
+    }
+
     /// Returns when the connection has ended.
-    pub(super) async fn attend<S>(&self, stream: S, peer: Peer, tls: Option<TlsAcceptor>)
+    pub(super) async fn attend<S>(&self, stream: S, caller: Handle, tls: Option<TlsAcceptor>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let stream = Patient::new(stream, self.write_stall);
         let Some(tls) = tls else {
-            return self.speak(stream, peer).await;
+            return self.speak(stream, caller).await;
         };
         let greeting = tokio::time::timeout(self.request, tls.accept(stream));
         match self.close.run_until_cancelled(greeting).await {
-            Some(Ok(Ok(stream))) => self.speak(stream, peer).await,
+            Some(Ok(Ok(stream))) => self.speak(stream, caller).await,
             Some(Ok(Err(error))) => tracing::debug!(%error, "a connection did not get to HTTPS"),
             Some(Err(_)) => tracing::debug!("a connection took too long to get to HTTPS"),
             None => {}
         }
     }
 
-    async fn speak<S>(&self, stream: S, peer: Peer)
+    async fn speak<S>(&self, stream: S, caller: Handle)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let connection: Arc<dyn Connection> = Arc::new(caller.clone());
         let service = service_fn(|mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            self.service.call(request)
+            let extensions = request.extensions_mut();
+            extensions.insert(caller.peer());
+            extensions.insert(connection.clone());
+            let answering = caller.answering();
+            let answer = self.service.call(request);
+            async move {
+                let answer = answer.await?;
+                Ok::<_, Infallible>(answer.map(|body| Answer {
+                    body,
+                    _answering: answering,
+                }))
+            }
         });
         let connection = self.http.serve_connection(TokioIo::new(stream), service);
         let mut connection = pin!(connection);
@@ -94,5 +119,31 @@ impl Speaker {
         if let Some(Err(error)) = ended {
             tracing::debug!(%error, "a connection broke");
         }
+    }
+}
+
+/// An answer, during which its connection is not idle.
+struct Answer {
+    body: Body,
+    _answering: Answering,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
