@@ -1,6 +1,8 @@
 //! Who gets in: the sender's `Host` and `Origin` first, then the credential and the right that the
 //! route asks for, then whether they have too much under way already.
 
+use std::sync::Arc;
+
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -10,12 +12,12 @@ use axum::routing::MethodRouter;
 use tokio_stream::StreamExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::audit;
+use super::audit::{self, Effect, does};
 use super::limits;
 use super::problem::ProblemResponse;
 use super::session::{check_page, of_cookie};
 use crate::app::App;
-use crate::auth::{Peer, Principal, unauthorized};
+use crate::auth::{Connection, Peer, Principal, unauthorized};
 use crate::config::{Config, HostName};
 use crate::model::{ErrorKind, Problem, Right};
 
@@ -28,29 +30,52 @@ pub(super) enum Access {
     Needs(Right),
 }
 
-/// The handler behind the check of its right. The principal is found in the request's extensions.
-pub(super) fn guarded(app: &App, access: Access, handler: MethodRouter<App>) -> MethodRouter<App> {
-    match access {
-        Access::Open => handler,
-        Access::Known => handler.route_layer(from_fn_with_state((app.clone(), None), authorize)),
-        Access::Needs(right) => {
-            handler.route_layer(from_fn_with_state((app.clone(), Some(right)), authorize))
-        }
-    }
+/// What is checked before a handler is asked.
+#[derive(Debug, Clone)]
+struct Guard {
+    app: App,
+    right: Option<Right>,
+    /// Whether the handler may end the very credential that it is called with.
+    ends_credentials: bool,
 }
 
-async fn authorize(
-    State((app, right)): State<(App, Option<Right>)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+/// The handler behind the check of its right. The principal is found in the request's extensions.
+pub(super) fn guarded(
+    app: &App,
+    access: Access,
+    effect: &Effect,
+    handler: MethodRouter<App>,
+) -> MethodRouter<App> {
+    let right = match access {
+        Access::Open => return handler,
+        Access::Known => None,
+        Access::Needs(right) => Some(right),
+    };
+    let guard = Guard {
+        app: app.clone(),
+        right,
+        ends_credentials: [does("token.revoke"), does("session.close")].contains(effect),
+    };
+    handler.route_layer(from_fn_with_state(guard, authorize))
+}
+
+async fn authorize(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    let Guard { app, right, .. } = guard;
     let shown = credential(request.headers());
     let by_cookie = matches!(shown, Ok(Some(Credential::Cookie(_))));
+    let is_shown = matches!(shown, Ok(Some(_)));
     let shown = shown.map(|shown| shown.map(|shown| shown.text().to_owned()));
     let principal = match known(&app, shown).await {
         Ok(principal) => principal,
         Err(problem) => return limits::unknown(&app, request.extensions().get(), problem),
     };
+    // Whoever needs no credential has shown none that would set them apart.
+    if is_shown
+        && let Some(connection) = request.extensions().get::<Arc<dyn Connection>>()
+        && let Err(problem) = connection.authenticated()
+    {
+        return ProblemResponse(problem).into_response();
+    }
     let own = match by_cookie {
         true => check_page(request.method(), request.headers()),
         false => Ok(()),
@@ -59,7 +84,11 @@ async fn authorize(
     let mut response = match allowed {
         Ok(()) => {
             request.extensions_mut().insert(principal.clone());
-            let answer = limits::admitted(&app, &principal.account, request, next).await;
+            let answer = limits::admitted(&app, &principal.account, request, next);
+            let answer = match guard.ends_credentials {
+                true => answer.await,
+                false => unless_gone(answer, &principal).await,
+            };
             until_gone(answer, principal.clone())
         }
         Err(problem) => ProblemResponse(problem).into_response(),
@@ -67,6 +96,19 @@ async fn authorize(
     // Whoever records a refusal is to know whose it was.
     response.extensions_mut().insert(principal);
     response
+}
+
+/// An answer that is waited for: a run's end, a lock, a clone. Who revokes a credential must not find that it was
+/// answered afterwards, so the wait ends as it does for a caller who hangs up.
+async fn unless_gone(answer: impl Future<Output = Response>, principal: &Principal) -> Response {
+    tokio::select! {
+        biased;
+        () = principal.gone() => {
+            let problem = unauthorized("the credential was revoked or has expired in the meantime");
+            ProblemResponse(problem).into_response()
+        }
+        answer = answer => answer,
+    }
 }
 
 /// A stream ends when the credential does that it was asked for with.
@@ -138,7 +180,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 /// made to speak to the daemon.
 pub(super) async fn check_sender(State(app): State<App>, request: Request, next: Next) -> Response {
     match check_host(app.config(), &request)
-        .and_then(|host| check_origin(app.config(), request.headers(), &host))
+        .and_then(|host| check_origin(app.config(), &request, &host))
     {
         Ok(()) => next.run(request).await,
         Err(problem) => {
@@ -149,18 +191,7 @@ pub(super) async fn check_sender(State(app): State<App>, request: Request, next:
 }
 
 fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
-    let given = request
-        .headers()
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .or_else(|| {
-            request
-                .uri()
-                .authority()
-                .map(|authority| authority.as_str())
-        })
-        .ok_or_else(|| Problem::bad("Host", "the request has no Host header"))?
-        .to_owned();
+    let given = host(request)?.to_owned();
     // No page and no name leads to the Unix socket.
     if request.extensions().get() == Some(&Peer::Socket) {
         return Ok(given);
@@ -184,6 +215,28 @@ fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
     Err(refused())
 }
 
+/// The one host that a request is for. Where there are two, a proxy may have looked at the other.
+fn host(request: &Request) -> Result<&str, Problem> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let in_header = hosts.next();
+    if hosts.next().is_some() {
+        return Err(Problem::bad("Host", "the request has several Host headers"));
+    }
+    let in_header = in_header
+        .map(|host| host.to_str())
+        .transpose()
+        .map_err(|_| Problem::bad("Host", "the Host header is not ASCII"))?;
+    let in_target = request.uri().authority().map(|host| host.as_str());
+    match (in_header, in_target) {
+        (Some(one), Some(other)) if !one.eq_ignore_ascii_case(other) => Err(Problem::bad(
+            "Host",
+            "the request line names another host than the Host header",
+        )),
+        (Some(host), _) | (None, Some(host)) => Ok(host),
+        (None, None) => Err(Problem::bad("Host", "the request has no Host header")),
+    }
+}
+
 /// `host`, `host:port`, `[v6]`, `[v6]:port`.
 pub(super) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
@@ -198,15 +251,24 @@ pub(super) fn without_port(host: &str) -> &str {
     }
 }
 
-fn check_origin(config: &Config, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
-    let Some(origin) = headers.get(header::ORIGIN) else {
+fn check_origin(config: &Config, request: &Request, host: &str) -> Result<(), Problem> {
+    let mut origins = request.headers().get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else {
         return Ok(());
+    };
+    if origins.next().is_some() {
+        let detail = "the request has several Origin headers";
+        return Err(Problem::bad("Origin", detail));
+    }
+    // The socket is plain HTTP.
+    let is_socket = request.extensions().get() == Some(&Peer::Socket);
+    let scheme = match config.tls {
+        Some(_) if !is_socket => Scheme::Https,
+        _ => Scheme::Http,
     };
     let own = origin
         .to_str()
-        .ok()
-        .and_then(|origin| origin.split_once("://"))
-        .is_some_and(|(_, authority)| authority == host);
+        .is_ok_and(|origin| scheme.is_origin(origin, host));
     let allowed = config
         .allowed_origins
         .iter()
@@ -220,7 +282,35 @@ fn check_origin(config: &Config, headers: &HeaderMap, host: &str) -> Result<(), 
         "pages of this origin may not call the daemon",
     )
     .field("Origin")
-    .help("add it to `allowed_origins`"))
+    .help("add it to `allowed_origins`, also where a proxy in front of the daemon adds the https"))
+}
+
+/// How the daemon is spoken to.
+#[derive(Debug, Clone, Copy)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    /// Whether a page of `origin` came from here, where the daemon is called `host`: same scheme, name and port.
+    fn is_origin(self, origin: &str, host: &str) -> bool {
+        let (scheme, port) = match self {
+            Self::Http => ("http", ":80"),
+            Self::Https => ("https", ":443"),
+        };
+        // Browsers leave out the scheme's own port, and other clients need not.
+        let bare = |authority: &str| {
+            let authority = authority.to_ascii_lowercase();
+            match authority.strip_suffix(port) {
+                Some(bare) => bare.to_owned(),
+                None => authority,
+            }
+        };
+        origin
+            .split_once("://")
+            .is_some_and(|(given, authority)| given == scheme && bare(authority) == bare(host))
+    }
 }
 
 /// CORS answers, only for the origins that the operator named.
@@ -250,9 +340,57 @@ pub(super) fn cors(config: &Config) -> CorsLayer {
         ])
 }
 
+/// What every answer tells a browser: that no page of another origin may have it as an image, a script or the
+/// like, and that it is what its type says.
+pub(super) async fn kept_apart(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_origin_is_a_scheme_a_name_and_a_port() {
+        for (scheme, origin, host, expected) in [
+            (Scheme::Http, "http://a:1", "a:1", true),
+            (Scheme::Http, "http://a", "a", true),
+            (Scheme::Http, "http://a", "a:80", true),
+            (Scheme::Http, "http://a", "A", true),
+            (Scheme::Http, "https://a:1", "a:1", false),
+            (Scheme::Http, "https://a", "a", false),
+            (Scheme::Http, "http://a:2", "a:1", false),
+            (Scheme::Http, "http://a", "a:1", false),
+            (Scheme::Http, "http://b:1", "a:1", false),
+            (Scheme::Http, "http://a:443", "a", false),
+            (Scheme::Https, "https://a", "a:443", true),
+            (Scheme::Https, "https://a:1", "a:1", true),
+            (Scheme::Https, "http://a:1", "a:1", false),
+            (Scheme::Https, "http://a", "a", false),
+            (Scheme::Https, "https://a", "a:80", false),
+            (Scheme::Https, "https://[::1]:1", "[::1]:1", true),
+            (Scheme::Http, "null", "null", false),
+            (Scheme::Http, "", "", false),
+            (Scheme::Http, "HTTP://a", "a", false),
+            (Scheme::Http, "http://u@a", "a", false),
+        ] {
+            assert_eq!(
+                scheme.is_origin(origin, host),
+                expected,
+                "{scheme:?} {origin} {host}"
+            );
+        }
+    }
 
     #[test]
     fn ports_are_taken_off_every_form_of_host() {

@@ -50,7 +50,7 @@ pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     for route in routes::all(mcp) {
         let (path, effect) = (&route.path, &route.effect);
         let noting = audit::noting(&app, path, effect, route.handled.router);
-        let guarded = gate::guarded(&app, route.access, noting);
+        let guarded = gate::guarded(&app, route.access, effect, noting);
         router = router.route(path, audit::recording(&app, path, effect, guarded));
     }
     router
@@ -69,6 +69,7 @@ pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
         ))
         .layer(gate::cors(app.config()))
         .layer(CatchPanicLayer::custom(internal_panic))
+        .layer(axum::middleware::from_fn(gate::kept_apart))
         .with_state(app)
 }
 

@@ -53,10 +53,6 @@ fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(
         header::REFERRER_POLICY,
         HeaderValue::from_static("same-origin"),
     );

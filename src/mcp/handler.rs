@@ -19,6 +19,7 @@ use super::resources::{self, Subscriptions};
 use super::tool::Tool;
 use super::{audit, completion, prompts, reply, tools};
 use crate::app::App;
+use crate::auth::unauthorized;
 
 const INSTRUCTIONS: &str = "\
 Branchyard builds branches of git repositories, each in a workspace of its own. Start with `list`. \
@@ -113,8 +114,17 @@ impl ServerHandler for Yard {
                 None,
             ));
         };
+        let principal = call.desk.principal().clone();
         let answer = tool.call(call, request.arguments.unwrap_or_default());
-        Ok(match caught(answer).await {
+        // A tool may wait, for a build or a lock: no longer than its caller's credential is good.
+        let answer = tokio::select! {
+            biased;
+            () = principal.gone() => Err(unauthorized(
+                "the credential was revoked or has expired in the meantime",
+            )),
+            answer = caught(answer) => answer,
+        };
+        Ok(match answer {
             Ok(reply) => reply.into_result().into(),
             Err(problem) => reply::failed(problem).into(),
         })

@@ -1,6 +1,7 @@
 //! The wire itself: TLS, the Unix socket, and what keeps one caller from taking all of it.
 
 mod authority;
+mod idle;
 mod limits;
 mod slow;
 mod soak;

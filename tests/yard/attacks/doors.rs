@@ -140,6 +140,44 @@ async fn a_token_of_a_mebibyte_is_refused_and_others_are_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_answer_can_be_a_part_of_a_foreign_page() {
+    let mut yard = Yard::new().await;
+    for (method, target, headers) in [
+        ("GET", "/", ""),
+        ("GET", "/icon.svg", ""),
+        ("GET", "/openapi.json", ""),
+        ("GET", "/healthz", ""),
+        ("GET", "/api/repos", ""),
+        ("GET", "/nowhere", ""),
+        ("POST", "/healthz", ""),
+        ("OPTIONS", "/api/repos", ""),
+        ("GET", "/healthz", "evil.example"),
+    ] {
+        let mut request = Raw::new(method, target);
+        if !headers.is_empty() {
+            request = request.header("Host", headers);
+        }
+        let answer = request.send(&yard).await;
+        for header in [
+            "cross-origin-resource-policy: same-origin",
+            "x-content-type-options: nosniff",
+        ] {
+            assert_eq!(
+                answer.head.matches(header).count(),
+                1,
+                "{target}: {answer:?}"
+            );
+        }
+    }
+    let known = yard.get("/api/repos").await;
+    assert_eq!(
+        known.headers()["cross-origin-resource-policy"],
+        "same-origin"
+    );
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn foreign_hosts_and_origins_are_refused() {
     let mut yard = Yard::new().await;
     let own = yard.url.strip_prefix("http://").unwrap().to_owned();
@@ -200,6 +238,43 @@ async fn foreign_hosts_and_origins_are_refused() {
             }
         }
     }
+    // The daemon serves plain HTTP, so a page of https came from elsewhere.
+    for origin in [
+        format!("https://{own}"),
+        format!("HTTPS://{own}"),
+        format!("ftp://{own}"),
+        format!("ws://{own}"),
+    ] {
+        let request = Raw::json(&yard, "GET", "/api/repos", "").header("Origin", origin.clone());
+        refused(&request.send(&yard).await, &[403], "Origin", &origin);
+    }
+    // Two of a kind: which of them would count for whom?
+    for (name, one, other) in [
+        ("Host", own.clone(), own.clone()),
+        ("Host", own.clone(), "evil.example".to_owned()),
+        ("Host", "evil.example".to_owned(), own.clone()),
+    ] {
+        let request = Raw::json(&yard, "GET", "/healthz", "");
+        let request = request
+            .header(name, one.clone())
+            .header(name, other.clone());
+        let input = format!("{one} and {other}");
+        refused(&request.send(&yard).await, &[400], "Host", &input);
+    }
+    let origin = format!("http://{own}");
+    let two = Raw::json(&yard, "GET", "/healthz", "").header("Origin", origin.clone());
+    let two = two.header("Origin", "http://evil.example");
+    refused(&two.send(&yard).await, &[400], "Origin", "two origins");
+    let elsewhere = Raw::json(&yard, "GET", "http://evil.example/healthz", "");
+    refused(
+        &elsewhere.send(&yard).await,
+        &[400],
+        "Host",
+        "another host in the target",
+    );
+    let target = format!("{origin}/healthz");
+    let here = Raw::json(&yard, "GET", &target, "");
+    assert_eq!(here.send(&yard).await.status, 200);
     for host in ["localhost", "127.0.0.1", "[::1]", "127.0.0.2"] {
         for port in [format!(":{port}"), String::new()] {
             let host = format!("{host}{port}");

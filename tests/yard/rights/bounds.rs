@@ -145,6 +145,91 @@ async fn a_stream_ends_when_its_credential_is_taken_back() {
     yard.stop().await;
 }
 
+/// A caller who waits is known to by the one request that its principal may have at a time.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_waited_for_ends_with_its_credential() {
+    let mut yard = Yard::with(Options {
+        tables: "[limits]\nmax_concurrent_requests_per_principal = 1\n".into(),
+        ..Options::default()
+    })
+    .await;
+    let run = yard
+        .start_detached("main", json!({ "args": ["gate"], "detach": true }))
+        .await;
+    yard.follow(&run)
+        .await
+        .until(|event| event.data["state"] == "running")
+        .await;
+    let tool = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "run_wait", "arguments": { "run_id": run, "wait": 50 } },
+    });
+    let group = yard.request(Method::POST, "/stream/repos/demo/make");
+    let group = group.header("prefer", "respond-async");
+    let group = group.json(&json!({ "branches": ["main"], "args": ["gate"] }));
+    let group: Value = group.send().await.unwrap().json().await.unwrap();
+    let group = group["group_id"].as_str().unwrap();
+    let paths = [
+        format!("/api/runs/{run}?wait=50s"),
+        format!("/api/groups/{group}?wait=50s"),
+        "/mcp".to_owned(),
+    ];
+    for (n, path) in paths.iter().enumerate() {
+        let name = format!("waiter-{n}");
+        let token = yard
+            .token(json!({ "name": name, "role": "dev", "expires": "1h" }))
+            .await;
+        let url = format!("{}{path}", yard.url);
+        let (client, secret, tool) = (yard.client.clone(), token.clone(), tool.clone());
+        let waiting = tokio::spawn(async move {
+            loop {
+                let request = match url.ends_with("/mcp") {
+                    true => client.post(&url).json(&tool),
+                    false => client.get(&url),
+                };
+                let request = request
+                    .header("accept", "application/json, text/event-stream")
+                    .header("mcp-protocol-version", "2025-11-25")
+                    .bearer_auth(&secret);
+                let answer = request.send().await.unwrap();
+                // The one who looks whether it waits may have come first.
+                if answer.status() != 429 {
+                    let status = answer.status();
+                    return (status, answer.text().await.unwrap());
+                }
+            }
+        });
+        let is_waiting = async {
+            while ask(&yard, &token, "/api/repos").await.status() != 429 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let waits = tokio::time::timeout(crate::support::PATIENCE, is_waiting).await;
+        waits.expect("it waits");
+        let gone = yard.delete(&format!("/api/tokens/{name}")).await;
+        assert!(gone.status().is_success());
+        let ended = tokio::time::timeout(crate::support::PATIENCE, waiting).await;
+        let (status, body) = ended.expect("the wait ends").unwrap();
+        assert_eq!(status, 401, "{path}: {body}");
+        assert!(!body.contains("main"), "{path}: {body}");
+    }
+    // Whoever ends their own credential is told that it worked.
+    let own = yard
+        .token(json!({ "name": "own", "role": "dev", "expires": "1h" }))
+        .await;
+    let request = yard.client.delete(format!("{}/api/tokens/own", yard.url));
+    let revoked = request.bearer_auth(&own).send().await.unwrap();
+    assert!(revoked.status().is_success(), "{revoked:?}");
+    for path in [
+        format!("/api/groups/{group}/cancel"),
+        format!("/api/runs/{run}/cancel"),
+    ] {
+        yard.request(Method::POST, &path).send().await.unwrap();
+    }
+    yard.ended(&run).await;
+    yard.stop().await;
+}
+
 #[tokio::test]
 async fn nobody_in_particular_is_somebody_only_where_the_operator_says_so() {
     let mut yard = Yard::with(Options {
