@@ -97,13 +97,24 @@ pub(super) async fn ticket(desk: Desk) -> Result<(StatusCode, Json<Link>), Probl
     Ok((StatusCode::CREATED, Json(link)))
 }
 
-/// Follows such a link.
+/// Follows such a link. Only a browser that goes there uses it up: programs that look at links before a person
+/// does (HEAD, prefetching, previews within a page) learn nothing of it.
 pub(super) async fn redeem(
     State(app): State<App>,
     peer: Option<axum::Extension<Peer>>,
     Path(ticket): Path<String>,
+    method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
+    if method == Method::HEAD {
+        return Ok(StatusCode::OK.into_response());
+    }
+    if !is_visit(&headers) {
+        let detail = "this link is for a browser that goes there, not for a look ahead";
+        let problem = Problem::new(ErrorKind::Forbidden, "not_a_visit", detail)
+            .help("open the link in a browser");
+        return Err(problem.into());
+    }
     let Some(desk) = app.redeem(&ticket) else {
         let detail = "this link was used already, or is older than a minute";
         let problem = Problem::new(ErrorKind::Unauthorized, "ticket_used", detail)
@@ -114,6 +125,23 @@ pub(super) async fn redeem(
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
+}
+
+/// Whether a request is what it says of itself: somebody going to an address. Programs that say nothing count too.
+fn is_visit(headers: &HeaderMap) -> bool {
+    let says = |name: &str, word: &str| {
+        headers
+            .get_all(name)
+            .iter()
+            .any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
+    };
+    let looks_ahead = ["sec-purpose", "purpose", "x-purpose", "x-moz"]
+        .iter()
+        .any(|name| says(name, "prefetch") || says(name, "preview"));
+    let goes_elsewhere = |name: &str, word: &str| headers.contains_key(name) && !says(name, word);
+    !looks_ahead
+        && !goes_elsewhere("sec-fetch-dest", "document")
+        && !goes_elsewhere("sec-fetch-mode", "navigate")
 }
 
 fn about(principal: Option<WhoAmI>) -> Json<Visitor> {

@@ -138,6 +138,38 @@ async fn a_link_logs_in_once() {
 }
 
 #[tokio::test]
+async fn a_link_is_not_used_up_by_those_who_look_at_it_before() {
+    let mut yard = Yard::new().await;
+    let made = yard.post_json("/api/session/ticket", json!({})).await;
+    let path = made["path"].as_str().unwrap();
+    for path in [path, "/open/guessed"] {
+        let looked = ask(&yard, Method::HEAD, path, None).send().await.unwrap();
+        assert_eq!(looked.status(), 200);
+        assert!(!looked.headers().contains_key("set-cookie"));
+    }
+    for (name, value) in [
+        ("sec-purpose", "prefetch;prerender"),
+        ("purpose", "prefetch"),
+        ("x-moz", "prefetch"),
+        ("x-purpose", "preview"),
+        ("sec-fetch-dest", "image"),
+        ("sec-fetch-mode", "no-cors"),
+    ] {
+        let ahead = ask(&yard, Method::GET, path, None).header(name, value);
+        let (status, problem) = problem_of(ahead.send().await.unwrap()).await;
+        assert_eq!((status, &problem["code"]), (403, &json!("not_a_visit")));
+    }
+    let visit = ask(&yard, Method::GET, path, None)
+        .header("sec-fetch-dest", "document")
+        .header("sec-fetch-mode", "navigate");
+    let opened = visit.send().await.unwrap();
+    assert_eq!(opened.status(), 303);
+    let (cookie, _) = cookie_of(&opened);
+    assert!(who(&yard, Some(&cookie)).await.is_object());
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn guessing_cookies_and_links_is_counted_as_guessing_keys_is() {
     let mut yard = Yard::with(Options {
         tables: "[limits]\nmax_failures_per_minute = 5\n".to_owned(),
