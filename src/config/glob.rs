@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{Glob, GlobBuilder};
 use serde::Deserialize;
 
 use super::globs::Globs;
 use super::value::{TextValue, text_value};
+use crate::model::{self, Stars};
 
 /// Globs in the manner of `.gitignore`: one without a slash matches at any depth, one with a slash
 /// is relative to the workspace; `*` stays within a segment, `**` crosses them; what lies in a
@@ -44,17 +44,18 @@ impl Default for BuildOutput {
 }
 
 impl TryFrom<Vec<Pattern>> for BuildOutput {
-    type Error = globset::Error;
+    type Error = String;
 
-    fn try_from(globs: Vec<Pattern>) -> Result<Self, globset::Error> {
+    fn try_from(globs: Vec<Pattern>) -> Result<Self, String> {
         let globs = globs.into_iter().map(|Pattern { text, glob }| (text, glob));
-        Globs::new(globs).map(Self)
+        Globs::new(globs.collect()).map(Self)
     }
 }
 
 struct Pattern {
     text: String,
-    glob: Glob,
+    /// As it is matched against whole paths.
+    glob: String,
 }
 
 impl TextValue for Pattern {
@@ -78,10 +79,7 @@ impl TextValue for Pattern {
         } else {
             format!("**/{body}")
         };
-        let glob = GlobBuilder::new(&glob)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| error.kind().to_string())?;
+        model::Globs::one(&glob, Stars::WithinSegment)?;
         let text = text.to_owned();
         Ok(Self { text, glob })
     }

@@ -1,38 +1,34 @@
-//! A list of globs, and what of it matches.
+//! A list of globs as the operator or a caller wrote it, and what of it matches.
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use std::path::Path;
+
+use crate::model::{self, Stars};
 
 /// Two are equal if they were written the same way.
 #[derive(Debug, Clone)]
 pub(super) struct Globs {
     patterns: Vec<String>,
-    set: GlobSet,
+    set: model::Globs,
 }
 
 impl Globs {
-    /// Of globs and how each was written.
-    pub(super) fn new(
-        globs: impl IntoIterator<Item = (String, Glob)>,
-    ) -> Result<Self, globset::Error> {
-        let mut set = GlobSetBuilder::new();
-        let mut patterns = Vec::new();
-        for (text, glob) in globs {
-            set.add(glob);
-            patterns.push(text);
-        }
-        let set = set.build()?;
+    /// Of globs: how each was written, and what that means.
+    pub(super) fn new(globs: Vec<(String, String)>) -> Result<Self, String> {
+        let meant = globs.iter().map(|(_, meant)| meant.as_str());
+        let set = model::Globs::all(meant, Stars::WithinSegment)?;
+        let patterns = globs.into_iter().map(|(written, _)| written).collect();
         Ok(Self { patterns, set })
     }
 
     pub(super) fn none() -> Self {
         Self {
             patterns: Vec::new(),
-            set: GlobSet::empty(),
+            set: model::Globs::none(),
         }
     }
 
-    pub(super) fn matches(&self, path: impl AsRef<std::path::Path>) -> bool {
-        self.set.is_match(path)
+    pub(super) fn matches(&self, path: impl AsRef<Path>) -> bool {
+        self.set.matches(path)
     }
 
     pub(super) fn patterns(&self) -> &[String] {

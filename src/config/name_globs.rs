@@ -3,13 +3,12 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use globset::{Glob, GlobBuilder};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::globs::Globs;
 use super::value::{self, TextValue, text_value};
-use crate::model::{BranchName, RepoName};
+use crate::model::{self, BranchName, RepoName, Stars};
 
 /// A set of names of one kind.
 #[derive(Deserialize)]
@@ -34,7 +33,7 @@ impl<Name> NameGlobs<Name> {
     /// Of what callers wrote, or what is wrong with it.
     pub fn parse<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let globs: Result<Vec<Pattern>, _> = patterns.into_iter().map(value::parse).collect();
-        Self::try_from(globs?).map_err(|error| error.kind().to_string())
+        Self::try_from(globs?)
     }
 
     pub fn everything() -> Self {
@@ -64,11 +63,11 @@ impl RepoGlobs {
 }
 
 impl<Name> TryFrom<Vec<Pattern>> for NameGlobs<Name> {
-    type Error = globset::Error;
+    type Error = String;
 
-    fn try_from(globs: Vec<Pattern>) -> Result<Self, globset::Error> {
-        let globs = globs.into_iter().map(|Pattern { text, glob }| (text, glob));
-        Ok(Self(Globs::new(globs)?, PhantomData))
+    fn try_from(globs: Vec<Pattern>) -> Result<Self, String> {
+        let globs = globs.into_iter().map(|Pattern(text)| (text.clone(), text));
+        Ok(Self(Globs::new(globs.collect())?, PhantomData))
     }
 }
 
@@ -111,10 +110,7 @@ impl<Name> fmt::Debug for NameGlobs<Name> {
     }
 }
 
-struct Pattern {
-    text: String,
-    glob: Glob,
-}
+struct Pattern(String);
 
 impl TextValue for Pattern {
     const EXPECTED: &'static str = r#"a glob such as "main", "release/*" or "team/**""#;
@@ -123,12 +119,8 @@ impl TextValue for Pattern {
         if text.is_empty() || text.starts_with('!') {
             return Err("a glob names what is meant, and cannot be negated".to_owned());
         }
-        let glob = GlobBuilder::new(text)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| error.kind().to_string())?;
-        let text = text.to_owned();
-        Ok(Self { text, glob })
+        model::Globs::one(text, Stars::WithinSegment)?;
+        Ok(Self(text.to_owned()))
     }
 }
 text_value!(Pattern);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use bytes::Bytes;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::excerpt::{Content, Pieces, step};
 use super::{AnsiFilter, Output};
@@ -32,16 +32,11 @@ pub trait Report: Send + 'static {
     fn take(&mut self) -> Bytes;
 }
 
-/// What a pattern may take once it is compiled, and again while it searches.
-const PATTERN_SIZE: usize = 256 * 1024;
-
-/// A pattern that cannot grow beyond its bounds, whoever wrote it.
+/// A pattern for lines of output.
 pub fn pattern(text: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text)
-        .case_insensitive(ignore_case)
-        .size_limit(PATTERN_SIZE)
-        .dfa_size_limit(PATTERN_SIZE)
-        .build()
+    crate::model::regex(text, |builder| {
+        builder.case_insensitive(ignore_case);
+    })
 }
 
 /// What to look for.

@@ -9,6 +9,7 @@ mod group;
 mod id;
 mod moment;
 mod names;
+mod pattern;
 mod problem;
 mod right;
 mod run;
@@ -24,6 +25,7 @@ pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Sum
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
+pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use problem::{ErrorKind, Problem};
 pub use right::{Right, Rights};
 pub use run::{

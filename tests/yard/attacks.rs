@@ -46,6 +46,7 @@ mod environment;
 mod makefiles;
 mod others;
 mod output;
+mod patterns;
 mod plants;
 mod segments;
 mod tools;

@@ -1,29 +1,20 @@
 //! Globs by which callers choose among names.
 
-use globset::{GlobBuilder, GlobMatcher};
-
-use crate::model::Problem;
-
-/// Longer than any name.
-const LONGEST: usize = 300;
+use crate::model::{Globs, Problem, Stars};
 
 /// A glob in which `*` goes beyond slashes, as in `git branch --list`.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern(GlobMatcher);
+pub(super) struct Pattern(Globs);
 
 impl Pattern {
     /// The glob that was given in `pattern`.
     pub(super) fn new(text: &str) -> Result<Self, Problem> {
-        if text.len() > LONGEST {
-            return Err(Problem::bad("pattern", "the pattern is too long"));
-        }
-        let glob = GlobBuilder::new(text).literal_separator(false).build();
-        let glob =
-            glob.map_err(|error| Problem::bad("pattern", format!("it is no glob: {error}")))?;
-        Ok(Self(glob.compile_matcher()))
+        Globs::one(text, Stars::AcrossSegments)
+            .map(Self)
+            .map_err(|rule| Problem::bad("pattern", format!("it is no glob: {rule}")))
     }
 
     pub(super) fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name)
+        self.0.matches(name)
     }
 }

@@ -1,9 +1,7 @@
 //! Which branches a group is for: names and globs, against what the remote has.
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use crate::git;
-use crate::model::{BranchName, ErrorKind, Problem};
+use crate::model::{BranchName, ErrorKind, Globs, Problem, Stars};
 use crate::repos::Repo;
 use crate::workspace::Workspaces;
 
@@ -12,7 +10,7 @@ const MAX_MEMBERS: usize = 1000;
 
 enum Pattern {
     Name(BranchName),
-    Glob(String, GlobMatcher),
+    Glob(String, Globs),
 }
 
 /// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
@@ -56,7 +54,7 @@ pub(super) async fn select(
                     .ok_or(name.to_string())
             }
             Pattern::Glob(text, glob) => {
-                let matches = |branch: &&BranchName| glob.is_match(branch.as_str());
+                let matches = |branch: &&BranchName| glob.matches(branch.as_str());
                 let found: Vec<_> = on_remote.iter().filter(matches).cloned().collect();
                 if found.is_empty() {
                     Err(text)
@@ -86,11 +84,11 @@ fn parse(text: &str) -> Result<Pattern, Problem> {
         let name = BranchName::parse(text).map_err(|problem| problem.field("branches"))?;
         return Ok(Pattern::Name(name));
     }
-    let glob = GlobBuilder::new(text)
-        .literal_separator(true)
-        .build()
-        .map_err(|error| Problem::unprocessable("branches", format!("{text:?}: {error}")))?;
-    Ok(Pattern::Glob(text.to_owned(), glob.compile_matcher()))
+    let glob = Globs::one(text, Stars::WithinSegment).map_err(|rule| {
+        let detail = format!("this is no glob of branches: {rule}");
+        Problem::unprocessable("branches", detail)
+    })?;
+    Ok(Pattern::Glob(text.to_owned(), glob))
 }
 
 fn nothing(text: &str) -> Problem {

@@ -4,17 +4,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::Problem;
+use crate::model::{Globs, Problem, Stars, regex};
 
-/// What a pattern may take once it is compiled, and again while it searches.
-const PATTERN_SIZE: usize = 256 * 1024;
-const LONGEST_GLOB: usize = 256;
 const MAX_CONTEXT: usize = 10;
 const DEFAULT_MATCHES: usize = 100;
 const MAX_MATCHES: usize = 1_000;
@@ -54,7 +50,7 @@ pub struct GrepRequest {
 pub struct Grep {
     pub(super) pattern: Regex,
     pub(super) path: String,
-    pub(super) glob: Option<GlobMatcher>,
+    pub(super) glob: Option<Globs>,
     pub(super) context: usize,
     pub(super) limit: usize,
     pub(super) from: Option<Place>,
@@ -93,12 +89,11 @@ impl GrepRequest {
         if self.pattern.is_empty() {
             return Err(Problem::unprocessable("pattern", "the pattern is empty"));
         }
-        let pattern = RegexBuilder::new(&self.pattern)
-            .case_insensitive(self.ignore_case)
-            .size_limit(PATTERN_SIZE)
-            .dfa_size_limit(PATTERN_SIZE)
-            .build()
-            .map_err(|error| Problem::unprocessable("pattern", error.to_string()))?;
+        let pattern = regex(&self.pattern, |builder| {
+            builder.case_insensitive(self.ignore_case);
+        });
+        let pattern =
+            pattern.map_err(|error| Problem::unprocessable("pattern", error.to_string()))?;
         let limit = self.limit.unwrap_or(DEFAULT_MATCHES);
         for (field, value, least, most) in [
             ("context", self.context, 0, MAX_CONTEXT),
@@ -126,17 +121,11 @@ impl GrepRequest {
     }
 }
 
-fn glob(text: &str) -> Result<GlobMatcher, Problem> {
-    let refused = |why: String| Problem::unprocessable("glob", format!("{text:?}: {why}"));
-    if text.len() > LONGEST_GLOB {
-        return Err(refused(format!("a glob has at most {LONGEST_GLOB} bytes")));
-    }
+fn glob(text: &str) -> Result<Globs, Problem> {
     let anchored = match text.contains('/') {
         true => text.trim_start_matches('/').to_owned(),
         false => format!("**/{text}"),
     };
-    let glob = GlobBuilder::new(&anchored).literal_separator(true).build();
-    Ok(glob
-        .map_err(|error| refused(error.kind().to_string()))?
-        .compile_matcher())
+    Globs::one(&anchored, Stars::WithinSegment)
+        .map_err(|rule| Problem::unprocessable("glob", format!("this is no glob: {rule}")))
 }

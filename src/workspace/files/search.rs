@@ -122,7 +122,7 @@ impl Grep {
                 Some(Step::Ignored) => {}
                 Some(Step::Entered(path)) => search.is_in(&path),
                 Some(Step::File(path)) => {
-                    let is_meant = self.glob.as_ref().is_none_or(|glob| glob.is_match(&path));
+                    let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&path));
                     let file = is_meant.then(|| walk.open(&path)).flatten();
                     match file {
                         Some(file) => search.file(&path, file),

@@ -18,6 +18,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, st
 use rustix::io::Errno;
 
 use super::read::open_regular;
+use crate::model::check_glob;
 
 const IGNORE: &str = ".gitignore";
 /// Of a directory with more names the rest is passed over, for all of them have to be sorted.
@@ -211,8 +212,11 @@ fn rules(dir: &OwnedFd, file: &Path, within: &Path, room: usize) -> Option<Rules
     }
     let mut builder = GitignoreBuilder::new(within);
     for line in String::from_utf8_lossy(&text).lines() {
-        // As git does, what is no rule is passed over.
-        let _ = builder.add_line(None, line);
+        // As git does, what is no rule is passed over. To the library braces mean something, and those of a
+        // hostile file could nest deeper than its parser's stack reaches.
+        if check_glob(line).is_ok() {
+            let _ = builder.add_line(None, line);
+        }
     }
     let gitignore = builder.build().ok()?;
     Some(Rules { gitignore, size })

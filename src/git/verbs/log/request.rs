@@ -2,7 +2,7 @@
 
 use git2::{Commit, ErrorCode, Oid, Repository};
 use jiff::Timestamp;
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::walk::{Bounds, Ends};
 use crate::git::verbs::moment::{Edge, moment};
 use crate::git::verbs::{Verbosity, revision};
 use crate::git::{Error, head};
-use crate::model::Problem;
+use crate::model::{Problem, regex};
 
 /// More than this nobody reads at once.
 const MOST: usize = 1000;
@@ -129,7 +129,11 @@ impl Request {
 }
 
 fn pattern(field: &str, written: Option<&str>) -> Result<Option<Regex>, Problem> {
-    let compiled = written.map(|written| RegexBuilder::new(written).multi_line(true).build());
+    let compiled = written.map(|written| {
+        regex(written, |builder| {
+            builder.multi_line(true);
+        })
+    });
     compiled.transpose().map_err(|error| {
         let detail = format!("this is no regular expression: {error}");
         Problem::unprocessable(field, detail)
