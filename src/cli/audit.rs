@@ -76,9 +76,10 @@ pub async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Failure> {
 /// Exactly the daemon's lines. One that breaks off can be gone on with after the last id.
 async fn export(context: &Context, path: &str) -> Result<u8, Failure> {
     let mut response = context.client.lines(path).await?;
+    let mut passage = context.console.passage();
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) => context.console.print(&chunk)?,
+            Ok(Some(chunk)) => passage.print(&chunk)?,
             Ok(None) => return Ok(exit::OK),
             Err(error) => {
                 let cause = Failure::from(context.client.broken(&error));

@@ -55,7 +55,7 @@ pub async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
         return Ok(exit::OK);
     }
     let file: File = answer.parse()?;
-    console.print(&file.bytes()?)?;
+    console.passage().print(&file.bytes()?)?;
     if file.truncated {
         console.warning(&file.what_is_missing());
         return Ok(exit::LOCAL);

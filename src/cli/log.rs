@@ -1,4 +1,4 @@
-//! `log`: exactly what the daemon has of a run's output, or of some of its lines.
+//! `log`: what the daemon has of a run's output, or of some of its lines. Into a pipe it goes byte for byte.
 
 use super::Context;
 use super::args::LogArgs;
@@ -7,9 +7,10 @@ use super::exit::{self, Failure};
 
 pub async fn log(context: &Context, args: &LogArgs) -> Result<u8, Failure> {
     let mut response = context.client.text(&path(args)).await?;
+    let mut passage = context.console.passage();
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) => context.console.print(&chunk)?,
+            Ok(Some(chunk)) => passage.print(&chunk)?,
             Ok(None) => return Ok(exit::OK),
             Err(error) => {
                 let cause = Failure::from(context.client.broken(&error));

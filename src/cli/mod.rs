@@ -39,6 +39,7 @@ mod serve;
 mod signals;
 mod stream;
 mod subject;
+mod terminal;
 mod token;
 mod top;
 mod verdict;

@@ -1,10 +1,12 @@
-//! Output on its way to stdout and stderr: gathered, written in order, all of it and at once.
+//! Output on its way to stdout and stderr: gathered, written in order, all of it and at once. A terminal is sent
+//! what is harmless of it, a pipe or file every byte.
 
 use std::io::{self, Write};
 
 use super::exit::Failure;
 use super::render::Console;
 use super::stream::Channel;
+use super::terminal::TerminalFilter;
 
 /// Write on before the end of a batch when this much has gathered.
 const ENOUGH: usize = 64 * 1024;
@@ -17,6 +19,9 @@ pub struct Outlet {
     channel: Channel,
     /// Whether the last byte on a terminal was no line end.
     open_line: bool,
+    /// What a terminal may be sent, of each channel for itself.
+    to_stdout: TerminalFilter,
+    to_stderr: TerminalFilter,
 }
 
 impl Outlet {
@@ -26,6 +31,8 @@ impl Outlet {
             pending: Vec::with_capacity(ENOUGH),
             channel: Channel::Stdout,
             open_line: false,
+            to_stdout: TerminalFilter::default(),
+            to_stderr: TerminalFilter::default(),
         }
     }
 
@@ -45,12 +52,15 @@ impl Outlet {
 
     /// Writes what has gathered.
     pub fn flush(&mut self) -> Result<(), Failure> {
+        let (on_terminal, filter) = match self.channel {
+            Channel::Stdout => (self.console.stdout_is_terminal, &mut self.to_stdout),
+            Channel::Stderr => (self.console.stderr_is_terminal, &mut self.to_stderr),
+        };
+        if on_terminal {
+            self.pending = filter.pass(&self.pending);
+        }
         let Some(last) = self.pending.last() else {
             return Ok(());
-        };
-        let on_terminal = match self.channel {
-            Channel::Stdout => self.console.stdout_is_terminal,
-            Channel::Stderr => self.console.stderr_is_terminal,
         };
         if on_terminal {
             self.open_line = *last != b'\n';

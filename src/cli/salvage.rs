@@ -135,7 +135,7 @@ async fn show(context: &Context, id: SalvageId) -> Result<(), Failure> {
 async fn print(context: &Context, id: SalvageId, path: &str) -> Result<(), Failure> {
     let path = at(id, &format!("/file?path={}", encode(path)));
     let answer = context.client.get(&path).await?;
-    context.console.print(&answer.body)
+    context.console.passage().print(&answer.body)
 }
 
 async fn restore(

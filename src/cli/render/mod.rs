@@ -14,6 +14,7 @@ use super::args::{ColorChoice, Global};
 use super::client::Answer;
 use super::endpoint::Surroundings;
 use super::exit::Failure;
+use super::terminal::TerminalFilter;
 
 pub use human::{human_age, human_duration, human_size, printable, short_commit};
 pub use listing::{Cell, Listing, Tone};
@@ -53,7 +54,16 @@ impl Console {
         }
     }
 
-    /// Writes to stdout, all of it and at once.
+    /// What goes to stdout and was written by a build, a remote or the daemon: it comes in pieces, and a terminal is sent only what
+    /// is harmless of it.
+    pub fn passage(self) -> Passage {
+        Passage {
+            console: self,
+            filter: TerminalFilter::default(),
+        }
+    }
+
+    /// Writes words of our own to stdout, all of it and at once.
     pub fn print(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout
@@ -63,7 +73,7 @@ impl Console {
     }
 
     pub fn print_line(&self, line: &str) -> Result<(), Failure> {
-        self.print(format!("{line}\n").as_bytes())
+        self.passage().print(format!("{line}\n").as_bytes())
     }
 
     /// The daemon's JSON: as it came, or laid out where a person reads it.
@@ -77,7 +87,7 @@ impl Console {
         if body.last().is_some_and(|last| *last != b'\n') {
             body.push(b'\n');
         }
-        self.print(&body)
+        self.passage().print(&body)
     }
 
     pub fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
@@ -140,6 +150,23 @@ impl Console {
             format!("{style}{text}{style:#}")
         } else {
             text.to_owned()
+        }
+    }
+}
+
+/// See [`Console::passage`].
+#[derive(Debug)]
+pub struct Passage {
+    console: Console,
+    filter: TerminalFilter,
+}
+
+impl Passage {
+    /// Writes the next piece, all of it and at once.
+    pub fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self.console.stdout_is_terminal {
+            true => self.console.print(&self.filter.pass(bytes)),
+            false => self.console.print(bytes),
         }
     }
 }

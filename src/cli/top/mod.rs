@@ -112,7 +112,7 @@ async fn print(context: &Context) -> Result<u8, Failure> {
             None => changes.resume().await?,
             Some((_, mut line)) if console.json => {
                 line.push(b'\n');
-                console.print(&line)?;
+                console.passage().print(&line)?;
             }
             Some((change, _)) => {
                 if let Some(line) = words(&change) {

@@ -188,3 +188,98 @@ async fn a_terminal_shows_a_line_for_each_branch_and_the_first_error() {
     println!("{text}");
     yard.stop().await;
 }
+
+/// All that a terminal was sent by the command.
+async fn all_shown(yard: &Yard, args: &[&str]) -> Option<Vec<u8>> {
+    let mut script = on_terminal(yard, args)?;
+    let output = tokio::time::timeout(PATIENCE, script.output()).await;
+    Some(output.expect("it ends").unwrap().stdout)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_cannot_write_the_clipboard_or_the_title_of_a_terminal() {
+    let mut yard = Yard::new().await;
+    let hostile: &[&[u8]] = &[
+        b"\x1b]52;c;ZXZpbA==\x07",
+        b"\x1b]52;c;ZXZpbA==\x1b\\",
+        b"\x1b]0;title\x07",
+        b"\x1b]2;title\x1b\\",
+        b"\x1b]8;;http://evil.example/\x07link\x1b]8;;\x07",
+        b"\x1bP+q544e\x1b\\",
+        b"\x1b[6n\x1b[c\x1b[>c\x1b[?1049h\x1b[2J\x1b[8m\x1b[0m",
+        b"\x1bc\x1b(0",
+        b"\x05\x0e",
+        "\u{9d}52;c;ZXZpbA==\u{9c}\u{9b}2J\u{202e}".as_bytes(),
+        b"\x9d52;c;ZXZpbA==\x9c",
+    ];
+    let mut output = b"\x1b[31mred\x1b[0m plain\n".to_vec();
+    for bytes in hostile {
+        output.extend_from_slice(bytes);
+        output.push(b'\n');
+    }
+    output.extend_from_slice(b"\x1b[1mend\x1b[m\n");
+    yard.origin.write("output.bin", &output);
+    yard.origin.commit("\u{1b}]0;title\u{7}subject");
+    yard.origin.push("main");
+    let run = yard
+        .start_detached("main", serde_json::json!({ "args": ["exact"] }))
+        .await;
+    yard.ended(&run).await;
+
+    let commands: [&[&str]; 9] = [
+        &["make", "demo", "main", "--", "exact"],
+        &["make", "demo", "main", "--json", "--", "exact"],
+        &["follow", &run],
+        &["log", &run],
+        &["log", &run, "--tail", "5"],
+        &["cat", "demo", "main", "output.bin"],
+        &["cat", "demo", "main", "output.bin", "--json"],
+        &["git", "demo", "main", "--", "log", "-p", "-1"],
+        &["branches", "demo"],
+    ];
+    for args in commands {
+        let Some(shown) = all_shown(&yard, args).await else {
+            break;
+        };
+        let text = String::from_utf8_lossy(&shown);
+        // What the command itself draws: its progress is one line that comes and goes.
+        let drawn = [
+            "\x1b[2K",
+            "\x1b[1G",
+            "\x1b[?25l",
+            "\x1b[?25h",
+            "\x1b[1A",
+            "\x1b[1B",
+        ];
+        let mut left = text.into_owned();
+        for own in drawn {
+            left = left.replace(own, "");
+        }
+        for piece in left.split('\x1b').skip(1) {
+            let end = piece.find(|c: char| !"[0123456789;".contains(c)).unwrap();
+            let last = piece[end..].chars().next().unwrap();
+            assert!(
+                piece.starts_with('[') && "mK".contains(last),
+                "{args:?}: {piece:?}"
+            );
+        }
+        let controls = |c: char| c.is_control() && !"\n\r\t\x1b".contains(c);
+        assert!(!left.contains(controls), "{args:?}: {left:?}");
+        assert!(!left.contains('\u{202e}'), "{args:?}: {left:?}");
+        if args[0] == "log" && args.len() == 2 {
+            assert!(left.contains("\x1b[31mred\x1b[0m plain\r\n"), "{left:?}");
+            assert!(left.contains("\x1b[1mend\x1b[m"), "{left:?}");
+        }
+    }
+
+    // Into a pipe everything goes as it is.
+    for args in [
+        &["make", "demo", "main", "--", "exact"][..],
+        &["log", &run],
+        &["cat", "demo", "main", "output.bin"],
+    ] {
+        let piped = command(&yard, args).output().await.unwrap();
+        assert_eq!(piped.stdout, output, "{args:?}");
+    }
+    yard.stop().await;
+}
