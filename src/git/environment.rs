@@ -14,7 +14,7 @@ pub enum Reach {
 
 /// Configuration that outranks whatever a repository's own files say. It travels in the environment,
 /// as `git -c` would pass it on, so that an argv shows only what was asked for.
-const PINNED: [(&str, &str); 17] = [
+const PINNED: [(&str, &str); 18] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.attributesFile", "/dev/null"),
@@ -23,6 +23,8 @@ const PINNED: [(&str, &str); 17] = [
     (HELPER, ""),
     ("submodule.recurse", "false"),
     ("fetch.recurseSubmodules", "false"),
+    // A redirect leads to a host and port that no check has seen.
+    ("http.followRedirects", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("advice.detachedHead", "false"),
