@@ -75,7 +75,7 @@ impl Desk {
         let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
         let branch = task.branch()?;
         self.yard.margin.check()?;
-        let (repo, registered) = self.repo_for(request, &branch)?;
+        let (repo, registered) = self.repo_for(request, &branch).await?;
         self.check(&repo.name, &branch)?;
         if let Some(known) = self.begun_before(&repo, &branch, &task).await? {
             return Ok(known);
@@ -189,7 +189,7 @@ impl Desk {
     }
 
     /// The repository that is meant, and whether it is new to the yard.
-    fn repo_for(
+    async fn repo_for(
         &self,
         request: &CloneRequest,
         branch: &BranchName,
@@ -224,7 +224,7 @@ impl Desk {
             url: url.clone(),
             default_branch: None,
         };
-        match self.register(&registration) {
+        match self.register(&registration).await {
             Ok(repo) => Ok((repo, true)),
             Err(problem) if problem.code == "repo_exists" => match known() {
                 // The same call came twice, and the other was quicker.

@@ -165,12 +165,13 @@ impl Desk {
     }
 
     /// Takes a repo on, under a name that is among those to be seen.
-    pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Problem> {
+    pub async fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Problem> {
         self.check_repo(&registration.name)?;
         self.yard.margin.check()?;
         self.yard
             .repos
             .register(registration)
+            .await
             .map_err(|error| self.yard.margin.judge(error.problem()))
     }
 

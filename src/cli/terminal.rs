@@ -208,7 +208,7 @@ mod tests {
             // One within the other.
             ("\x1b\x1b]0;t\x07x", "x"),
             ("\x1b[\x1b]0;t\x07x", "x"),
-            ("\x1b]0;\x1b[31mx", "x"),
+            ("\x1b]0;\x1b[31mx", "\x1b[31mx"),
             // Single bytes.
             ("a\x07\x05\x0e\x0f\x0b\x0c\x00\x7f\x11\x13b", "ab"),
             // The same controls as characters, and text that runs backwards.

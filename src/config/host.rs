@@ -73,6 +73,15 @@ impl HostName {
     }
 }
 
+impl From<IpAddr> for HostName {
+    fn from(address: IpAddr) -> Self {
+        Self(match address {
+            IpAddr::V4(address) => Host::Ipv4(address),
+            IpAddr::V6(address) => Host::Ipv6(address),
+        })
+    }
+}
+
 fn is_internal_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     a == 0

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::GitConfig;
+use super::{GitConfig, HostName};
 use crate::model::Problem;
 use grammar::{Form, Refusal};
 
@@ -46,6 +46,18 @@ impl RepoUrl {
         &self.text
     }
 
+    /// The host, where it is a name that could lead anywhere and that the operator has not allowed by name.
+    pub fn named_host(&self, git: &GitConfig) -> Option<HostName> {
+        match grammar::read(&self.text) {
+            Ok(Form::Remote { host, .. })
+                if host.address().is_none() && !git.allow_hosts.contains(&host) =>
+            {
+                Some(host)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the repository is on this machine.
     pub fn is_local(&self) -> bool {
         self.local
@@ -62,7 +74,8 @@ impl<'a> UrlPolicy<'a> {
     }
 
     /// For URLs that callers register: no inner address in any spelling, unless it is in
-    /// `git.allow_hosts`. A public name that resolves to an inner address is not found here.
+    /// `git.allow_hosts`. A public name that leads to an inner address is not found here, but where it is
+    /// looked up, before each use.
     pub fn caller(git: &'a GitConfig) -> Self {
         Self {
             git,
@@ -112,7 +125,7 @@ impl Serialize for RepoUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{HostName, Protocol};
+    use crate::config::Protocol;
     use crate::model::ErrorKind;
 
     fn everything() -> GitConfig {

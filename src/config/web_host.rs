@@ -51,6 +51,10 @@ impl WebHost {
         }
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The host and its port.
     pub fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)

@@ -12,6 +12,7 @@ use super::confined::confined;
 use super::credential::RemoteCredential;
 use super::environment::Reach;
 use super::progress::last_words;
+use super::public_host::{PublicHost, Unusable};
 use super::{Error, RemoteFailure, Settings};
 use crate::config::{Credential, WebHost};
 use crate::disk::Room;
@@ -32,6 +33,8 @@ pub struct Git {
     pub(super) credential: Option<Arc<RemoteCredential>>,
     /// What commands that look at a worktree are confined by.
     confinement: Option<Confinement>,
+    /// The remote's host, where that must not be an inner one.
+    pub(super) public_host: Option<Arc<PublicHost>>,
 }
 
 impl Git {
@@ -41,6 +44,7 @@ impl Git {
             settings: Arc::new(settings),
             credential: None,
             confinement,
+            public_host: None,
         }
     }
 
@@ -62,6 +66,37 @@ impl Git {
             credential: Some(Arc::new(RemoteCredential::new(place, credential))),
             ..self.clone()
         }
+    }
+
+    /// For a repo whose remote has to be on the internet.
+    #[must_use]
+    pub fn with_public_host(&self, host: PublicHost) -> Self {
+        Self {
+            public_host: Some(Arc::new(host)),
+            ..self.clone()
+        }
+    }
+
+    /// Refuses a remote whose name leads to an inner address by now. To be asked before every command with the
+    /// environment of [`Reach::Remote`]. A proxy looks names up by itself.
+    pub async fn check_host(&self, verb: &str) -> Result<(), Error> {
+        let Some(host) = &self.public_host else {
+            return Ok(());
+        };
+        if self.settings.proxy.is_some() {
+            return Ok(());
+        }
+        let checked = host.check(self.settings.remote_timeout).await;
+        checked.map_err(|Unusable { failure, why }| {
+            failure.count(verb);
+            Error::Remote {
+                verb: verb.to_owned(),
+                status: "not started".to_owned(),
+                stderr: why,
+                failure,
+                credential: None,
+            }
+        })
     }
 
     pub fn settings(&self) -> &Settings {
@@ -292,6 +327,9 @@ impl GitCommand {
             true => Reach::Remote,
             false => Reach::Here,
         };
+        if self.remote {
+            self.git.check_host(&self.verb()).await?;
+        }
         command
             .args(&self.args)
             .envs(self.git.environment(&self.dir, reach))

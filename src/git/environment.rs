@@ -123,6 +123,7 @@ impl Git {
             let ca_file = settings.ca_file.clone();
             configuration.extend(proxy);
             configuration.extend(ca_file.map(|file| ("http.sslCAInfo", file)));
+            configuration.extend(self.public_host.as_ref().and_then(|host| host.pin()));
         }
         configuration
     }

@@ -37,6 +37,10 @@ pub enum RemoteFailure {
     Rejected,
     /// The protocol is not one that the operator allows.
     ProtocolRefused,
+    /// It says that the repository is at another address.
+    Redirected,
+    /// Its name leads to an address that callers may not name.
+    InnerAddress,
     Other,
 }
 
@@ -120,6 +124,7 @@ impl RemoteFailure {
 
     fn of_status(status: u16) -> Option<Self> {
         Some(match status {
+            300..=399 => Self::Redirected,
             401 => Self::Auth,
             403 => Self::Forbidden,
             404 | 410 => Self::NotFound,
@@ -161,6 +166,8 @@ impl RemoteFailure {
             Self::Tls => "tls",
             Self::Rejected => "rejected",
             Self::ProtocolRefused => "protocol_refused",
+            Self::Redirected => "redirected",
+            Self::InnerAddress => "inner_address",
             Self::Other => "other",
         }
     }
@@ -210,6 +217,8 @@ impl RemoteFailure {
             Self::Tls => "remote_tls",
             Self::Rejected => "remote_rejected",
             Self::ProtocolRefused => "remote_protocol_refused",
+            Self::Redirected => "remote_redirected",
+            Self::InnerAddress => "remote_inner_address",
             Self::Other => "remote_failed",
         }
     }
@@ -247,6 +256,10 @@ impl RemoteFailure {
             (Self::ProtocolRefused, _) => {
                 "the operator allows protocols by git.allow_protocols".to_owned()
             }
+            (Self::Redirected, _) => {
+                "redirects are not followed: give the repository the URL that the remote redirects to".to_owned()
+            }
+            (Self::InnerAddress, _) => "the operator allows such hosts by git.allow_hosts".to_owned(),
             (Self::Dns | Self::Unreachable, _) => {
                 "check the host in the repository's URL and the way to it".to_owned()
             }

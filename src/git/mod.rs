@@ -25,6 +25,7 @@ mod need;
 mod neighbour;
 mod origin;
 mod progress;
+mod public_host;
 mod reflog;
 mod refs;
 mod remote;
@@ -64,6 +65,7 @@ pub use need::checkout_need;
 pub use neighbour::neighbour_heads;
 pub use origin::make_origin;
 pub use progress::Percent;
+pub use public_host::PublicHost;
 pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, remote_branches,
     unpark, unpark_branch,

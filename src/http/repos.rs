@@ -22,7 +22,7 @@ pub(super) async fn register(
     Body(registration): Body<Registration>,
 ) -> Result<(StatusCode, Json<RepoSummary>), ProblemResponse> {
     noted.at(Some(&registration.name), None);
-    let repo = desk.register(&registration)?;
+    let repo = desk.register(&registration).await?;
     Ok((StatusCode::CREATED, Json(desk.repo_summary(&repo))))
 }
 

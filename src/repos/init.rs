@@ -42,7 +42,7 @@ impl Repos {
             let _ = fs::remove_dir_all(&staging);
             return Err(error);
         }
-        self.register(&registration)
+        self.register(&registration).await
     }
 }
 

@@ -13,9 +13,9 @@ use tokio_util::task::TaskTracker;
 
 use super::protection::Protection;
 use super::{Error, Repo, Source};
-use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy};
+use crate::config::{Config, RepoConfig, RepoUrl, UrlPolicy, WebHost};
 use crate::disk::Trash;
-use crate::git::{Git, Store};
+use crate::git::{Git, PublicHost, RemoteFailure, Store};
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
 use crate::news::{News, RepoChange};
 
@@ -107,8 +107,16 @@ impl Repos {
         }
     }
 
-    pub fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Error> {
+    pub async fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Error> {
         let url = self.check(registration)?;
+        if let Err(error) = self.public(&self.git, &url).check_host("register").await
+            // A name that leads nowhere today may lead somewhere when it is used; it is looked up then, too.
+            && error.failure() == Some(RemoteFailure::InnerAddress)
+        {
+            let detail = format!("this repository URL cannot be used: {error}");
+            let help = "the operator allows such hosts by git.allow_hosts";
+            return Err(Problem::bad("url", detail).help(help).into());
+        }
         let name = &registration.name;
         let config = RepoConfig {
             default_branch: registration.default_branch.clone(),
@@ -173,14 +181,16 @@ impl Repos {
     }
 
     fn repo(&self, name: &RepoName, config: RepoConfig, source: Source) -> Arc<Repo> {
-        let git = match self.config.access.credential(name, &config.url) {
+        let mut git = match self.config.access.credential(name, &config.url) {
             Some((place, credential)) => self.git.with_credential(place, credential),
             None => self.git.clone(),
         };
-        let git = match self.config.named_profile(Some(&config)) {
-            Some(SandboxProfile::None) => git.unconfined(),
-            _ => git,
-        };
+        if self.config.named_profile(Some(&config)) == Some(SandboxProfile::None) {
+            git = git.unconfined();
+        }
+        if source == Source::Registered {
+            git = self.public(&git, &config.url);
+        }
         let workspaces = &self.config.workspaces;
         Arc::new(Repo::new(
             name.clone(),
@@ -191,6 +201,16 @@ impl Repos {
             &self.tasks,
             self.news.clone(),
         ))
+    }
+
+    /// For the URL of a caller, whose host must not be an inner one.
+    fn public(&self, git: &Git, url: &RepoUrl) -> Git {
+        match url.named_host(&self.config.git) {
+            Some(host) => {
+                git.with_public_host(PublicHost::new(host, WebHost::of_url(url.as_str())))
+            }
+            None => git.clone(),
+        }
     }
 
     fn insert(&self, name: RepoName, config: RepoConfig, source: Source) {

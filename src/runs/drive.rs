@@ -182,6 +182,11 @@ impl Drive {
             true => Reach::Remote,
             false => Reach::Here,
         };
+        if reach == Reach::Remote
+            && let Err(error) = workspace.repo.git().check_host("git").await
+        {
+            return Some(Ending::Refused(error.problem()));
+        }
         let loan = match (workspace.repo.git().loan(), reach) {
             (Ok(loan), _) => loan,
             (Err(error), Reach::Remote) => return Some(Ending::Refused(error.problem())),

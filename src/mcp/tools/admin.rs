@@ -79,7 +79,7 @@ async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
                 url: needed("url", asked.url, "register")?,
                 default_branch: asked.default_branch,
             };
-            let repo = call.desk.register(&registration)?;
+            let repo = call.in_time(call.desk.register(&registration)).await?;
             let text = format!("{name} is registered, and cloned at its first use");
             (Some(call.desk.repo_summary(&repo)), text)
         }

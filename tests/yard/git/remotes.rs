@@ -3,6 +3,7 @@
 mod faults;
 mod hidden;
 mod http;
+mod names;
 mod push;
 mod ssh;
 mod ways;

@@ -115,7 +115,7 @@ async fn a_repos_own_token_comes_before_its_hosts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_to_another_host_gets_no_credential() {
+async fn a_redirect_is_not_followed_and_gets_no_credential() {
     for (auth, scheme) in [
         (Auth::Basic("x-access-token", TOKEN), "basic"),
         (Auth::Bearer(TOKEN), "bearer"),
@@ -131,11 +131,26 @@ async fn a_redirect_to_another_host_gets_no_credential() {
         let there = format!("http://{}", elsewhere.address);
         // At once, and only after it was shown to the first.
         remote.fail(Fault::Redirect(there.clone()));
-        assert_eq!(refusal(&yard).await.1["code"], "remote_auth_failed");
+        let (status, problem) = refusal(&yard).await;
+        assert_eq!(
+            (status, &problem["code"]),
+            (502, &"remote_redirected".into())
+        );
+        let help = problem["help"].as_str().unwrap();
+        assert!(help.contains("redirects are not followed"), "{problem}");
         remote.fail(Fault::None);
-        remote.fail_next([Fault::None, Fault::Redirect(there)]);
+        remote.fail_next([Fault::None, Fault::Redirect(there.clone())]);
         let _ = refusal(&yard).await;
-        assert!(elsewhere.requests() >= 1);
+        // Nor where a fetch or a push is under way.
+        yard.origin.write("name.txt", "moved\n");
+        yard.origin.commit("moved");
+        yard.origin.push("main");
+        remote.fail(Fault::Redirect(there));
+        for operation in ["fetch", "push"] {
+            let run = super::git_run(&yard, "main", operation).await;
+            assert_ne!(run.data["state"], "succeeded", "{run:?}");
+        }
+        assert_eq!(elsewhere.requests(), 0);
         assert_eq!(elsewhere.shown(), Vec::<String>::new());
         yard.stop().await;
     }
