@@ -349,7 +349,10 @@ mod tests {
         ] {
             let refusal = load(bad).unwrap_err();
             assert!(refusal.contains("yard.toml:2:8"), "{refusal}");
-            assert!(refusal.contains("set sandbox.profile to \"strict\""), "{refusal}");
+            assert!(
+                refusal.contains("set sandbox.profile to \"strict\""),
+                "{refusal}"
+            );
         }
         for profile in ["standard", "none"] {
             let refusal = load(&repo(&format!("profile = \"{profile}\""))).unwrap_err();
@@ -357,7 +360,13 @@ mod tests {
             assert!(refusal.contains("repos.demo.sandbox.profile"), "{refusal}");
         }
         // With credentials any profile is as good as before.
-        assert!(yard("[sandbox]\nprofile = \"none\"\n").load().auth.none.is_none());
+        assert!(
+            yard("[sandbox]\nprofile = \"none\"\n")
+                .load()
+                .auth
+                .none
+                .is_none()
+        );
     }
 
     #[test]

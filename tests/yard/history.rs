@@ -1,6 +1,5 @@
 //! What is remembered of runs: lists, pages, retention, and an index that may be lost.
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Options, PATIENCE, Yard, events_of, problem_of, text_of, until};

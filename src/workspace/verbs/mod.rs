@@ -91,7 +91,7 @@ impl Workspace {
                 let repo = this.worktree.open()?;
                 this.check_head(&repo, &git::head(&repo)?)?;
                 match files {
-                    Files::Stay => Ok(()),
+                    Files::Untouched | Files::Stay => Ok(()),
                     Files::Move | Files::Later => this.note_files_changed(),
                 }
             })
