@@ -33,7 +33,7 @@ pub trait Report: Send + 'static {
 }
 
 /// A pattern for lines of output.
-pub fn pattern(text: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+pub fn pattern(text: &str, ignore_case: bool) -> Result<Regex, String> {
     crate::model::regex(text, |builder| {
         builder.case_insensitive(ignore_case);
     })

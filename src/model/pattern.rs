@@ -12,6 +12,8 @@ const LONGEST_GLOB: usize = 1024;
 const MOST_BRACES: usize = 64;
 /// A list with more globs than this is refused; all of them become one matcher.
 const MOST_GLOBS: usize = 1024;
+/// Longer than any that a person writes; what is wrong with one is told by repeating it.
+const LONGEST_REGEX: usize = 8 * 1024;
 /// What a regular expression may take once it is compiled, and again while it searches.
 const REGEX_SIZE: usize = 256 * 1024;
 
@@ -77,11 +79,16 @@ pub fn check_bounds(glob: &str) -> Result<(), String> {
 }
 
 /// A regular expression for lines or texts of any bytes, or the rule that it breaks.
-pub fn regex(text: &str, adjust: impl FnOnce(&mut RegexBuilder)) -> Result<Regex, regex::Error> {
+pub fn regex(text: &str, adjust: impl FnOnce(&mut RegexBuilder)) -> Result<Regex, String> {
+    if text.len() > LONGEST_REGEX {
+        return Err(format!(
+            "a regular expression has at most {LONGEST_REGEX} bytes"
+        ));
+    }
     let mut builder = RegexBuilder::new(text);
     builder.size_limit(REGEX_SIZE).dfa_size_limit(REGEX_SIZE);
     adjust(&mut builder);
-    builder.build()
+    builder.build().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ fn query(text: &str, params: &LogParams) -> Result<Query, Problem> {
     let ignore_case = flag("ignore_case", params.ignore_case.as_deref())?;
     Ok(Query {
         pattern: pattern(text, ignore_case)
-            .map_err(|error| Problem::unprocessable("grep", error.to_string()))?,
+            .map_err(|error| Problem::unprocessable("grep", error))?,
         context: at_most("context", params.context.as_deref(), 0, MAX_CONTEXT)?,
         limit: at_most(
             "limit",

@@ -187,7 +187,7 @@ async fn search(asked: &RunLog, view: &View, grep: &str, ended: bool) -> Result<
     };
     let query = Query {
         pattern: pattern(grep, asked.ignore_case)
-            .map_err(|error| Problem::unprocessable("grep", error.to_string()))?,
+            .map_err(|error| Problem::unprocessable("grep", error))?,
         context: asked.context,
         limit: MATCHES,
     };

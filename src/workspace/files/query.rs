@@ -92,8 +92,7 @@ impl GrepRequest {
         let pattern = regex(&self.pattern, |builder| {
             builder.case_insensitive(self.ignore_case);
         });
-        let pattern =
-            pattern.map_err(|error| Problem::unprocessable("pattern", error.to_string()))?;
+        let pattern = pattern.map_err(|error| Problem::unprocessable("pattern", error))?;
         let limit = self.limit.unwrap_or(DEFAULT_MATCHES);
         for (field, value, least, most) in [
             ("context", self.context, 0, MAX_CONTEXT),

@@ -24,6 +24,8 @@ fn hostile() -> Vec<String> {
         "*\\".to_owned(),
         "{a,b}*".repeat(100),
         "(".repeat(300),
+        "(".repeat(100_000),
+        "a".repeat(200_000) + "*",
         "(a*)*{1000}".repeat(10),
         "\\p{L}{1000}{1000}".to_owned(),
     ]
@@ -97,7 +99,7 @@ async fn patterns_cannot_break_who_reads_them() {
                     [field, "action"].contains(&problem["field"].as_str().unwrap_or_default()),
                     "{input}: {problem}"
                 );
-                assert!(text.len() < 8_000, "{input}: {}", text.len());
+                assert!(text.len() < 32_000, "{input}: {}", text.len());
             }
         }
     }
@@ -117,7 +119,7 @@ async fn rules_of_a_worktree_cannot_break_a_search() {
     let worktree = yard.workspace("main");
     std::fs::write(worktree.join("hidden.txt"), "needle\n").unwrap();
     std::fs::write(worktree.join("seen.txt"), "needle\n").unwrap();
-    for depth in [300, 100_000] {
+    for depth in [300, 50_000] {
         std::fs::write(worktree.join(".gitignore"), rules(depth)).unwrap();
         let body = json!({ "pattern": "needle" }).to_string();
         let path = "/api/repos/demo/branches/main/grep";

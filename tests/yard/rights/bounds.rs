@@ -181,17 +181,16 @@ async fn an_answer_that_is_waited_for_ends_with_its_credential() {
             .await;
         let url = format!("{}{path}", yard.url);
         let (client, secret, tool) = (yard.client.clone(), token.clone(), tool.clone());
+        let agent = Agent::new(&yard).holding(&token);
         let waiting = tokio::spawn(async move {
             loop {
-                let request = match url.ends_with("/mcp") {
-                    true => client.post(&url).json(&tool),
-                    false => client.get(&url),
+                let answer = match url.ends_with("/mcp") {
+                    true => agent.send(&tool).await,
+                    false => {
+                        let request = client.get(&url).bearer_auth(&secret);
+                        request.send().await.unwrap()
+                    }
                 };
-                let request = request
-                    .header("accept", "application/json, text/event-stream")
-                    .header("mcp-protocol-version", "2025-11-25")
-                    .bearer_auth(&secret);
-                let answer = request.send().await.unwrap();
                 // The one who looks whether it waits may have come first.
                 if answer.status() != 429 {
                     let status = answer.status();

@@ -141,13 +141,13 @@ async fn a_redirect_is_not_followed_and_gets_no_credential() {
         remote.fail(Fault::None);
         remote.fail_next([Fault::None, Fault::Redirect(there.clone())]);
         let _ = refusal(&yard).await;
-        // Nor where a fetch or a push is under way.
-        yard.origin.write("name.txt", "moved\n");
-        yard.origin.commit("moved");
-        yard.origin.push("main");
+        // Nor where git itself fetches or pushes.
+        remote.fail(Fault::None);
+        yard.origin.branch("feature");
+        assert_built(&yard.make("feature", &["who"]).await, "feature\n");
         remote.fail(Fault::Redirect(there));
         for operation in ["fetch", "push"] {
-            let run = super::git_run(&yard, "main", operation).await;
+            let run = super::git_run(&yard, "feature", operation).await;
             assert_ne!(run.data["state"], "succeeded", "{run:?}");
         }
         assert_eq!(elsewhere.requests(), 0);

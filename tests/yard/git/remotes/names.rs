@@ -28,7 +28,7 @@ fn url(remote: &HttpRemote, name: &str) -> String {
 
 async fn start(yard: &mut Yard, remote: &HttpRemote, more: &str) {
     let mut options = remote.options("");
-    options.git.push_str(&format!("\n{more}\n"));
+    options.git = format!("allow_protocols = [\"http\", \"ssh\"]\n{more}\n");
     yard.configure(options);
     yard.start().await;
 }
