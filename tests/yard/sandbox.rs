@@ -5,6 +5,7 @@ mod asked;
 mod builds;
 mod hostile;
 mod life;
+mod reach;
 mod strict;
 
 use crate::support::{Options, Yard};

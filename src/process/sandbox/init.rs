@@ -12,13 +12,16 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use nix::sys::signal::SigSet;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, WaitOptions, geteuid, kill_process_group, set_dumpable_behavior,
+};
 use signal_hook::consts::SIGCHLD;
 use signal_hook::low_level::pipe;
 
 use super::orders::{Orders, Report, Tried, descriptor};
-use super::{landlock, syscalls};
+use super::{host_inodes, landlock, syscalls};
 use crate::process::{CommandError, Outcome};
 
 /// The hidden word on the command line that makes this program the init of a sandbox.
@@ -37,6 +40,7 @@ pub fn init_main() -> ExitCode {
 }
 
 fn attend() -> io::Result<()> {
+    isolate()?;
     let orders: Orders = serde_json::from_reader(inherited(descriptor::ORDERS, Use::Read)?)?;
     // Nothing of this program is for the command.
     close(descriptor::PROGRAM);
@@ -63,6 +67,7 @@ fn attend() -> io::Result<()> {
         Err(error) => return tell(&mut report, &Report::NotStarted(CommandError::from(&error))),
     };
     orders.limits.fix(Pid::from_child(&child));
+    block_signals()?;
     drop(orders);
     tell(&mut report, &Report::Started)?;
     let mut init = Init {
@@ -72,6 +77,17 @@ fn attend() -> io::Result<()> {
         ended: ended.into(),
     };
     init.until_alone()
+}
+
+/// Closes what `/proc/1` would open to a build of the same user: this program, which is the host's own file, and the
+/// descriptors by which the supervisor is told of the build's end. No other process is inside yet.
+fn isolate() -> io::Result<()> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    if geteuid().is_root() {
+        host_inodes::protect_devices()?;
+        host_inodes::drop_capabilities()?;
+    }
+    Ok(())
 }
 
 /// Restricts itself as for a build, and says by what.
@@ -99,6 +115,15 @@ fn spawn(orders: &Orders, stdout: File, stderr: File) -> io::Result<Child> {
         .stderr(stderr)
         .process_group(0)
         .spawn()
+}
+
+/// The kernel keeps a build from ending its first process by a signal, but not from calling the handlers that the standard
+/// library has for faults: several at once overflow their stack. To be done after the start of the command, which
+/// inherits what is blocked.
+fn block_signals() -> io::Result<()> {
+    let mut refused = SigSet::all();
+    refused.remove(nix::sys::signal::SIGCHLD);
+    Ok(refused.thread_block()?)
 }
 
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@
 //! offer was tried at start ([`Containment`]).
 
 mod confine;
+mod host_inodes;
 mod init;
 mod landlock;
 mod link;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::host_inodes::LEFT_TO_INIT;
 use super::system::System;
 use super::{Mount, Sandbox, Shown};
 use crate::config::exposes;
@@ -69,6 +70,11 @@ impl Plan {
         }
         // Root would keep all of its rights.
         plan.add(&["--cap-drop", "ALL", "--die-with-parent", "--as-pid-1"]);
+        if system.is_root {
+            for capability in LEFT_TO_INIT {
+                plan.add(&["--cap-add", capability]);
+            }
+        }
         plan.add(&["--chdir", "/"]);
         plan.options.extend(system.options(profile));
         plan.add(&["--proc", "/proc"]);

@@ -56,8 +56,6 @@ const ETC_HIDDEN: [&str; 2] = ["/etc/ssl/private", "/etc/pki/tls/private"];
 
 /// That everybody may read it.
 const FOR_ALL: u32 = 0o004;
-/// That somebody may change it.
-const CHANGEABLE: u32 = 0o222;
 
 /// The machine as it was found when the daemon started.
 #[derive(Debug, Clone)]
@@ -65,6 +63,8 @@ pub(super) struct System {
     pub bubblewrap: PathBuf,
     /// Root can do without one.
     pub user_namespace: bool,
+    /// Builds are root as well, and own whatever root owns.
+    pub is_root: bool,
     programs: Vec<Entry>,
     to_start: Vec<Entry>,
     to_build: Vec<Entry>,
@@ -87,10 +87,12 @@ impl System {
         };
         let mut to_build = etc(&ETC_TO_BUILD);
         to_build.extend(versioned().filter_map(Entry::find));
+        let is_root = geteuid().is_root();
         let programs = PROGRAMS.iter().copied().chain([MACHINE]);
         Self {
             bubblewrap,
             user_namespace,
+            is_root,
             programs: programs
                 .map(PathBuf::from)
                 .filter_map(Entry::find)
@@ -102,7 +104,7 @@ impl System {
                 .into_iter()
                 .filter(|dir| dir.is_dir())
                 .collect(),
-            kernel: match geteuid().is_root() {
+            kernel: match is_root {
                 true => kernel_closed(),
                 false => Vec::new(),
             },
@@ -153,29 +155,21 @@ impl System {
     }
 }
 
-/// Root owns the kernel's settings, and may change what it owns without any capability: one line in
-/// `/proc/sys` and the kernel runs a program outside. bwrap leaves that open where it takes the directory for
-/// closed. So all but the processes is there to read only, and what is for root alone is not there.
+/// Root owns the kernel's files, and may write what it owns without any capability: one line in `/proc/sys` and the
+/// kernel runs a program outside. It may change their modes as well, and those are the same in every `/proc` of the
+/// machine, `/proc/PID/net` included. So all of `/proc` is read-only, and what is for root alone is not there.
 fn kernel_closed() -> Vec<String> {
     let mut options = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let (path, Ok(meta)) = (entry.path(), entry.metadata()) else {
+        let Ok(meta) = entry.metadata() else {
             continue;
         };
-        let name = entry.file_name();
-        let is_process = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        let (path, mode) = (
-            path.to_string_lossy().into_owned(),
-            meta.permissions().mode(),
-        );
-        let source = match meta.is_dir() {
-            _ if is_process || meta.is_symlink() => continue,
-            false if mode & FOR_ALL == 0 => "/dev/null".to_owned(),
-            false if mode & CHANGEABLE == 0 => continue,
-            _ => path.clone(),
-        };
-        options.extend(["--ro-bind-try".to_owned(), source, path]);
+        if meta.is_file() && meta.permissions().mode() & FOR_ALL == 0 {
+            let path = entry.path().to_string_lossy().into_owned();
+            options.extend(["--ro-bind-try".to_owned(), "/dev/null".to_owned(), path]);
+        }
     }
+    options.extend(["--remount-ro".to_owned(), "/proc".to_owned()]);
     options
 }
 
