@@ -30,7 +30,8 @@ pub struct Limits {
     pub max_output: ByteSize,
     /// The memory of all of a run's processes together. Default: none.
     pub max_memory: Option<ByteSize>,
-    /// How many processes and threads a run may have. Default 4096.
+    /// How many processes and threads a run may have, if the machine allows for four times as many. Default: 512 for
+    /// each core, at least 1024 and at most 4096.
     #[serde(deserialize_with = "many")]
     pub max_processes: usize,
     /// How many files one process of a run may have open. Default: as the daemon.
@@ -95,7 +96,7 @@ impl Default for Limits {
             max_read: ByteSize::mib(1),
             max_output: ByteSize::gib(1),
             max_memory: None,
-            max_processes: 4096,
+            max_processes: (512 * cores()).clamp(1024, 4096),
             max_open_files: None,
             max_connections: 16_384,
             max_connections_per_address: 8192,

@@ -25,7 +25,7 @@ mod supervise;
 mod supervisor;
 
 pub use attendant::{Found, Supervisor};
-pub use cage::{Cage, Exceeded, Limits, Mechanisms};
+pub use cage::{Cage, Exceeded, Limits, Mechanisms, StartLimit};
 pub use capture::{CaptureError, Captured, Patience, capture, plain_command};
 pub use exit::{CommandError, Exit, Outcome, Stop};
 pub use handover::{Handover, own_program};

@@ -18,8 +18,9 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
+use rustix::process::Pid;
 
-use super::SUPERVISOR_COMMAND;
+use super::{SUPERVISOR_COMMAND, StartLimit};
 use crate::config::crash_variable;
 
 const ONE_DESCRIPTOR: usize = rustix::cmsg_space!(ScmRights(1));
@@ -28,6 +29,8 @@ const ONE_DESCRIPTOR: usize = rustix::cmsg_space!(ScmRights(1));
 #[derive(Debug)]
 pub struct Standby {
     program: PathBuf,
+    /// What holds for a command before its run is enclosed.
+    limit: Option<StartLimit>,
     ready: Mutex<Option<Idle>>,
 }
 
@@ -39,10 +42,11 @@ pub(super) struct Idle {
 }
 
 impl Standby {
-    /// Supervisors are started by `program`.
-    pub fn new(program: PathBuf) -> Self {
+    /// Supervisors are started by `program`, within `limit`.
+    pub fn new(program: PathBuf, limit: Option<StartLimit>) -> Self {
         Self {
             program,
+            limit,
             ready: Mutex::default(),
         }
     }
@@ -52,7 +56,7 @@ impl Standby {
         if self.lock().is_some() {
             return;
         }
-        match Idle::start(&self.program) {
+        match self.start() {
             Ok(idle) => {
                 let spare = match &mut *self.lock() {
                     Some(_) => Some(idle),
@@ -74,7 +78,15 @@ impl Standby {
     }
 
     pub(super) fn start(&self) -> io::Result<Idle> {
-        Idle::start(&self.program)
+        let idle = Idle::start(&self.program)?;
+        let held = self
+            .limit
+            .as_ref()
+            .map(|limit| limit.hold(Pid::from_child(&idle.child)));
+        if let Some(Err(error)) = held {
+            tracing::warn!(%error, "the limit of processes holds only once a run is enclosed");
+        }
+        Ok(idle)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Idle>> {
@@ -86,6 +98,9 @@ impl Drop for Standby {
     fn drop(&mut self) {
         if let Some(idle) = self.lock().take() {
             idle.dismiss();
+        }
+        if let Some(limit) = &self.limit {
+            limit.sweep();
         }
     }
 }

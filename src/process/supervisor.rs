@@ -36,6 +36,8 @@ fn attend() -> io::Result<()> {
     close_strays()?;
     // A terminal's signals and its hanging up are meant for others.
     let _ = rustix::process::setsid();
+    // Where the kernel shares processors among sessions, this one gets less than the daemon's.
+    let _ = std::fs::write("/proc/self/autogroup", "5");
     let signals = signals()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);

@@ -15,7 +15,9 @@ use crate::model::{
     Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
     RunRecord, RunState, SandboxProfile, Warning,
 };
-use crate::process::{Cage, CommandError, Exceeded, Exit, Outcome, Stop, end_processes_of};
+use crate::process::{
+    Cage, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
+};
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -63,7 +65,8 @@ impl Drive {
             record.reason = Some(reason.clone());
         }
         record.diagnostics = self.diagnose(&ending).await;
-        close(&mut record, ending, &self.shared.config.limits);
+        let limits = (&self.shared.config.limits, self.shared.run_limits());
+        close(&mut record, ending, limits);
         let event = end_event(&record);
         let history = &self.shared.history;
         while let Err(error) = self.shared.margin.spend(|| history.save(&record)) {
@@ -174,7 +177,8 @@ impl Drive {
 }
 
 /// Gives the record its end.
-fn close(record: &mut RunRecord, ending: Ending, limits: &Limits) {
+/// `limits` are those of the configuration, and what became of them on this machine.
+fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
     let ended = match &ending {
         Ending::Exited(exit) => exit.ended_at,
         _ => Timestamp::now(),
@@ -269,7 +273,7 @@ fn note_outcome(record: &mut RunRecord, outcome: &Outcome) -> EndState {
     }
 }
 
-fn exceeded(limit: Exceeded, limits: &Limits) -> String {
+fn exceeded(limit: Exceeded, (limits, of_run): (&Limits, RunLimits)) -> String {
     match (limit, limits.max_memory) {
         (Exceeded::Memory, Some(size)) => {
             format!("it used more memory than {size} (limits.max_memory)")
@@ -277,7 +281,7 @@ fn exceeded(limit: Exceeded, limits: &Limits) -> String {
         (Exceeded::Memory, None) => "the machine ran out of memory".to_owned(),
         (Exceeded::Processes, _) => format!(
             "it had more than {} processes (limits.max_processes)",
-            limits.max_processes
+            of_run.processes.unwrap_or_default()
         ),
     }
 }

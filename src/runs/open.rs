@@ -18,12 +18,12 @@ use super::repeat::{Claimed, Keys};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
 use crate::model::{ErrorKind, Problem, RunId, RunRecord};
 use crate::news::RunNews;
-use crate::process::{Limits, Mechanisms, Standby};
+use crate::process::{Limits, Mechanisms, Standby, StartLimit};
 use crate::repos::{Repo, Repos};
 use crate::store::Retention;
 use crate::workspace::Workspaces;
@@ -70,7 +70,7 @@ impl Shared {
     pub(super) fn run_limits(&self) -> Limits {
         let limits = &self.config.limits;
         Limits {
-            processes: u64::try_from(limits.max_processes).ok(),
+            processes: most_processes(limits, &self.mechanisms),
             memory: limits.max_memory.map(|size| size.as_u64()),
             open_files: limits
                 .max_open_files
@@ -78,6 +78,12 @@ impl Shared {
             usual_open_files: self.config.open_files,
         }
     }
+}
+
+/// What the configuration allows a run, and the machine.
+fn most_processes(limits: &config::Limits, mechanisms: &Mechanisms) -> Option<u64> {
+    let most = u64::try_from(limits.max_processes).ok()?;
+    Some(most.min(mechanisms.most_processes()))
 }
 
 impl Runs {
@@ -108,6 +114,8 @@ impl Runs {
         for (principal, known, group) in groups.keys() {
             keys.remember(principal, known, Claimed::Group(group));
         }
+        let most = most_processes(&config.limits, &mechanisms);
+        let limit = StartLimit::of(&mechanisms, most);
         let runs = Self(Arc::new(Shared {
             slots: Slots::new(config.limits.max_concurrent_runs),
             config,
@@ -115,7 +123,7 @@ impl Runs {
             workspaces,
             margin,
             watcher: Watcher::start()?,
-            standby: Arc::new(Standby::new(program)),
+            standby: Arc::new(Standby::new(program, limit)),
             mechanisms,
             sandboxes,
             history,

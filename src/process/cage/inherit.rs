@@ -5,7 +5,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::process::{Pid, Resource, Rlimit, geteuid, getrlimit, getuid, prlimit, setrlimit};
+use rustix::process::{
+    Pid, Resource, Rlimit, geteuid, getpriority_process, getrlimit, getuid, prlimit,
+    setpriority_pgrp, setrlimit,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Limits, Mechanisms};
@@ -13,6 +16,8 @@ use super::{Limits, Mechanisms};
 /// When memory runs out on the whole machine, a build is to go before those who watch over it.
 const OOM_SCORE: i32 = 500;
 const OOM_FILE: &str = "/proc/self/oom_score_adj";
+/// Where there is no group for it, builds still come after the daemon and its supervisors.
+const NICE: i32 = 5;
 /// What a process needs beyond what it has, to start another.
 const ROOM_TO_START: u64 = 16 << 20;
 
@@ -147,10 +152,18 @@ impl Prepared {
             }
             let _ = setrlimit(taken.resource, taken.before);
         }
+        if let Some(child) = child {
+            // The child is the leader of a process group, and may have forked already.
+            let _ = setpriority_pgrp(Some(child), nice_of_self() + NICE);
+        }
         if let Some(score) = self.oom_score {
             let _ = fs::write(OOM_FILE, score.to_string());
         }
     }
+}
+
+fn nice_of_self() -> i32 {
+    getpriority_process(None).unwrap_or(0)
 }
 
 /// What it was before, if it is higher now.

@@ -6,11 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access, getxattr};
-use rustix::process::geteuid;
+use rustix::process::{Resource, geteuid, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::group::Group;
 use super::hierarchy::Own;
+
+/// With fewer than this no build can be had at all.
+const FEWEST: u64 = 64;
 
 /// Found out once, when the daemon starts, and told to each supervisor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,6 +22,8 @@ pub struct Mechanisms {
     /// Where groups of version 1 are made, for what the unified hierarchy cannot limit here.
     pub(super) pids: Option<PathBuf>,
     pub(super) memory: Option<PathBuf>,
+    /// How many processes and threads all runs may have together.
+    pub(super) all_processes: u64,
     /// Why something is missing, in the words of the system.
     obstacles: Vec<String>,
 }
@@ -38,10 +43,10 @@ impl Mechanisms {
     pub fn probe() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let own = Own::parse(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
-        Self::within(&own)
+        Self::within(&own, capacity(&own) / 2)
     }
 
-    fn within(own: &Own) -> Self {
+    fn within(own: &Own, all_processes: u64) -> Self {
         let mut obstacles = Vec::new();
         let mut tried = |dir: &Option<PathBuf>, file| {
             let dir = dir.as_deref()?;
@@ -73,8 +78,14 @@ impl Mechanisms {
                 .then(|| tried(&own.memory, "memory.limit_in_bytes"))
                 .flatten(),
             unified,
+            all_processes,
             obstacles,
         }
+    }
+
+    /// The most that one run may have: the others must be able to go on.
+    pub fn most_processes(&self) -> u64 {
+        self.all_processes / 2
     }
 
     pub(super) fn limits_processes(&self) -> bool {
@@ -128,9 +139,11 @@ impl Mechanisms {
 }
 
 impl Unified {
+    pub(super) const CONTROLLERS: [&str; 3] = ["pids", "memory", "cpu"];
+
     fn of(parent: PathBuf) -> io::Result<Self> {
         let place = Group::at(&parent);
-        for controller in ["pids", "memory"] {
+        for controller in Self::CONTROLLERS {
             // Refused wherever processes stand in the way, and not needed where it is on already.
             let _ = place.write("cgroup.subtree_control", &format!("+{controller}"));
         }
@@ -144,6 +157,23 @@ impl Unified {
             memory,
         })
     }
+}
+
+/// How many processes and threads there can be here: on the machine, in the groups that this process is in, and of its
+/// user.
+fn capacity(own: &Own) -> u64 {
+    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let of_machine = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"];
+    let of_machine = of_machine.iter().filter_map(|path| number(Path::new(path)));
+    let groups = [&own.pids, &own.unified].into_iter().flatten();
+    let groups = groups.flat_map(|group| group.ancestors());
+    let of_groups = groups.filter_map(|group| number(&group.join("pids.max")));
+    let of_user = match geteuid().is_root() {
+        true => None,
+        false => getrlimit(Resource::Nproc).current,
+    };
+    let all = of_machine.chain(of_groups).chain(of_user);
+    all.min().unwrap_or(FEWEST).max(FEWEST)
 }
 
 /// Makes a group, looks at it, and removes it.
@@ -177,11 +207,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("cgroup.procs"), "").unwrap();
         let here = Some(dir.path().to_owned());
-        let found = Mechanisms::within(&Own {
+        let own = Own {
             unified: here.clone(),
             pids: here,
             memory: Some("/nonexistent".into()),
-        });
+        };
+        let found = Mechanisms::within(&own, 100);
         assert!(!found.limits_processes() && !found.limits_memory());
         let text = found.describe();
         assert!(text.starts_with("no cgroups; kill: by descent; "), "{text}");
@@ -191,6 +222,24 @@ mod tests {
         );
         let left = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(left, 1, "the groups that were tried are gone");
+    }
+
+    #[test]
+    fn the_narrowest_limit_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let group = dir.path().join("outer/inner");
+        fs::create_dir_all(&group).unwrap();
+        let own = Own {
+            pids: Some(group.clone()),
+            ..Own::default()
+        };
+        let of_machine = capacity(&own);
+        assert!(of_machine > 1000, "{of_machine}");
+        fs::write(group.join("pids.max"), "max\n").unwrap();
+        fs::write(dir.path().join("outer/pids.max"), "400\n").unwrap();
+        assert_eq!(capacity(&own), 400);
+        fs::write(group.join("pids.max"), "3\n").unwrap();
+        assert_eq!(capacity(&own), FEWEST);
     }
 
     #[test]

@@ -4,20 +4,21 @@
 //! To move a process into a group costs some 25 ms (the kernel waits for a grace period) unless one was
 //! moved just before, which is more than most commands take. So a run is enclosed once it has lived for
 //! a while, with all its descendants, and until then is found by descent alone. What memory it took
-//! before is not counted.
+//! before is not counted; how many processes it has is limited from the start ([`StartLimit`]).
 
 mod group;
 mod hierarchy;
 mod inherit;
 mod mechanisms;
+mod start;
 
 use std::collections::HashSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, geteuid};
 use serde::{Deserialize, Serialize};
 
 use super::descendants;
@@ -25,6 +26,8 @@ use crate::model::RunId;
 use group::Group;
 pub use inherit::{Inheritable, Prepared};
 pub use mechanisms::Mechanisms;
+use mechanisms::Unified;
+pub use start::StartLimit;
 
 /// Each round moves what was forked during the one before.
 const ENCLOSING_ROUNDS: usize = 64;
@@ -35,6 +38,33 @@ const KILLING: Duration = Duration::from_millis(800);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// Who still forks after so many rounds of killing is not allowed to any more.
 const FORK_NO_MORE_FROM: usize = 8;
+
+/// How often the group of all runs is made again when it was just removed.
+const MAKING_ROUNDS: usize = 16;
+/// Of all runs together; the daemon, and whatever else there is, has 100.
+const CPU_WEIGHT: &str = "25";
+
+/// The group that holds the groups of all runs, of every daemon that this user has here.
+fn all_runs(parent: &Path) -> PathBuf {
+    parent.join(format!("branchyard-runs-{}", geteuid().as_raw()))
+}
+
+/// Makes the group of all runs, whichever daemon of this user they are of, and holds it well below what the machine has,
+/// and below the daemon.
+fn limit_all(all: &Group, processes: u64) -> io::Result<()> {
+    all.make()?;
+    for controller in Unified::CONTROLLERS {
+        // Each as far as it is there; version 1 has no such file.
+        let _ = all.write("cgroup.subtree_control", &format!("+{controller}"));
+    }
+    if all.has("pids.max") {
+        all.write("pids.max", &processes.to_string())?;
+    }
+    if all.has("cpu.weight") {
+        all.write("cpu.weight", CPU_WEIGHT)?;
+    }
+    Ok(())
+}
 
 /// What one run may use; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +101,7 @@ impl Cage {
     /// Makes nothing yet.
     pub fn of(mechanisms: &Mechanisms, run: RunId) -> Self {
         let name = format!("branchyard-{run}");
-        let group = |parent: &PathBuf| Group::new(parent, &name);
+        let group = |parent: &PathBuf| Group::new(&all_runs(parent), &name);
         Self {
             unified: mechanisms.unified.as_ref().map(|u| group(&u.parent)),
             pids: mechanisms.pids.as_ref().map(group),
@@ -96,7 +126,7 @@ impl Cage {
     pub fn enclose(&self, supervisor: Pid, limits: &Limits) -> io::Result<()> {
         let groups = self.needed(limits);
         for group in &groups {
-            group.make()?;
+            self.make(group)?;
         }
         let limited = self.limit(limits);
         let enclosed = self.move_in(supervisor, &groups);
@@ -161,6 +191,36 @@ impl Cage {
         for group in self.groups() {
             group.remove();
         }
+        for parent in self.parents() {
+            start::remove_if_empty(&all_runs(parent));
+        }
+    }
+
+    /// Makes a group of this run, within the one of all runs. That goes with its last run, which may be now.
+    fn make(&self, group: &Group) -> io::Result<()> {
+        for _ in 0..MAKING_ROUNDS {
+            for parent in self.parents() {
+                limit_all(&Group::at(&all_runs(parent)), self.mechanisms.all_processes)?;
+            }
+            match group.make() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                made => return made,
+            }
+        }
+        Err(io::Error::other("the group of all runs does not stay"))
+    }
+
+    fn parents(&self) -> impl Iterator<Item = &PathBuf> {
+        let Mechanisms {
+            unified,
+            pids,
+            memory,
+            ..
+        } = &self.mechanisms;
+        let unified = unified.as_ref().map(|unified| &unified.parent);
+        [unified, pids.as_ref(), memory.as_ref()]
+            .into_iter()
+            .flatten()
     }
 
     fn groups(&self) -> impl Iterator<Item = &Group> {
