@@ -1,6 +1,7 @@
 //! Branchyard: a build yard with one clone per repository and one git worktree per branch.
 //! ARCHITECTURE.md is the map; the modules below stand in the order of its layers.
 
+pub mod background;
 pub mod config;
 pub mod database;
 pub mod model;

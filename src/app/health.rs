@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Desk, Machine};
+use crate::background::LoopStatus;
 use crate::runs::SandboxReport;
 
 /// Whether new runs can be had, and what there is to know about it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Readiness {
-    /// `ready`, `draining` or `disk_full`.
+    /// `ready`, `draining`, `disk_full`, or `degraded` while a background loop is down.
     pub status: &'static str,
     pub runs: usize,
     pub viewers: usize,
@@ -18,6 +19,8 @@ pub struct Readiness {
     pub repos: usize,
     pub disk_free_bytes: u64,
     pub shortage: Option<String>,
+    /// What the daemon does by itself, and whether it does.
+    pub background: Vec<LoopStatus>,
 }
 
 impl Readiness {
@@ -35,6 +38,7 @@ impl Desk {
             status: match (yard.runs.is_draining(), &shortage) {
                 (true, _) => "draining",
                 (false, Some(_)) => "disk_full",
+                (false, None) if yard.loops.is_any_down() => "degraded",
                 (false, None) => "ready",
             },
             runs,
@@ -44,6 +48,7 @@ impl Desk {
             repos: yard.repos.list().len(),
             disk_free_bytes: Machine::read(&yard.config.workspaces).disk_free_bytes,
             shortage,
+            background: yard.loops.status(),
         }
     }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Desk, Queue};
+use crate::background::LoopStatus;
 use crate::disk::Room;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 
@@ -20,6 +21,8 @@ pub struct Load {
     pub runs: Slots,
     /// In the order of request.
     pub waiting: Vec<WaitingRun>,
+    /// What the daemon does by itself, and whether it does.
+    pub background: Vec<LoopStatus>,
     /// Only for those who see all branches.
     pub repos: Vec<RepoUsage>,
 }
@@ -107,6 +110,7 @@ impl Desk {
                     since: record.created_at,
                 })
                 .collect(),
+            background: self.yard.loops.status(),
             repos: self.usage_of_repos(),
         }
     }

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::auth::{Auth, Limiter, Principal, Tickets, Tokens};
+use crate::background::Loops;
 use crate::config::Config;
 use crate::disk::Margin;
 use crate::model::Problem;
@@ -65,6 +66,7 @@ pub struct Parts {
     pub reaper: Arc<Reaper>,
     pub runs: Runs,
     pub margin: Margin,
+    pub loops: Loops,
     pub tasks: TaskTracker,
 }
 

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +22,9 @@ use crate::runs::SandboxReport;
 use crate::server::{Server, THIS_PROGRAM, check_certificate};
 use crate::telemetry;
 
+/// How many threads for blocking work there are at least, and how long an idle one is kept: for good.
+const THREADS_AT_START: usize = 8;
+const KEPT: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// How long blocking work may go on after everything else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
@@ -74,12 +79,26 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     give_memory_back();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_keep_alive(KEPT)
         .build()?;
+    start_threads(&runtime);
     let outcome = runtime.block_on(run(config));
     // A thread that is stuck in the kernel must not keep the daemon from ending.
     runtime.shutdown_timeout(LAST_THREADS);
     outcome?;
     Ok(0)
+}
+
+/// Starts some threads for blocking work, which are never given up: where the machine has no room for another thread,
+/// such work then waits for one of them. Without any, tokio panics in the task that asked.
+fn start_threads(runtime: &Runtime) {
+    let gate = Arc::new(RwLock::new(()));
+    let shut = gate.write();
+    for _ in 0..THREADS_AT_START {
+        let gate = gate.clone();
+        drop(runtime.spawn_blocking(move || drop(gate.read())));
+    }
+    drop(shut);
 }
 
 /// Says whether the daemon would start with this configuration.

@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// Beyond so many, threads wait for each other in the file system.
 const MOST: usize = 16;
@@ -35,14 +35,21 @@ pub fn share<W: Send>(
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get) * 2;
     let threads = threads.min(MOST).min(count.div_ceil(portion));
+    let states = on_threads(threads, toil).into_iter();
+    states
+        .map(|state| state.unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))))
+        .collect()
+}
+
+/// Has `work` done by this thread and up to `threads - 1` others, as many as the machine has room for.
+pub fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<thread::Result<T>> {
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(toil)).collect();
-        let mut states = vec![toil()];
-        for other in others {
-            let state = other.join();
-            states.push(state.unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
-        }
-        states.into_iter().collect()
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, &work).ok())
+            .collect();
+        let mut done = vec![Ok(work())];
+        done.extend(others.into_iter().map(ScopedJoinHandle::join));
+        done
     })
 }
 

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::background::Loops;
+
 /// As little as the kernel gives: nobody waits for this.
 const NICE: i32 = 19;
 /// How often is tried to delete what somebody still writes to, and how long is waited in between: there is
@@ -31,7 +33,7 @@ pub struct Trash {
 
 impl Trash {
     /// The trash in `dir`, which must be on the file system of what is to go there.
-    pub fn open(dir: PathBuf) -> io::Result<Self> {
+    pub fn open(dir: PathBuf, loops: &Loops) -> io::Result<Self> {
         fs::create_dir_all(&dir)?;
         let (doomed, queue) = channel();
         let trash = Self {
@@ -43,9 +45,7 @@ impl Trash {
             trash.doom(entry?.path());
         }
         let left = trash.left.clone();
-        thread::Builder::new()
-            .name("trash".to_owned())
-            .spawn(move || empty(&queue, &left))?;
+        loops.keep_thread("trash", move || empty(&queue, &left))?;
         Ok(trash)
     }
 
@@ -86,21 +86,30 @@ fn lock(left: &Mutex<usize>) -> MutexGuard<'_, usize> {
     left.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// One of the entries that wait, until it is deleted or could not be.
+struct Waiting<'a>(&'a (Mutex<usize>, Condvar));
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let (left, changed) = self.0;
+        *lock(left) -= 1;
+        changed.notify_all();
+    }
+}
+
 fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
-    let (left, changed) = left;
     // On Linux this is about the calling thread alone.
     if let Err(error) = rustix::process::nice(NICE) {
         tracing::debug!(%error, "the trash is emptied at the usual priority");
     }
     for path in queue {
+        let _waiting = Waiting(left);
         match delete_patiently(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
             }
             _ => {}
         }
-        *lock(left) -= 1;
-        changed.notify_all();
     }
 }
 
@@ -174,7 +183,7 @@ mod tests {
         be_nobody_special();
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("trash");
-        let trash = Trash::open(dir.clone()).unwrap();
+        let trash = Trash::open(dir.clone(), &Loops::default()).unwrap();
         let cache = home.path().join("cache");
         fs::create_dir_all(cache.join("module")).unwrap();
         fs::write(cache.join("module/file"), "x").unwrap();
@@ -192,7 +201,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("trash");
         fs::create_dir_all(dir.join("left/over")).unwrap();
-        let trash = Trash::open(dir.clone()).unwrap();
+        let trash = Trash::open(dir.clone(), &Loops::default()).unwrap();
         let protected = home.path().join("protected");
         fs::create_dir_all(protected.join("inner")).unwrap();
         fs::write(protected.join("inner/file"), "x").unwrap();

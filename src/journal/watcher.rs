@@ -15,6 +15,10 @@ use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Extent, Frontier};
+use crate::background::Loops;
+
+/// What inotify calls a change that it cannot name, because its queue overflowed.
+const ANY: i32 = -1;
 
 #[derive(Debug, Clone)]
 pub struct Watcher {
@@ -44,13 +48,15 @@ pub struct Watch {
 
 impl Watcher {
     /// Listens on the current runtime for as long as a clone of it is held.
-    pub fn start() -> io::Result<Self> {
+    pub fn start(loops: Loops) -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let shared = Arc::new(Shared {
             inotify: listenable(inotify)?,
             journals: Mutex::default(),
         });
-        let listening = tokio::spawn(listen(shared.clone()));
+        let listened = shared.clone();
+        let listening = loops.keep("journal_watcher", move || listen(listened.clone()));
+        let listening = tokio::spawn(listening);
         Ok(Self {
             shared,
             _listening: Arc::new(AbortOnDropHandle::new(listening)),
@@ -101,6 +107,26 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, HashMap<i32, Arc<Journal>>> {
         self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Looks at the journals that have changed.
+    fn catch_up(&self, changed: &mut Vec<i32>) {
+        for descriptor in changed.drain(..) {
+            let journals: Vec<_> = {
+                let journals = self.lock();
+                match journals.get(&descriptor) {
+                    Some(journal) => vec![journal.clone()],
+                    // The queue overflowed: any of them may have grown.
+                    None if descriptor < 0 => journals.values().cloned().collect(),
+                    None => continue,
+                }
+            };
+            for journal in journals {
+                if let Err(error) = journal.catch_up() {
+                    tracing::error!(%error, "a journal cannot be read");
+                }
+            }
+        }
+    }
 }
 
 impl Journal {
@@ -125,8 +151,10 @@ fn listenable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 }
 
 async fn listen(shared: Arc<Shared>) {
-    let mut changed = Vec::new();
+    // Started again, it has missed what came meanwhile.
+    let mut changed = vec![ANY];
     loop {
+        shared.catch_up(&mut changed);
         let Ok(mut ready) = shared.inotify.readable().await else {
             return;
         };
@@ -134,22 +162,6 @@ async fn listen(shared: Arc<Shared>) {
         if let Ok(Err(error)) = read {
             tracing::error!(%error, "the journals cannot be watched any more");
             return;
-        }
-        for descriptor in changed.drain(..) {
-            let journals: Vec<_> = {
-                let journals = shared.lock();
-                match journals.get(&descriptor) {
-                    Some(journal) => vec![journal.clone()],
-                    // The queue overflowed: any of them may have grown.
-                    None if descriptor < 0 => journals.values().cloned().collect(),
-                    None => continue,
-                }
-            };
-            for journal in journals {
-                if let Err(error) = journal.catch_up() {
-                    tracing::error!(%error, "a journal cannot be read");
-                }
-            }
         }
     }
 }
@@ -180,7 +192,7 @@ mod tests {
         let path = dir.path().join("journal");
         let (writer, mut extent) = Writer::create(&path).unwrap();
         let from = extent.borrow().len;
-        let watcher = Watcher::start().unwrap();
+        let watcher = Watcher::start(Loops::default()).unwrap();
         let watch = watcher.watch(&path, from, writer.extent()).unwrap();
         drop(writer);
 

@@ -16,6 +16,7 @@ use super::drive::Checks;
 use super::repeat;
 use super::request::{Action, RunRequest};
 use super::reuse::ReuseKey;
+use crate::background::Loops;
 use crate::diagnostics::{Collector, Diagnostics};
 use crate::disk::{Margin, Trash, create_private_dir, make_private, write_private};
 use crate::journal::{self, Output};
@@ -61,12 +62,12 @@ pub(super) struct Asked {
 
 impl History {
     /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it.
-    pub(super) fn open(margin: &Margin, trash: Trash) -> io::Result<Opening> {
+    pub(super) fn open(margin: &Margin, trash: Trash, loops: &Loops) -> io::Result<Opening> {
         let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
         let store::Opened { store, found } =
-            Store::open(&state.join("yard.db"), move || reserve.make_room())
+            Store::open(&state.join("yard.db"), loops, move || reserve.make_room())
                 .map_err(io::Error::other)?;
         match found {
             Found::Sound => {}

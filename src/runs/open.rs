@@ -18,6 +18,7 @@ use super::repeat::{Claimed, Keys};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
+use crate::background::Loops;
 use crate::config::{self, Config};
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
@@ -95,13 +96,14 @@ impl Runs {
         tasks: TaskTracker,
         margin: Margin,
         trash: Trash,
+        loops: Loops,
         program: PathBuf,
     ) -> std::io::Result<Self> {
         let Opening {
             history,
             unended,
             later,
-        } = History::open(&margin, trash)?;
+        } = History::open(&margin, trash, &loops)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
         let sandboxes = Sandboxes::open(config.clone(), &program, &mechanisms).await;
@@ -122,7 +124,7 @@ impl Runs {
             repos,
             workspaces,
             margin,
-            watcher: Watcher::start()?,
+            watcher: Watcher::start(loops.clone())?,
             standby: Arc::new(Standby::new(program, limit)),
             mechanisms,
             sandboxes,
@@ -146,7 +148,11 @@ impl Runs {
             let is_over = || shared.leaving.is_cancelled();
             shared.history.close_to_others(&shared.reuse_key, is_over);
         });
-        runs.0.tasks.spawn(runs.clone().forget_the_old());
+        let (this, leaving) = (runs.clone(), runs.0.leaving.clone());
+        let expiry = loops.keep("run_expiry", move || this.clone().forget_the_old());
+        runs.0
+            .tasks
+            .spawn(leaving.run_until_cancelled_owned(expiry));
         Ok(runs)
     }
 
@@ -185,10 +191,7 @@ impl Runs {
                 Err(error) => tracing::error!(%error, "failed to let go of old runs"),
             }
             self.0.keys.forget_expired();
-            tokio::select! {
-                () = tokio::time::sleep(LOOK_FOR_OLD) => {}
-                () = self.0.leaving.cancelled() => return,
-            }
+            tokio::time::sleep(LOOK_FOR_OLD).await;
         }
     }
 

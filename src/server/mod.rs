@@ -28,6 +28,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Parts, reconcile};
 use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
+use crate::background::Loops;
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
 use crate::git::isolate_libgit2;
@@ -107,11 +108,12 @@ impl Server {
         // Before anything is written: what is to be read must not have to wait for room.
         let margin = Margin::of(&config.workspaces, &state);
         margin.make_do();
-        let trust = trust::open(&state, &margin)?;
-        let audit = trust::audit(&trust, &config, &margin)?;
+        let loops = Loops::default();
+        let trust = trust::open(&state, &loops, &margin)?;
+        let audit = trust::audit(&trust, &config, &loops, &margin)?;
         let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
-        let trash = Trash::open(state.join("trash")).context("failed to open the trash")?;
+        let trash = Trash::open(state.join("trash"), &loops).context("failed to open the trash")?;
         let git = git::open(&config, &program).await?;
         let repos = Arc::new(Repos::load(
             config.clone(),
@@ -149,6 +151,7 @@ impl Server {
             tasks.clone(),
             margin.clone(),
             trash.clone(),
+            loops.clone(),
             program,
         )
         .await
@@ -181,6 +184,7 @@ impl Server {
             reaper,
             runs,
             margin,
+            loops,
             tasks: tasks.clone(),
         });
         Ok(Self {
@@ -245,12 +249,17 @@ impl Server {
             tokio::join!(doors.watch_port(listener), at_socket);
         });
         prewarm::start(&self.yard, &close);
-        self.tasks.spawn(
-            close
-                .clone()
-                .run_until_cancelled_owned(self.yard.margin.clone().keep(self.tasks.clone())),
+        let (loops, margin, tasks) = (
+            self.yard.loops.clone(),
+            self.yard.margin.clone(),
+            self.tasks.clone(),
         );
-        self.yard.reaper.start(&close);
+        let reserve = loops
+            .clone()
+            .keep("disk_reserve", move || margin.clone().keep(tasks.clone()));
+        self.tasks
+            .spawn(close.clone().run_until_cancelled_owned(reserve));
+        self.yard.reaper.start(loops, &close);
         upkeep::start(&self.yard, &close);
         tokio::select! {
             () = stop => {}

@@ -4,18 +4,19 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use crate::background::Loops;
 use crate::config::Config;
 use crate::disk::Margin;
 use crate::trust::audit::{Audit, Retention};
 use crate::trust::{Found, Opened, Trust};
 
 /// To be done before anything else is made there: what there is says whether the yard is a new one.
-pub(super) fn open(state: &Path, margin: &Margin) -> anyhow::Result<Trust> {
+pub(super) fn open(state: &Path, loops: &Loops, margin: &Margin) -> anyhow::Result<Trust> {
     let is_new = !["runs", "yard.db"]
         .iter()
         .any(|part| state.join(part).exists());
     let (path, reserve) = (state.join("trust.db"), margin.clone());
-    let Opened { trust, found } = Trust::open(&path, move || reserve.make_room())
+    let Opened { trust, found } = Trust::open(&path, loops, move || reserve.make_room())
         .context("failed to open the tokens and the audit")?;
     match found {
         Found::Sound => {}
@@ -33,11 +34,17 @@ pub(super) fn open(state: &Path, margin: &Margin) -> anyhow::Result<Trust> {
 }
 
 /// The audit in the same file.
-pub(super) fn audit(trust: &Trust, config: &Config, margin: &Margin) -> anyhow::Result<Audit> {
+pub(super) fn audit(
+    trust: &Trust,
+    config: &Config,
+    loops: &Loops,
+    margin: &Margin,
+) -> anyhow::Result<Audit> {
     let retention = Retention {
         age: config.audit.keep,
         count: config.audit.max_records,
     };
     let reserve = margin.clone();
-    Audit::open(trust, retention, move || reserve.make_room()).context("failed to open the audit")
+    Audit::open(trust, retention, loops, move || reserve.make_room())
+        .context("failed to open the audit")
 }

@@ -11,19 +11,17 @@ use crate::app::Parts;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5 * 60);
 
 pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
-    let (tasks, yard, closing) = (yard.tasks.clone(), yard.clone(), closing.clone());
-    tasks.spawn(async move {
-        let rounds = async {
-            loop {
-                tokio::time::sleep(BETWEEN_LOOKS).await;
-                maintain_idle(&yard).await;
-            }
-        };
-        tokio::select! {
-            () = rounds => {}
-            () = closing.cancelled() => {}
-        }
-    });
+    let (tasks, yard) = (yard.tasks.clone(), yard.clone());
+    let loops = yard.loops.clone();
+    let rounds = loops.keep("repo_maintenance", move || work(yard.clone()));
+    tasks.spawn(closing.clone().run_until_cancelled_owned(rounds));
+}
+
+async fn work(yard: Arc<Parts>) {
+    loop {
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+        maintain_idle(&yard).await;
+    }
 }
 
 async fn maintain_idle(yard: &Parts) {

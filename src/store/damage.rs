@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::fixture::{Yard, record};
 use super::{Error, Found, Store};
+use crate::background::Loops;
 use crate::database;
 
 /// A store of a hundred runs, closed in good order.
@@ -165,7 +166,12 @@ fn damaged_twice_is_kept_twice() {
 #[test]
 fn a_missing_directory_is_an_error_and_nothing_is_set_aside() {
     let yard = Yard::new();
-    let error = Store::open(&yard.dir.path().join("no/yard.db"), || false).unwrap_err();
+    let error = Store::open(
+        &yard.dir.path().join("no/yard.db"),
+        &Loops::default(),
+        || false,
+    )
+    .unwrap_err();
     assert!(matches!(error, Error::Sqlite { .. }), "{error}");
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{Found, Store};
+use crate::background::Loops;
 use crate::model::{
     BranchName, EndState, OnDisconnect, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
     SyncMode,
@@ -51,7 +52,7 @@ impl Yard {
     }
 
     pub(super) fn open(&self) -> (Store, Found) {
-        let opened = Store::open(&self.path(), || false).unwrap();
+        let opened = Store::open(&self.path(), &Loops::default(), || false).unwrap();
         (opened.store, opened.found)
     }
 

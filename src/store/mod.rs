@@ -27,6 +27,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use rusqlite::Connection;
 
+use crate::background::Loops;
 use crate::database;
 use crate::model::{BranchName, Idempotency, RepoName, RunId, RunRecord};
 use row::Row;
@@ -62,16 +63,16 @@ impl Store {
     /// `make_room` is asked whether it could make any, for it to be tried again at once.
     pub fn open(
         path: &Path,
+        loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
         let (connection, found) = database::writable(path, &SCHEMA)?;
         let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, Box::new(make_room)).map_err(|source| {
-            Error::Thread {
-                name: SCHEMA.name,
-                source,
-            }
+        let writer = writer::spawn(connection, inbox, loops, Box::new(make_room));
+        let writer = writer.map_err(|source| Error::Thread {
+            name: SCHEMA.name,
+            source,
         })?;
         let store = Self(Arc::new(Shared {
             path: path.to_owned(),

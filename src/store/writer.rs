@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::row::{self, Row};
+use crate::background::Loops;
 use crate::model::RunId;
 
 /// How many orders one transaction takes at most, so that whoever waits at a barrier waits briefly.
@@ -35,11 +36,11 @@ pub(super) enum Order {
 pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
+    loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name("run-index".to_owned())
-        .spawn(move || Writer::new(connection, KEPT, make_room).serve(&inbox))
+    let mut writer = Writer::new(connection, KEPT, make_room);
+    loops.keep_thread("run_index", move || writer.serve(&inbox))
 }
 
 struct Writer {
@@ -60,7 +61,7 @@ impl Writer {
         }
     }
 
-    fn serve(mut self, inbox: &Receiver<Order>) {
+    fn serve(&mut self, inbox: &Receiver<Order>) {
         while let Ok(first) = self.next(inbox) {
             let mut waiting = Vec::new();
             for order in first.into_iter().chain(inbox.try_iter().take(BATCH)) {

@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::background::Loops;
 use crate::database;
 use schema::SCHEMA;
 use writer::{Change, Order};
@@ -49,16 +50,16 @@ impl Trust {
     /// `make_room` is asked whether it could make any, for it to be tried again at once.
     pub fn open(
         path: &Path,
+        loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
         let (connection, found) = database::writable(path, &SCHEMA)?;
         let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, Box::new(make_room)).map_err(|source| {
-            Error::Thread {
-                name: SCHEMA.name,
-                source,
-            }
+        let writer = writer::spawn(connection, inbox, loops, Box::new(make_room));
+        let writer = writer.map_err(|source| Error::Thread {
+            name: SCHEMA.name,
+            source,
         })?;
         let trust = Self(Arc::new(Shared {
             path: path.to_owned(),

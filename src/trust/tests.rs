@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{Error, Found, Opened, TokenRow, Trust};
+use crate::background::Loops;
 use crate::database;
 
 struct Yard(TempDir);
@@ -23,7 +24,8 @@ impl Yard {
     }
 
     fn open(&self) -> (Trust, Found) {
-        let Opened { trust, found } = Trust::open(&self.path(), || false).unwrap();
+        let Opened { trust, found } =
+            Trust::open(&self.path(), &Loops::default(), || false).unwrap();
         (trust, found)
     }
 }
@@ -170,7 +172,7 @@ fn a_damaged_one_is_kept_aside_and_one_of_a_newer_version_left_alone() {
         .unwrap();
     drop(connection);
     let before = fs::read(yard.path()).unwrap();
-    let error = Trust::open(&yard.path(), || false).unwrap_err();
+    let error = Trust::open(&yard.path(), &Loops::default(), || false).unwrap_err();
     assert!(matches!(error, Error::Newer { .. }), "{error}");
     assert!(fs::read(yard.path()).unwrap() == before);
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use crate::background::Loops;
+
 /// How many changes one transaction takes at most, so that nobody waits long.
 const BATCH: usize = 1000;
 /// How many changes that nobody waits for are kept while they cannot be written.
@@ -30,15 +32,14 @@ pub(super) struct Order {
 pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
+    loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    let writer = Writer {
+    let mut writer = Writer {
         connection,
         make_room,
     };
-    std::thread::Builder::new()
-        .name("trust".to_owned())
-        .spawn(move || writer.serve(&inbox))
+    loops.keep_thread("trust", move || writer.serve(&inbox))
 }
 
 struct Writer {
@@ -47,7 +48,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn serve(mut self, inbox: &Receiver<Order>) {
+    fn serve(&mut self, inbox: &Receiver<Order>) {
         let mut waiting = Vec::new();
         while let Ok(first) = next(inbox, waiting.is_empty()) {
             waiting.extend(first);

@@ -38,6 +38,7 @@ mod nothing_lost;
 mod oauth;
 mod openapi;
 mod parallel;
+mod process_table;
 mod reads;
 mod reaper;
 mod reconciled;

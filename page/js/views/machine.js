@@ -20,17 +20,19 @@ export function title() {
 
 export async function mount(root, route, signal) {
   const tiles = h("div.tiles");
+  const background = h("div");
   const running = h("section.card", { "aria-label": "Running" });
   const waiting = h("section.card", { "aria-label": "Waiting" });
   const disk = h("section.card", { "aria-label": "Disk by repo" });
   const trends = h("section.card", { "aria-label": "Runs by branch" });
-  fill(root, heading("Machine"), tiles,
+  fill(root, heading("Machine"), background, tiles,
     h("div.columns", h("div.stack", running, waiting, disk), trends),
     can("ops") && reaperCards(signal));
 
   const refresh = async () => {
     const [machine, ...busy] = await Promise.all([api.get("api/machine", signal),
       ...["running", "preparing"].map((state) => api.get(withQuery("api/runs", { state, limit: 100 }), signal))]);
+    fill(background, stopped(machine.background));
     fill(tiles, tilesOf(machine));
     const runs = busy.flatMap((page) => page.items);
     fill(running, h("h2", "Running"), runs.length === 0 ? empty("Nothing runs.") : h("div.scroll", table("Running", [
@@ -57,6 +59,13 @@ export async function mount(root, route, signal) {
 
   const loadTrends = async () => trendsOf((await api.get("api/runs?since=30d&limit=500", signal)).items);
   await Promise.all([refresh(), show(trends, loadTrends, signal)]);
+}
+
+/** What the daemon should be doing by itself, and is not. */
+function stopped(loops) {
+  const names = loops.filter(({ state }) => state !== "running").map(({ name }) => name);
+  return names.length > 0 && h("section.card.tile", { role: "alert", "aria-label": "Background work" },
+    h("h2", "Background work has stopped"), h("div", `${names.join(", ")}: the daemon starts it again within a minute. Its log says why.`));
 }
 
 function tilesOf({ cores, load, memory, disk, runs }) {

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::auth::{Area, SESSION};
+use crate::background::Loops;
 use crate::config::{BranchGlobs, RepoGlobs, Toolset};
 use crate::model::{Right, Rights};
 
@@ -24,7 +25,7 @@ impl Yard {
 
     fn open(&self) -> Tokens {
         let path = self.dir.path().join("trust.db");
-        let opened = Trust::open(&path, || false).unwrap();
+        let opened = Trust::open(&path, &Loops::default(), || false).unwrap();
         Tokens::open(opened.trust, &self.config).unwrap()
     }
 

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use git2::{ObjectType, Odb, OdbObject};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
@@ -16,6 +15,7 @@ use rustix::io::Errno;
 use super::LeftToGit;
 use super::index::Stamp;
 use super::plan::{Directory, Entry, Kind, Plan};
+use crate::disk::crew::on_threads;
 
 /// A thread takes so many files of a directory at a time, and is not worth starting for fewer.
 const AT_ONCE: usize = 32;
@@ -41,18 +41,9 @@ pub(super) fn files(
         }
         written
     };
-    let written: Vec<_> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut written = vec![work()];
-        written.extend(others.into_iter().map(|other| {
-            other
-                .join()
-                .unwrap_or_else(|_| LeftToGit::unusual("a thread panicked"))
-        }));
-        written
-    });
     let mut stamps = vec![None; plan.entries.len()];
-    for written in written {
+    for written in on_threads(threads, work) {
+        let written = written.unwrap_or_else(|_| LeftToGit::unusual("a thread panicked"));
         for (number, stamp) in written? {
             stamps[number] = stamp;
         }

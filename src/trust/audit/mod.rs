@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use super::schema::SCHEMA;
 use super::{Error, Trust};
+use crate::background::Loops;
 use crate::database;
 use writer::Change;
 
@@ -60,6 +61,7 @@ impl Audit {
     pub fn open(
         trust: &Trust,
         retention: Retention,
+        loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Self, Error> {
         let path = trust.path();
@@ -72,7 +74,7 @@ impl Audit {
         settle(&mut connection).map_err(failed)?;
         let reader = database::reader(path).map_err(failed)?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, retention, Box::new(make_room));
+        let writer = writer::spawn(connection, inbox, retention, loops, Box::new(make_room));
         let writer = writer.map_err(|source| Error::Thread {
             name: SCHEMA.name,
             source,

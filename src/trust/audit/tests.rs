@@ -5,6 +5,7 @@ use rusqlite::Connection;
 
 use super::writer::{Change, Writer};
 use super::*;
+use crate::background::Loops;
 use crate::trust::Opened;
 
 fn kept() -> Retention {
@@ -29,8 +30,8 @@ impl Place {
     }
 
     fn open(&self) -> Audit {
-        let Opened { trust, .. } = Trust::open(&self.path(), || false).unwrap();
-        Audit::open(&trust, kept(), || false).unwrap()
+        let Opened { trust, .. } = Trust::open(&self.path(), &Loops::default(), || false).unwrap();
+        Audit::open(&trust, kept(), &Loops::default(), || false).unwrap()
     }
 
     /// A connection of somebody else's.
@@ -98,8 +99,8 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
         expected.map(|(action, outcome)| (action.to_owned(), outcome))
     );
 
-    let Opened { trust, .. } = Trust::open(&copy, || false).unwrap();
-    let audit = Audit::open(&trust, kept(), || false).unwrap();
+    let Opened { trust, .. } = Trust::open(&copy, &Loops::default(), || false).unwrap();
+    let audit = Audit::open(&trust, kept(), &Loops::default(), || false).unwrap();
     tokio::task::spawn_blocking(move || {
         let last = audit
             .page(&Filter::default(), Order::NewestFirst, 1)

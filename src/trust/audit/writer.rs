@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use crate::background::Loops;
+
 use super::floods::Floods;
 use super::record::{Call, End};
 use super::retention::{self, Retention};
@@ -50,11 +52,11 @@ pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
     retention: Retention,
+    loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name("audit".to_owned())
-        .spawn(move || Writer::new(connection, retention, make_room).serve(&inbox))
+    let mut writer = Writer::new(connection, retention, make_room);
+    loops.keep_thread("audit", move || writer.serve(&inbox))
 }
 
 pub(super) struct Writer {
@@ -81,7 +83,7 @@ impl Writer {
         }
     }
 
-    fn serve(mut self, inbox: &Receiver<Order>) {
+    fn serve(&mut self, inbox: &Receiver<Order>) {
         while let Ok(first) = self.next(inbox) {
             let mut waiting = Vec::new();
             for order in first.into_iter().chain(inbox.try_iter().take(BATCH)) {

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{Ticks, Workspaces};
+use crate::background::Loops;
 use crate::config::ReaperConfig;
 use crate::model::{BranchName, RepoName};
 use crate::repos::Repos;
@@ -78,11 +79,13 @@ impl Reaper {
     }
 
     /// Works in the background until `closing`.
-    pub fn start(self: &Arc<Self>, closing: &CancellationToken) {
+    pub fn start(self: &Arc<Self>, loops: Loops, closing: &CancellationToken) {
         let (this, closing) = (self.clone(), closing.clone());
+        let worker = self.clone();
+        let work = loops.keep("reaper", move || worker.clone().work());
         self.workspaces.grounds.tasks.spawn(async move {
             tokio::select! {
-                () = this.work() => {}
+                () = work => {}
                 () = closing.cancelled() => this.closing.cancel(),
             }
             save(&this.workspaces.grounds.ticks);
@@ -110,7 +113,7 @@ impl Reaper {
         lock(&self.stores).get(repo).copied()
     }
 
-    async fn work(self: &Arc<Self>) {
+    async fn work(self: Arc<Self>) {
         let made = &self.workspaces.grounds.made;
         let mut due = self.next_due();
         let mut save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
