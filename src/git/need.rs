@@ -2,7 +2,7 @@
 
 use git2::{Delta, DiffFile, Oid, Repository};
 
-use super::Error;
+use super::{Error, check_extent};
 use crate::disk::Amount;
 
 /// Files take whole blocks; larger ones than this are rare.
@@ -12,7 +12,9 @@ const BLOCK: u64 = 4096;
 pub fn checkout_need(repo: &Repository, from: Option<Oid>, to: Oid) -> Result<Amount, Error> {
     let tree = |commit: Oid| repo.find_commit(commit)?.tree();
     let from = from.map(tree).transpose()?;
-    let diff = repo.diff_tree_to_tree(from.as_ref(), Some(&tree(to)?), None)?;
+    let to = tree(to)?;
+    check_extent(repo, from.as_ref(), Some(&to))?;
+    let diff = repo.diff_tree_to_tree(from.as_ref(), Some(&to), None)?;
     let odb = repo.odb()?;
     let size = |file: &DiffFile<'_>| match odb.read_header(file.id()) {
         Ok((bytes, _)) => (bytes as u64).next_multiple_of(BLOCK),

@@ -19,11 +19,27 @@ const PLENTY: Amount = Amount {
 impl Workspace {
     /// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
     pub(super) async fn check_fits(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        self.check_extent(target).await?;
         match Room::of(self.repo.home()) {
             Ok(room) if room.less_than(PLENTY).is_some() => self.would_fit(target).await,
             // Where the room cannot be told, git finds out.
             _ => Ok(()),
         }
+    }
+
+    async fn check_extent(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        let target = target.clone();
+        self.blocking(move |this| {
+            let store = this.repo.open_store()?;
+            let to = git::tree_of(&store, &target)?;
+            let from = match this.exists() {
+                true => Some(store.find_tree(git::head(&this.worktree.open()?)?.tree)),
+                false => None,
+            };
+            let from = from.transpose().map_err(git::Error::from)?;
+            Ok(git::check_extent(&store, from.as_ref(), Some(&to))?)
+        })
+        .await
     }
 
     /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.

@@ -57,6 +57,7 @@ mod stopping;
 mod stubborn;
 mod survive;
 mod tokens;
+mod tree_bombs;
 mod upstream;
 mod viewers;
 mod volume;

@@ -9,8 +9,6 @@ use git2::{Oid, Repository, Tree, TreeEntry};
 use super::LeftToGit;
 use super::names::is_plain;
 
-/// A tree of trees can name more files than there are bytes in it.
-const MAX_ENTRIES: usize = 4_000_000;
 const MAX_DEPTH: usize = 256;
 /// The longest path that the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
@@ -152,9 +150,6 @@ impl Walk<'_> {
         let Some(kind) = Kind::of(entry.filemode_raw()) else {
             return LeftToGit::unusual(format!("a mode is {:o}", entry.filemode_raw()));
         };
-        if self.plan.entries.len() >= MAX_ENTRIES {
-            return LeftToGit::unusual("there are very many files");
-        }
         self.plan.entries.push(Entry {
             name_at: path.len() - entry.name_bytes().len(),
             path: path.into(),

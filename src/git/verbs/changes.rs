@@ -6,7 +6,7 @@ use git2::{Delta, Diff, DiffDelta, DiffOptions, Patch, Repository, Status, Statu
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::{Error, head};
+use crate::git::{Error, check_extent, head};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -92,6 +92,7 @@ pub(super) fn between(
     old: Option<&Tree<'_>>,
     new: Option<&Tree<'_>>,
 ) -> Result<Vec<Change>, Error> {
+    check_extent(repo, old, new)?;
     let mut diff = repo.diff_tree_to_tree(old, new, None)?;
     diff.find_similar(None)?;
     counted(&diff)

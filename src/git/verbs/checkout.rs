@@ -15,7 +15,7 @@ use super::changes::shown;
 use super::named::is_tracked;
 use super::{Kept, Named, Verbosity, conflicted, few, input, unresolved};
 use crate::git::status::overlooked_change;
-use crate::git::{Error, Git, is_submodule};
+use crate::git::{Error, Git, check_extent, is_submodule};
 use crate::model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -117,6 +117,10 @@ pub fn changing(repo: &Repository, source: Source, named: &Named) -> Result<Vec<
         .collect();
     let mut options = DiffOptions::new();
     options.include_typechange(true);
+    if tree.is_some() {
+        let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
+        check_extent(repo, head.as_ref(), tree.as_ref())?;
+    }
     let diff = match source {
         Source::Side(side) => return sides(repo, side, conflicts),
         Source::Index if !conflicts.is_empty() => return Err(unresolved(&conflicts).into()),

@@ -8,7 +8,7 @@ use super::{Ended, Origin, stages_nothing};
 use crate::git::verbs::conflicts::{Conflict, conflicts, fit};
 use crate::git::verbs::operation::{Operation, UnderWay};
 use crate::git::verbs::{Brief, Verbosity};
-use crate::git::{Error, head};
+use crate::git::{Error, check_extent, head};
 
 /// As many new commits are listed.
 const MOST_COMMITS: usize = 200;
@@ -230,7 +230,9 @@ fn brought(repo: &Repository, tip: Oid, origin: &Origin) -> Result<usize, Error>
 
 fn changed(repo: &Repository, from: Oid, to: Oid) -> Result<Changed, Error> {
     let tree = |id| repo.find_commit(id)?.tree();
-    let diff = repo.diff_tree_to_tree(Some(&tree(from)?), Some(&tree(to)?), None)?;
+    let (from, to) = (tree(from)?, tree(to)?);
+    check_extent(repo, Some(&from), Some(&to))?;
+    let diff = repo.diff_tree_to_tree(Some(&from), Some(&to), None)?;
     let stats = diff.stats()?;
     Ok(Changed {
         files: stats.files_changed(),

@@ -12,7 +12,7 @@ use git2::{Delta, ErrorCode, Oid, Repository, Sort, Tree};
 
 use super::changes::{self, local_changes};
 use crate::git::verbs::operation::Operation;
-use crate::git::{Error, Stray, StrayKind, strays, strays_in};
+use crate::git::{Error, Stray, StrayKind, check_extent, strays, strays_in};
 use crate::model::{ErrorKind, Problem};
 
 /// One three-way merge: what `theirs` changed since `base` is brought to `ours`.
@@ -165,6 +165,7 @@ impl Way {
         let base = step.base.map(tree).transpose()?;
         let (ours, theirs) = (tree(step.ours)?, tree(step.theirs)?);
         for (side, other, is_brought) in [(&theirs, &ours, true), (&ours, &theirs, false)] {
+            check_extent(repo, base.as_ref(), Some(side))?;
             let diff = repo.diff_tree_to_tree(base.as_ref(), Some(side), None)?;
             for delta in diff.deltas() {
                 let file = match delta.status() {

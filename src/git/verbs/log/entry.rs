@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::request::Request;
-use crate::git::Error;
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::changed::changed;
 use crate::git::verbs::decorations::Decorations;
 use crate::git::verbs::person::{Person, text};
+use crate::git::{Error, check_extent};
 
 /// A longer patch is cut.
 const LONGEST_PATCH: usize = 64 * 1024;
@@ -140,6 +140,7 @@ impl<'a> Teller<'a> {
             .include_typechange(true)
             .disable_pathspec_match(true);
         let new = commit.tree()?;
+        check_extent(self.repo, old.as_ref(), Some(&new))?;
         if at.is_empty()
             && let Some(changed) = changed(self.repo, old.as_ref(), &new)?
         {

@@ -2,7 +2,7 @@
 
 use git2::{Diff, DiffOptions, Repository, Tree};
 
-use crate::git::Error;
+use crate::git::{Error, check_extent};
 
 /// The two sides of a comparison.
 #[derive(Debug)]
@@ -21,6 +21,14 @@ impl Sides<'_> {
         options: &mut DiffOptions,
     ) -> Result<Diff<'repo>, Error> {
         let options = Some(options);
+        match self {
+            Self::IndexToFiles => {}
+            Self::TreeToFiles(tree) | Self::TreeToIndex(tree) => {
+                let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
+                check_extent(repo, head.as_ref(), Some(tree))?;
+            }
+            Self::Trees(old, new) => check_extent(repo, old.as_ref(), Some(new))?,
+        }
         Ok(match self {
             Self::IndexToFiles => repo.diff_index_to_workdir(None, options)?,
             // As git does it: what the index does not have is not there.
