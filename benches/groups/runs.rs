@@ -1,7 +1,8 @@
 //! A `make` that does nothing, from the request to the end of its stream: what is left is what a run
 //! costs, supervisor, journal and stream included.
 
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use crate::measure::{Aim, Report, Row, Unit, interleave, timed};
 use crate::setting::{Served, Site, git_in, quiet};
@@ -63,8 +64,34 @@ async fn contained(report: &mut Report) {
         Row::new("no-op make, sandbox standard", Unit::Seconds, &with)
             .beside("sandbox none", &without),
     );
+    for (name, verb, body) in git_verbs() {
+        let path = format!("/api/repos/demo/branches/main/git/{verb}");
+        let [without, with] = interleave(rounds, async |method, _| {
+            let served = [&bare, &contained][method];
+            served.timed(Method::POST, &path, Some(&body)).await.0
+        })
+        .await;
+        report.add(
+            Row::new(format!("{name}, git confined"), Unit::Seconds, &with)
+                .beside("not confined", &without),
+        );
+    }
     bare.stop().await;
     contained.stop().await;
+}
+
+/// Verbs that start a git which looks at the worktree: one of them to read, one to write, and one that needs two.
+fn git_verbs() -> [(&'static str, &'static str, Value); 3] {
+    let commit = json!({ "message": "nothing", "allow_empty": true, "all": true });
+    [
+        (
+            "status with ignored files",
+            "status",
+            json!({ "ignored": true }),
+        ),
+        ("add of everything", "add", json!({ "all": true })),
+        ("commit of all changes", "commit", commit),
+    ]
 }
 
 async fn can_contain(served: &Served) -> bool {
