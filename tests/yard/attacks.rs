@@ -49,6 +49,7 @@ mod output;
 mod patterns;
 mod plants;
 mod segments;
+mod tenant;
 mod tools;
 mod urls;
 

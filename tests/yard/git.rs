@@ -3,7 +3,6 @@
 mod agents;
 mod beginnings;
 mod branches;
-mod chance;
 mod checkout;
 mod clean;
 mod commit;
@@ -26,3 +25,5 @@ mod reset;
 mod signing;
 mod stash;
 mod tags;
+
+use crate::support::chance;

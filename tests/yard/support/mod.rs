@@ -3,6 +3,7 @@
 
 mod agent;
 mod binary;
+pub mod chance;
 pub mod failing;
 mod files;
 mod origin;
