@@ -157,7 +157,7 @@ mod tests {
             "a{".to_owned() + &"9".repeat(50) + "}",
             "(?i)".repeat(10_000) + "((((",
         ] {
-            assert!(plain(&text).is_err(), "{:.40}", text);
+            assert!(plain(&text).is_err(), "{text:.40}");
         }
         let folded = regex("ab", |builder| {
             builder.case_insensitive(true);

@@ -300,7 +300,7 @@ impl Place {
                 }
                 tokio::time::sleep_until(deadline).await;
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = state.close.cancelled() => {}
