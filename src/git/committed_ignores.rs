@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Tree};
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 
-use super::Error;
+use super::{Error, MAX_RULES, parse_rules};
 
 const IGNORE: &str = ".gitignore";
-/// A longer file is not read, so that it ignores nothing.
-const MAX_RULES: usize = 256 * 1024;
 const REGULAR_FILE: i32 = 0o100_000;
 const FILE_TYPE: i32 = 0o170_000;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -84,12 +82,7 @@ impl<'repo> CommittedIgnores<'repo> {
         let blob = self.repo.find_blob(entry.id())?;
         let text = blob.content();
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        let mut builder = GitignoreBuilder::new(dir);
-        for line in String::from_utf8_lossy(text).lines() {
-            // As git does, what is no rule is passed over.
-            let _ = builder.add_line(None, line);
-        }
-        Ok(builder.build().ok())
+        Ok(parse_rules(text, dir))
     }
 }
 

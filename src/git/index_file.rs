@@ -3,7 +3,7 @@
 //! to be in the index in place of the original's; git would have to look at every file to find out.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,11 +11,15 @@ use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY as SHA1, digest};
 use git2::Oid;
 use rustix::fs::{FileType, Stat};
 
+use super::plain_file::open_plain;
+
 /// What every entry has before its path.
 const FIXED: usize = 62;
 const STATS: usize = 40;
 const HASH: usize = 20;
 const HEADER: usize = 12;
+/// An index of ten million files has less.
+const MAX_SIZE: u64 = 2 << 30;
 /// Set in an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 /// Flags of entries that git was told to overlook, or that are not merged: none of them is plain.
@@ -62,8 +66,12 @@ impl IndexFile {
     /// Reads the index at `path`; `None` if it is of a kind that is not handled here: split, sparse or
     /// compressed, with paths that are not merged or that git was told to overlook.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        let written = FileStat::of(&rustix::fs::stat(path)?).modified;
-        let bytes = fs::read(path)?;
+        let Some(file) = open_plain(path)? else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let written = FileStat::of(&rustix::fs::fstat(&file)?).modified;
+        let mut bytes = Vec::new();
+        file.take(MAX_SIZE).read_to_end(&mut bytes)?;
         Ok(Self::parse(bytes, written))
     }
 
@@ -200,6 +208,22 @@ impl IndexedFile {
 }
 
 impl FileStat {
+    /// What libgit2 read of an entry.
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the index has 32 bits without a sign"
+    )]
+    pub fn noted(entry: &git2::IndexEntry) -> Self {
+        let moment = |time: git2::IndexTime| (time.seconds() as u32, time.nanoseconds());
+        Self {
+            changed: moment(entry.ctime),
+            modified: moment(entry.mtime),
+            inode: entry.ino,
+            owner: (entry.uid, entry.gid),
+            size: entry.file_size,
+        }
+    }
+
     pub fn of(stat: &Stat) -> Self {
         Self {
             changed: (narrow(stat.st_ctime), narrow(stat.st_ctime_nsec)),

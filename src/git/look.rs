@@ -1,20 +1,22 @@
 //! Looking at the files of a workspace: whether tracked ones differ from HEAD, and what lies beside them. What the index
 //! remembers of each file mostly tells; contents are read only where it does not.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{DiffOptions, Index, IndexEntry, IndexTime, Oid, Repository, StatusOptions};
+use git2::{Index, IndexEntry, IndexTime, Oid, Repository};
 
-use super::Error;
 use super::index_file::IndexFile;
 use super::status::overlooked_change;
+use super::statuses::{is_any_changed, tracked_statuses};
 use super::strays::Stray;
 use super::survey::{Survey, Tracked};
+use super::{Error, files_of};
 
 pub use super::survey::For;
 
-/// With more files in doubt it is quicker to have libgit2 look at all.
+/// With more files in doubt it is quicker to have git look at all.
 pub const FEW: usize = 1000;
 const LOOKING: &str = "look through the workspace";
 
@@ -41,10 +43,10 @@ impl Glance {
     /// `None` where the index is of a kind that does not tell.
     pub fn at(repo: &Repository, wanted: For) -> Result<Option<Self>, Error> {
         let index = IndexFile::read(&repo.path().join("index")).ok().flatten();
-        let (Some(index), Some(workdir)) = (index, repo.workdir()) else {
+        let (Some(index), Some(workdir)) = (index, files_of(repo)) else {
             return Ok(None);
         };
-        let survey = Tracked::plain(&index).survey(workdir, wanted);
+        let survey = Tracked::plain(&index).survey(&workdir, wanted);
         let Survey { suspects, strays } = survey.map_err(Error::io(LOOKING))?;
         Ok(Some(Self {
             index,
@@ -67,25 +69,15 @@ impl Glance {
     /// Whether tracked files or the index differ from HEAD.
     fn is_changed(&self, repo: &Repository) -> Result<bool, Error> {
         let head = repo.head().and_then(|head| head.peel_to_tree());
-        let is_staged = head.is_ok_and(|head| self.has_staged(head.id()));
-        if !is_staged || self.suspects.len() > FEW {
+        if !head.is_ok_and(|head| self.has_staged(head.id())) {
             return is_changed(repo);
         }
-        if self.suspects.is_empty() {
-            return Ok(false);
-        }
-        let mut options = DiffOptions::new();
-        options
-            .include_typechange(true)
-            .disable_pathspec_match(true);
-        for path in &self.suspects {
-            options.pathspec(path);
-        }
-        // A handle of its own: it would read all of the index, whichever it is told to compare with.
-        let apart = Repository::open(repo.path())?;
-        apart.set_index(&mut small_index(self.entries_of_suspects())?)?;
-        let differences = apart.diff_index_to_workdir(None, Some(&mut options))?;
-        Ok(differences.deltas().next().is_some())
+        let suspects = self.entries_of_suspects();
+        let path = |path| Path::new(OsStr::from_bytes(path));
+        is_any_changed(
+            repo,
+            suspects.map(|(mode, id, name)| (mode, id, path(name))),
+        )
     }
 
     /// Mode, blob and path of each.
@@ -127,6 +119,15 @@ pub fn small_index<'a>(
     Ok(index)
 }
 
+/// An index in memory with the same entries, for another handle.
+pub fn copy_of_index(index: &Index) -> Result<Index, Error> {
+    let mut copy = Index::new()?;
+    for entry in index.iter() {
+        copy.add(&entry)?;
+    }
+    Ok(copy)
+}
+
 /// Looks at everything. Blocks, as all do here.
 pub fn look(repo: &Repository) -> Result<Looked, Error> {
     Looked::closely(repo, Glance::at(repo, For::Both)?.as_ref())
@@ -166,7 +167,7 @@ pub fn strays(repo: &Repository) -> Result<Vec<Stray>, Error> {
 }
 
 fn strays_by_libgit2(repo: &Repository) -> Result<Vec<Stray>, Error> {
-    let Some(workdir) = repo.workdir() else {
+    let Some(workdir) = files_of(repo) else {
         return Ok(Vec::new());
     };
     let mut index = repo.index()?;
@@ -174,21 +175,19 @@ fn strays_by_libgit2(repo: &Repository) -> Result<Vec<Stray>, Error> {
     index.read(false)?;
     let entries: Vec<_> = index.iter().collect();
     let paths = entries.iter().map(|entry| (&entry.path[..], entry.mode));
-    let survey = Tracked::unknown(paths.collect()).survey(workdir, For::Strays);
+    let survey = Tracked::unknown(paths.collect()).survey(&workdir, For::Strays);
     Ok(survey.map_err(Error::io(LOOKING))?.strays)
 }
 
 /// Whether anything differs from HEAD, by a look at everything.
 fn is_changed(repo: &Repository) -> Result<bool, Error> {
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
-    if !repo.statuses(Some(&mut options))?.is_empty() {
+    if !tracked_statuses(repo)?.is_empty() {
         return Ok(true);
     }
-    let Some(workdir) = repo.workdir() else {
+    let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
-    Ok(overlooked_change(&repo.index()?, workdir))
+    Ok(overlooked_change(&repo.index()?, &workdir))
 }
 
 #[cfg(test)]

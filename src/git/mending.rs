@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, Index, IndexEntry, Odb, Oid, Reference, Repository};
+use git2::{ErrorCode, Index, IndexEntry, Odb, Oid, Reference};
 
 use super::broken::{self, Refs, former, is_commit, set_ref};
 use super::worktree::{link_to, write_whole};
@@ -251,7 +251,7 @@ impl Worktree {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::io("set an index aside")(error)),
         };
-        let repo = Repository::open(self.path())?;
+        let repo = self.open()?;
         match repo.head() {
             Ok(head) => {
                 let mut fresh = Index::open(&index)?;

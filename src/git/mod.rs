@@ -14,6 +14,8 @@ mod environment;
 mod error;
 mod extent;
 mod failure;
+mod file_comparer;
+mod ignore_rules;
 mod index_file;
 mod isolation;
 mod locks;
@@ -25,6 +27,7 @@ mod moves;
 mod need;
 mod neighbour;
 mod origin;
+mod plain_file;
 mod progress;
 mod public_host;
 mod reflog;
@@ -38,9 +41,12 @@ mod settle;
 mod signing;
 mod ssh;
 mod status;
+mod statuses;
+mod still_files;
 mod store;
 mod strays;
 mod survey;
+mod untracked;
 pub mod verbs;
 mod version;
 mod worktree;
@@ -56,16 +62,21 @@ pub use environment::Reach;
 pub use error::Error;
 pub use extent::{check_extent, tree_of};
 pub use failure::RemoteFailure;
+pub use file_comparer::{ChangeKind as FileChangeKind, FileChange, FileComparer};
+pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
 pub use index_file::{FileStat, IndexFile, IndexedFile, Moment};
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
-pub use look::{FEW, For, Glance, Looked, look, small_index, strays, tracked_changes};
+pub use look::{
+    FEW, For, Glance, Looked, copy_of_index, look, small_index, strays, tracked_changes,
+};
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
 pub use moves::is_between;
 pub use need::checkout_need;
 pub use neighbour::neighbour_heads;
 pub use origin::make_origin;
+pub use plain_file::{open_plain, read_plain};
 pub use progress::Percent;
 pub use public_host::PublicHost;
 pub use refs::{
@@ -83,10 +94,15 @@ pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};
 pub use ssh::ssh_command;
 pub use status::{
-    Head, Stash, changed_among, head, rebased_branch, standing, stashes, unpushed_refs,
-    unseen_commits,
+    Head, Stash, head, rebased_branch, standing, stashes, unpushed_refs, unseen_commits,
 };
+pub use statuses::{
+    Tracked, compared, is_any_changed, suspects, tracked_statuses, traps, unstaged_changes,
+};
+pub use still_files::StillFiles;
 pub use store::{Store, StoreInfo};
 pub use strays::{GITLINK, Stray, StrayKind, is_submodule, strays_in, submodules};
+pub use untracked::Untracked;
 pub use version::lacks_bearer;
-pub use worktree::{Moved, Worktree};
+use worktree::open_at;
+pub use worktree::{Moved, Worktree, files_of};

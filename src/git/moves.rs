@@ -6,15 +6,16 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, ObjectType, Oid, Repository, StatusOptions};
+use git2::{Delta, ObjectType, Oid, Repository};
 
+use super::file_comparer::hash_plain;
 use super::status::overlooked_change;
-use super::{Error, head};
+use super::{Error, files_of, head, tracked_statuses};
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
 /// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work.
 pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
-    let Some(workdir) = repo.workdir() else {
+    let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
     let (from, to) = (
@@ -31,7 +32,7 @@ pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
                 == 0,
         )
     };
-    if !is_index_of(&from)? && !is_index_of(&to)? || overlooked_change(&index, workdir) {
+    if !is_index_of(&from)? && !is_index_of(&to)? || overlooked_change(&index, &workdir) {
         return Ok(false);
     }
     let mut moved: BTreeMap<PathBuf, Vec<Oid>> = BTreeMap::new();
@@ -56,13 +57,11 @@ pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
             sides.push(delta.new_file().id());
         }
     }
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
-    for entry in repo.statuses(Some(&mut options))?.iter() {
-        let path = Path::new(OsStr::from_bytes(entry.path_bytes()));
-        if !moved.contains_key(path) {
-            return Ok(false);
-        }
+    if !tracked_statuses(repo)?
+        .keys()
+        .all(|path| moved.contains_key(path))
+    {
+        return Ok(false);
     }
     let is_free = |path: &Path| {
         path.ancestors()
@@ -80,8 +79,7 @@ fn is_one_of(file: &Path, sides: &[Oid]) -> bool {
         Ok(meta) if meta.is_symlink() => fs::read_link(file)
             .ok()
             .and_then(|to| Oid::hash_object(ObjectType::Blob, to.as_os_str().as_bytes()).ok()),
-        Ok(meta) if meta.is_file() => Oid::hash_file(ObjectType::Blob, file).ok(),
-        Ok(_) => None,
+        Ok(_) => hash_plain(file).ok().flatten(),
         Err(_) => return true,
     };
     id.is_some_and(|id| sides.contains(&id))

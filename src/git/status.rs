@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use git2::{
-    ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState, StatusOptions,
-};
+use git2::{ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState};
 
+use super::file_comparer::hash_plain;
 use super::refs::parked_oid;
 use super::{Error, Seen, read_ref};
 use crate::model::{About, BranchName, CommitId};
@@ -46,25 +45,6 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
             .summary_bytes()
             .map(|subject| String::from_utf8_lossy(subject).into_owned()),
     })
-}
-
-/// Whether one of these tracked files differs from the index or from HEAD: its content is looked at where its
-/// times do not tell.
-pub fn changed_among<'a>(
-    repo: &Repository,
-    paths: impl Iterator<Item = &'a [u8]>,
-) -> Result<bool, Error> {
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
-    options.disable_pathspec_match(true);
-    let mut paths = paths.peekable();
-    if paths.peek().is_none() {
-        return Ok(false);
-    }
-    for path in paths {
-        options.pathspec(path);
-    }
-    Ok(!repo.statuses(Some(&mut options))?.is_empty())
 }
 
 /// The whole picture for an answer or a run.
@@ -223,9 +203,7 @@ fn differs(entry: &IndexEntry, workdir: &Path) -> bool {
                 Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).ok()
             })
             .is_none_or(|id| id != entry.id),
-        // Opening a pipe or a device could wait for ever; git stores neither.
-        Ok(meta) if !meta.is_file() => true,
-        Ok(_) => Oid::hash_file(ObjectType::Blob, &path) != Ok(entry.id),
+        Ok(_) => hash_plain(&path).ok().flatten() != Some(entry.id),
     }
 }
 

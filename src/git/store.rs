@@ -10,14 +10,25 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::plain_file::read_plain;
 use super::remote::transfer;
 use super::retry::retried;
-use super::worktree::write_whole;
+use super::worktree::{clear_special, is_exactly, write_whole};
 use super::{Error, Git};
 use crate::model::RepoName;
 
 const INFO_FILE: &str = "branchyard.json";
 const INFO_VERSION: u32 = 1;
+const MAX_INFO: u64 = 1 << 20;
+/// What nothing of ours writes into a store. Git would take objects of other stores, and grafts, for its own.
+const PLANTED: [&str; 6] = [
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "hooks",
+    "commondir",
+];
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -116,7 +127,7 @@ impl Store {
 
     /// What the store at `path` says about itself; `None` if it is not one of ours, or not whole.
     pub fn info(path: &Path) -> Option<StoreInfo> {
-        let json = fs::read(path.join(INFO_FILE)).ok()?;
+        let json = read_plain(&path.join(INFO_FILE), MAX_INFO).ok()??;
         serde_json::from_slice(&json)
             .ok()
             .filter(|info: &StoreInfo| info.version == INFO_VERSION)
@@ -152,13 +163,16 @@ impl Store {
                 restored.push(needed);
             }
         }
+        if clear_special(&self.path)? {
+            restored.push("special files");
+        }
         for (name, expected) in self.configuration() {
-            if fs::read(self.path.join(name)).ok().as_deref() != Some(expected.as_bytes()) {
+            if !is_exactly(&self.path.join(name), &expected) {
                 restored.push(name);
             }
         }
         // With a `commondir` of its own the store would take all of this from elsewhere.
-        for planted in ["info/attributes", "hooks", "commondir"] {
+        for planted in PLANTED {
             let path = self.path.join(planted);
             match fs::symlink_metadata(&path) {
                 Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path)?,
@@ -167,6 +181,12 @@ impl Store {
                 Err(error) => return Err(error),
             }
             restored.push(planted);
+        }
+        // The operator may exclude files here, but git would wait for a FIFO.
+        let exclude = self.path.join("info/exclude");
+        if fs::symlink_metadata(&exclude).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+            fs::remove_file(&exclude)?;
+            restored.push("info/exclude");
         }
         if !restored.is_empty() {
             self.write_configuration()?;

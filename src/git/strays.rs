@@ -51,7 +51,7 @@ pub fn is_submodule(tree: &Tree<'_>, path: &Path) -> bool {
 pub fn strays_in(workdir: &Path, dir: &Path) -> Result<Vec<Stray>, Error> {
     let found = match fs::read_dir(workdir.join(dir)) {
         // It went meanwhile, which a build may well have done.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if is_absence(&error) => Ok(Vec::new()),
         Err(error) => Err(at(dir, &error)),
         Ok(entries) => entries
             .filter_map(|entry| match entry {
@@ -71,7 +71,7 @@ impl Stray {
     /// `None` where it went meanwhile.
     pub(super) fn at(workdir: &Path, path: PathBuf) -> io::Result<Option<Self>> {
         let meta = match fs::symlink_metadata(workdir.join(&path)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absence(&error) => return Ok(None),
             meta => meta?,
         };
         let kind = match meta.is_dir() {
@@ -83,10 +83,18 @@ impl Stray {
     }
 }
 
+/// Nothing is there, or what was a directory on the way is none any more.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
 fn has_git(dir: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(dir.join(".git")) {
         Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if is_absence(&error) => Ok(false),
         Err(error) => Err(at(dir, &error)),
     }
 }

@@ -1,18 +1,22 @@
 //! One workspace's worktree: made, filled, moved, taken away. The caller holds the repo's registry
 //! lock for `add` and `forget`, and the workspace's floor for whatever moves files.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
 use super::checkout::{Filled, register, write_files};
 use super::marks::PREPARING;
+use super::plain_file::read_plain;
 use super::refs::set_head;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::store::quoted;
-use super::{Error, Git, Store};
+use super::verbs::conflicts::Working;
+use super::{Error, Git, Store, traps};
 use crate::model::{BranchName, CommitId};
 
 /// What git keeps about an operation under way, a merge or a rebase or the like.
@@ -36,6 +40,9 @@ const OPERATION: [&str; 18] = [
     "sequencer",
     "refs/bisect",
 ];
+
+/// No path is longer, nor what says where a worktree is.
+const MAX_LINK: u64 = 8 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Worktree {
@@ -76,8 +83,22 @@ impl Worktree {
         &self.branch
     }
 
+    /// A handle that knows nothing of the worktree's files, so that libgit2 never opens one of them: a build may put
+    /// a FIFO in the place of any of them. [`files_of`] tells where they are.
+    ///
+    /// A FIFO, a socket, a device or a link among git's own files of this worktree or its store goes: git and libgit2 open those by
+    /// name, and nothing of ours is any of them.
     pub fn open(&self) -> Result<Repository, Error> {
-        Ok(Repository::open(&self.path)?)
+        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
+        for dir in [self.admin.as_path(), store, &store.join("info")] {
+            match clear_special(dir) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("look at git's own files")(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(Repository::open_bare(&self.admin)?)
     }
 
     /// Registered and whole. The link to the registration may be missing: it is known, and put back.
@@ -108,6 +129,7 @@ impl Worktree {
     /// what git complained of, if anything.
     pub async fn reset_to(&self, git: &Git, commit: &CommitId) -> Result<Option<String>, Error> {
         self.forget_operation()?;
+        self.clear_traps()?;
         let repo = self.open()?;
         clear_flags(&repo)?;
         set_head(&self.admin, &format!("ref: {}\n", self.branch.local_ref()))?;
@@ -123,6 +145,15 @@ impl Worktree {
             .output_and_words()
             .await?;
         Ok(Some(words).filter(|words| !words.is_empty()))
+    }
+
+    /// Removes what would keep git waiting. There is nothing in it to save.
+    fn clear_traps(&self) -> Result<(), Error> {
+        let files = Working::open(&self.path)?;
+        for trap in traps(&self.open()?)? {
+            files.remove(&trap)?;
+        }
+        Ok(())
     }
 
     /// Registers the worktree, without files yet. The branch is created at `start` unless it exists.
@@ -267,6 +298,7 @@ impl Worktree {
     /// Moves branch and files to `commit`. Untracked and ignored files stay; if one is in the way,
     /// nothing moves.
     pub async fn move_to(&self, git: &Git, commit: &CommitId) -> Result<Moved, Error> {
+        self.clear_traps()?;
         let moved = git
             .in_worktree(&self.path)
             .args([
@@ -330,6 +362,41 @@ impl Worktree {
     }
 }
 
+/// Removes what is neither a file nor a directory from a directory of git's own.
+pub(super) fn clear_special(dir: &Path) -> io::Result<bool> {
+    let mut is_cleared = false;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if !kind.is_file() && !kind.is_dir() {
+            tracing::warn!(path = %entry.path().display(), "removed: it is neither a file nor a directory");
+            fs::remove_file(entry.path())?;
+            is_cleared = true;
+        }
+    }
+    Ok(is_cleared)
+}
+
+/// The directory of the files that a repository's handle is about.
+pub fn files_of(repo: &Repository) -> Option<PathBuf> {
+    if let Some(files) = repo.workdir() {
+        return Some(files.to_owned());
+    }
+    let link = read_plain(&repo.path().join("gitdir"), MAX_LINK).ok()??;
+    let link = Path::new(OsStr::from_bytes(link.trim_ascii_end()));
+    Some(repo.path().join(link.parent()?))
+}
+
+/// A handle on the worktree at `dir`, as [`Worktree::open`] gives it: what `.git` says there is not read.
+pub(super) fn open_at(dir: &Path) -> Result<Repository, Error> {
+    let admin = dir.parent().zip(dir.file_name());
+    let admin = admin.map(|(home, name)| home.join(".git/worktrees").join(name));
+    match admin.filter(|admin| admin.is_dir()) {
+        Some(admin) => Ok(Repository::open_bare(admin)?),
+        None => Ok(Repository::open(dir)?),
+    }
+}
+
 /// Writes by rename, so that a reader sees all of it or nothing, and a link is replaced, not followed.
 pub(super) fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let fresh = path.with_extension("branchyard");
@@ -352,9 +419,9 @@ pub(super) fn link_to(store: &Path, dir: &Path) -> String {
     format!("gitdir: {}\n", admin.display())
 }
 
-fn is_exactly(path: &Path, expected: &str) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
-        && fs::read(path).is_ok_and(|content| content == expected.as_bytes())
+pub(super) fn is_exactly(path: &Path, expected: &str) -> bool {
+    let found = read_plain(path, expected.len() as u64);
+    found.is_ok_and(|found| found.is_some_and(|content| content == expected.as_bytes()))
 }
 
 /// Has git look at all tracked files again, also at those that it was told to overlook.

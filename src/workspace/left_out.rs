@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::work::{Look, Output, is_ignored};
+use super::work::{Look, Output};
 use super::{Error, Workspace};
 use crate::git::verbs::withheld::Withheld;
-use crate::git::{self, Looked, StrayKind};
+use crate::git::{self, IgnoreRules, Looked, StrayKind};
 
 const DECLARED: &str = "`build_output` names it; name it in `paths` to commit it";
 const BORN_DURING_RUN: &str =
@@ -42,19 +42,16 @@ impl LeftOut {
 impl Workspace {
     /// New files that git would add and the yard holds to be build output, whole directories as one. Blocks.
     pub(super) fn left_out(&self, repo: &Repository) -> Result<LeftOut, Error> {
-        let mut strays = Vec::new();
-        for stray in git::strays(repo)? {
-            if !is_ignored(repo, &stray.path)? {
-                strays.push(stray);
-            }
-        }
+        let rules = IgnoreRules::of(repo)?;
+        let mut strays = git::strays(repo)?;
+        strays.retain(|stray| !rules.is_ignored(&stray.path));
         let looked = Looked {
             changed: false,
             strays,
         };
         let mut found = LeftOut::default();
         for output in self.told_apart(repo, Look::Whole, looked)?.output {
-            if output.ignored || !self.is_shown(repo, &output)? {
+            if output.ignored || !self.is_shown(&rules, &output)? {
                 continue;
             }
             found.withheld.push(self.withheld(&output));
@@ -64,10 +61,10 @@ impl Workspace {
     }
 
     /// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
-    fn is_shown(&self, repo: &Repository, output: &Output) -> Result<bool, Error> {
+    fn is_shown(&self, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
         let mut pending = vec![output.stray.clone()];
         while let Some(stray) = pending.pop() {
-            if is_ignored(repo, &stray.path)? {
+            if rules.is_ignored(&stray.path) {
                 continue;
             }
             match stray.kind {

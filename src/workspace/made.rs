@@ -16,10 +16,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::git;
+
 /// A line of JSON for each note, so that taking one costs a single write.
 pub(super) const FILE: &str = "branchyard.made";
 /// Beyond so many bytes the notes are replaced by what they explain.
 const MANY: u64 = 64 * 1024;
+/// What is settled comes to more, but not to that.
+const MAX_SIZE: u64 = 256 << 20;
 /// Clocks that are kept right by small steps differ by less.
 const STEP: i64 = 2_000_000_000;
 
@@ -144,7 +148,8 @@ impl Made {
             now: Clock::now(),
         };
         let mut under_way: Option<Moment> = None;
-        let notes = fs::read(admin.join(FILE)).unwrap_or_default();
+        let notes = git::read_plain(&admin.join(FILE), MAX_SIZE);
+        let notes = notes.ok().flatten().unwrap_or_default();
         for line in notes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Note::Began(moment)) => under_way = Some(moment),

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::built_from::BuiltFrom;
 use super::pin::Pin;
 use super::sizes::Sizes;
+use crate::git;
 use crate::model::{BranchName, DirName, Warm};
 use crate::repos::Repo;
 
 const FILE: &str = "branchyard.json";
 const VERSION: u32 = 1;
+const MAX_SIZE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -85,7 +87,7 @@ impl Record {
 
     /// The record in `admin`; `None` where there is none that we can read.
     pub(super) fn load(admin: &Path) -> Option<Self> {
-        let json = fs::read(Self::file(admin)).ok()?;
+        let json = git::read_plain(&Self::file(admin), MAX_SIZE).ok()??;
         serde_json::from_slice(&json)
             .ok()
             .filter(|record: &Self| record.version == VERSION)

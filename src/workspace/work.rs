@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::made::{self, Made};
 use super::{Error, Pin, Workspace};
-use crate::git::{self, Looked, Stray, StrayKind};
+use crate::git::{self, IgnoreRules, Looked, Stray, StrayKind};
 use crate::model::CommitId;
 
 /// Enough names to recognise what is meant.
@@ -60,7 +60,7 @@ impl Workspace {
     /// Why this workspace, which exists, may not simply go; empty if nothing in it would be missed.
     pub async fn reasons_to_stay(self: &Arc<Self>) -> Result<Vec<String>, Error> {
         let _floor = self.stand().await;
-        self.blocking(|this| {
+        self.looking(|this| {
             let repo = this.worktree.open()?;
             this.reasons(&repo, &this.belongings(&repo, Look::UntilFound)?)
         })
@@ -126,7 +126,7 @@ impl Workspace {
     ) -> Result<Belongings, Error> {
         let mut sorting = Sorting {
             workspace: self,
-            repo,
+            rules: IgnoreRules::of(repo)?,
             made: Made::load(self.worktree.admin()),
             look,
             found: Belongings::default(),
@@ -221,7 +221,7 @@ impl Workspace {
 
 struct Sorting<'a> {
     workspace: &'a Workspace,
-    repo: &'a Repository,
+    rules: IgnoreRules,
     made: Made,
     look: Look,
     found: Belongings,
@@ -230,7 +230,7 @@ struct Sorting<'a> {
 impl Sorting<'_> {
     /// One untracked or ignored entry, whole.
     fn entry(&mut self, stray: Stray) -> Result<(), Error> {
-        let ignored = self.is_ignored(&stray.path)?;
+        let ignored = self.rules.is_ignored(&stray.path);
         let mut name = stray.path.to_string_lossy().into_owned();
         if stray.kind != StrayKind::File {
             name.push('/');
@@ -252,14 +252,14 @@ impl Sorting<'_> {
         let is_made = is_declared || self.made.explains(&stray.path, &stray.meta);
         let is_whole = is_declared || stray.kind == StrayKind::File;
         if is_made && (is_whole || !self.has_work_in(&stray)?) {
-            let ignored = ignored || self.is_ignored(&stray.path)?;
+            let ignored = ignored || self.rules.is_ignored(&stray.path);
             self.found.output.push(Output { stray, ignored });
             return Ok(false);
         }
         let found = Found {
             path: stray.path.clone(),
             entry: entry.to_owned(),
-            ignored: ignored || self.is_ignored(&stray.path)?,
+            ignored: ignored || self.rules.is_ignored(&stray.path),
         };
         match stray.kind {
             StrayKind::File => self.found.files.push(found),
@@ -303,15 +303,6 @@ impl Sorting<'_> {
         }
         Ok(somebodys)
     }
-
-    fn is_ignored(&self, path: &Path) -> Result<bool, Error> {
-        is_ignored(self.repo, path)
-    }
-}
-
-/// Whether git overlooks this path, which it does not track.
-pub(super) fn is_ignored(repo: &Repository, path: &Path) -> Result<bool, Error> {
-    Ok(repo.is_path_ignored(path).map_err(git::Error::from)?)
 }
 
 fn named(kind: &str, found: &[Found], which: impl Fn(&Found) -> bool) -> Option<String> {

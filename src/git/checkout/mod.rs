@@ -58,7 +58,7 @@ impl LeftToGit {
 /// Writes the files of HEAD and the index into a worktree that has neither, with up to `threads` threads. After
 /// an error there may be files, but no index.
 pub(super) fn write_files(worktree: &Worktree, threads: usize) -> Result<Filled, LeftToGit> {
-    let repo = git2::Repository::open(worktree.path())?;
+    let repo = git2::Repository::open_bare(worktree.admin())?;
     configuration::check(&repo)?;
     check_untouched(worktree)?;
     let tree = repo.head()?.peel_to_tree()?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tar::{Builder, EntryType, Header};
 
-use crate::git::Error;
+use crate::git::{Error, open_plain};
 use crate::model::SalvageId;
 
 pub(super) struct Archive {
@@ -105,7 +105,10 @@ fn append(builder: &mut Builder<File>, root: &Path, top: &Path, path: &Path) -> 
         return builder.append_link(&mut header, name, fs::read_link(&full)?);
     }
     if !kind.is_dir() {
-        return builder.append_file(name, &mut File::open(&full)?);
+        return match open_plain(&full)? {
+            Some(mut file) => builder.append_file(name, &mut file),
+            None => Ok(()),
+        };
     }
     builder.append_dir(&name, &full)?;
     for entry in fs::read_dir(&full)? {

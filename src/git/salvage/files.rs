@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata};
-use std::io;
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexTime, ObjectType, Odb, Oid, Repository};
 
-use crate::git::Error;
+use crate::git::file_comparer::hash_plain;
 use crate::git::look::untimed_entry;
+use crate::git::{Error, open_plain};
 
 pub(super) const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
@@ -20,6 +21,10 @@ pub(super) const SUBMODULE: u32 = 0o160_000;
 /// What a checkout gives to files and programs, by the umask of whoever runs it.
 const USUAL: [u32; 4] = [0o644, 0o755, 0o664, 0o775];
 const USUAL_DIRS: [u32; 2] = [0o755, 0o775];
+/// A smaller file is saved as a blob, holes and all.
+const LARGE: u64 = 64 << 20;
+/// The unit in which the system counts what a file takes.
+const BLOCK: u64 = 512;
 
 /// A file in a tree: its path, its object, its mode.
 pub(super) type Entry = (PathBuf, Oid, u32);
@@ -93,6 +98,8 @@ pub(super) struct Kept {
     pub(super) blob: Option<(Oid, u32)>,
     /// A socket, a pipe or a device, which no object can stand for.
     pub(super) is_special: bool,
+    /// A large file that is mostly holes: as a blob it would take as long as if they were written.
+    pub(super) is_sparse: bool,
     /// Its permissions, where git would not keep them.
     pub(super) unusual: Option<u32>,
 }
@@ -177,9 +184,18 @@ impl<'a> Blobs<'a> {
                 ..Kept::default()
             }));
         }
+        if meta.len() > LARGE && meta.blocks() * BLOCK < meta.len() / 2 {
+            return Ok(Some(Kept {
+                is_sparse: true,
+                ..Kept::default()
+            }));
+        }
         let id = match self.unchanged(path, &meta) {
             Some(id) => id,
-            None => self.store(&full)?,
+            None => match self.store(&full)? {
+                Some(id) => id,
+                None => return Ok(None),
+            },
         };
         let permissions = meta.permissions().mode() & 0o7777;
         let mode = if permissions & 0o100 != 0 {
@@ -189,8 +205,8 @@ impl<'a> Blobs<'a> {
         };
         Ok(Some(Kept {
             blob: Some((id, mode)),
-            is_special: false,
             unusual: (!USUAL.contains(&permissions)).then_some(permissions),
+            ..Kept::default()
         }))
     }
 
@@ -245,20 +261,26 @@ impl<'a> Blobs<'a> {
         (same && is_as_long()).then_some(entry.id)
     }
 
-    fn store(&self, full: &Path) -> Result<Oid, Error> {
+    /// `None` where it is no file any more.
+    fn store(&self, full: &Path) -> Result<Option<Oid>, Error> {
         let reading = || Error::io(format!("save {}", full.display()));
-        let mut file = File::open(full).map_err(reading())?;
-        let id = Oid::hash_file(ObjectType::Blob, full)?;
+        let Some(id) = hash_plain(full).map_err(reading())? else {
+            return Ok(None);
+        };
         if self.odb.exists(id) {
-            return Ok(id);
+            return Ok(Some(id));
         }
-        let size = file.metadata().map_err(reading())?.len();
-        let size = usize::try_from(size)
+        let Some(file) = open_plain(full).map_err(reading())? else {
+            return Ok(None);
+        };
+        let len = file.metadata().map_err(reading())?.len();
+        let size = usize::try_from(len)
             .map_err(io::Error::other)
             .map_err(reading())?;
         let mut writer = self.odb.writer(size, ObjectType::Blob)?;
-        io::copy(&mut file, &mut writer).map_err(reading())?;
-        Ok(writer.finalize()?)
+        // A build may write more to it meanwhile.
+        io::copy(&mut file.take(len), &mut writer).map_err(reading())?;
+        Ok(Some(writer.finalize()?))
     }
 }
 

@@ -9,11 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::files::{Entry, LINK, SUBMODULE, entries_of};
 use super::{ExactPath, Saved, archive};
 use crate::config::crash_point;
+use crate::git::file_comparer::hash_plain;
 use crate::git::refs::set_head;
 use crate::git::worktree::write_whole;
 use crate::git::{Error, Worktree, read_ref};
@@ -160,7 +161,7 @@ impl Place<'_> {
             let is_executable = meta.permissions().mode() & 0o100 != 0;
             let same_kind =
                 meta.is_file() && mode != LINK && is_executable == (mode & EXECUTABLE != 0);
-            if same_kind && Oid::hash_file(ObjectType::Blob, &full).is_ok_and(|now| now == id) {
+            if same_kind && hash_plain(&full).is_ok_and(|now| now == Some(id)) {
                 return Ok(());
             }
             if meta.is_dir() {

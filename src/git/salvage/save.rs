@@ -111,6 +111,11 @@ fn keep_files(
             manifest.left_out.push(exact(path));
             continue;
         }
+        if kept.is_sparse {
+            archive.add("worktree", worktree.path(), path)?;
+            manifest.archived.push(exact(path));
+            continue;
+        }
         let Some((id, mode)) = kept.blob else {
             continue;
         };

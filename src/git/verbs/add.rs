@@ -10,7 +10,7 @@ use super::changes::shown;
 use super::named::is_tracked;
 use super::withheld::{self, Withheld};
 use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
-use crate::git::{Error, Git, StrayKind, strays, strays_in, submodules};
+use crate::git::{Error, Git, IgnoreRules, StrayKind, files_of, strays, strays_in, submodules};
 use crate::model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -112,10 +112,11 @@ impl Plan {
         paths: Vec<PathBuf>,
         left_out: Vec<PathBuf>,
     ) -> Result<Self, Error> {
-        let Some(workdir) = repo.workdir() else {
+        let Some(workdir) = files_of(repo) else {
             return Ok(Self::of(Vec::new()));
         };
         let is_everything = request.is_everything(&paths);
+        let rules = IgnoreRules::of(repo)?;
         let mut index = repo.index()?;
         index.read(false)?;
         let (mut wanted, mut ignored, mut missing) = (Vec::new(), Vec::new(), Vec::new());
@@ -124,7 +125,7 @@ impl Plan {
                 wanted.push(path);
             } else if std::fs::symlink_metadata(workdir.join(&path)).is_err() {
                 missing.push(shown(&path));
-            } else if !request.force && repo.is_path_ignored(&path)? {
+            } else if !request.force && rules.is_ignored(&path) {
                 ignored.push(shown(&path));
             } else {
                 wanted.push(path);
@@ -135,7 +136,7 @@ impl Plan {
         }
         let named = Named::new(wanted.clone());
         if !request.update && (request.all || !named.is_empty()) {
-            let mut embedded = embedded(repo, workdir, &named, request.force)?;
+            let mut embedded = embedded(repo, &workdir, &named, request.force)?;
             let is_left_out = |path: &Path| left_out.iter().any(|out| path.starts_with(out));
             embedded.retain(|path| !is_left_out(Path::new(path)));
             if !embedded.is_empty() {
@@ -229,7 +230,7 @@ pub fn embedded(
     named: &Named,
     also_ignored: bool,
 ) -> Result<Vec<String>, Error> {
-    let modules = submodules(repo)?;
+    let (modules, rules) = (submodules(repo)?, IgnoreRules::of(repo)?);
     let mut pending = strays(repo)?;
     let mut found = Vec::new();
     while let Some(stray) = pending.pop() {
@@ -237,7 +238,7 @@ pub fn embedded(
         if !is_asked_for
             || stray.kind == StrayKind::File
             || modules.contains(&stray.path)
-            || (!also_ignored && repo.is_path_ignored(&stray.path)?)
+            || (!also_ignored && rules.is_ignored(&stray.path))
         {
             continue;
         }

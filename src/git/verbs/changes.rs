@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use git2::{Delta, Diff, DiffDelta, DiffOptions, Patch, Repository, Status, StatusOptions, Tree};
+use git2::{Delta, Diff, DiffDelta, Patch, Repository, Tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::{Error, check_extent, head};
+use crate::git::{Error, FileChangeKind, Untracked, check_extent, head, unstaged_changes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,6 +34,18 @@ pub struct Change {
     pub deletions: Option<usize>,
 }
 
+impl Change {
+    fn of_file(path: String, change: ChangeKind) -> Self {
+        Self {
+            path,
+            change,
+            from: None,
+            additions: None,
+            deletions: None,
+        }
+    }
+}
+
 /// What the next commit would change.
 pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
     let tree = repo.find_tree(head(repo)?.tree)?;
@@ -47,26 +59,30 @@ pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
 
 /// Changes to tracked files that the next commit would leave out.
 pub fn unstaged(repo: &Repository) -> Result<Vec<Change>, Error> {
-    let mut options = DiffOptions::new();
-    options.include_typechange(true);
-    let diff = repo.diff_index_to_workdir(None, Some(&mut options))?;
-    Ok(diff.deltas().map(|delta| change_of(&delta)).collect())
+    let mut changes: Vec<_> = conflicted(repo)?
+        .into_iter()
+        .map(|path| Change::of_file(path, ChangeKind::Conflicted))
+        .collect();
+    changes.extend(
+        unstaged_changes(repo)?
+            .iter()
+            .map(|((_, _, path), change)| {
+                let kind = match change.kind {
+                    FileChangeKind::Modified => ChangeKind::Modified,
+                    FileChangeKind::Deleted => ChangeKind::Deleted,
+                    FileChangeKind::Typechange => ChangeKind::TypeChanged,
+                };
+                Change::of_file(shown(path), kind)
+            }),
+    );
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
 }
 
 /// Files that git does not know, whole directories as one; ignored ones are left out.
 pub fn untracked(repo: &Repository) -> Result<Vec<String>, Error> {
-    let mut options = StatusOptions::new();
-    options
-        .include_untracked(true)
-        .recurse_untracked_dirs(false)
-        .include_ignored(false)
-        .exclude_submodules(true);
-    let found = repo.statuses(Some(&mut options))?;
-    Ok(found
-        .iter()
-        .filter(|entry| entry.status().contains(Status::WT_NEW))
-        .map(|entry| String::from_utf8_lossy(entry.path_bytes()).into_owned())
-        .collect())
+    let found = Untracked::in_worktree(repo, false)?;
+    Ok(found.paths.iter().map(|path| shown(path)).collect())
 }
 
 /// Files that a merge left for somebody to decide about, each once.

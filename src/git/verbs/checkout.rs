@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, DiffDelta, DiffOptions, FileMode, Oid, Repository, Status, StatusOptions};
+use git2::{DiffDelta, DiffOptions, Oid, Repository, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,10 @@ use super::changes::shown;
 use super::named::is_tracked;
 use super::{Kept, Named, Verbosity, conflicted, few, input, unresolved};
 use crate::git::status::overlooked_change;
-use crate::git::{Error, Git, check_extent, is_submodule};
+use crate::git::{
+    Error, Git, StrayKind, check_extent, files_of, is_submodule, strays, strays_in, submodules,
+    tracked_statuses, unstaged_changes,
+};
 use crate::model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -115,55 +118,36 @@ pub fn changing(repo: &Repository, source: Source, named: &Named) -> Result<Vec<
         .into_iter()
         .filter(|file| named.covers(Path::new(file)))
         .collect();
-    let mut options = DiffOptions::new();
-    options.include_typechange(true);
     if tree.is_some() {
         let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
         check_extent(repo, head.as_ref(), tree.as_ref())?;
     }
-    let diff = match source {
+    let mut files = BTreeSet::new();
+    match source {
         Source::Side(side) => return sides(repo, side, conflicts),
         Source::Index if !conflicts.is_empty() => return Err(unresolved(&conflicts).into()),
-        Source::Index => repo.diff_index_to_workdir(None, Some(&mut options))?,
-        Source::Staging(_) => repo.diff_tree_to_index(tree.as_ref(), None, Some(&mut options))?,
-        // Files that the index lacks may stand in the way all the same.
-        Source::Commit(_) => {
-            options
-                .include_untracked(true)
-                .recurse_untracked_dirs(true)
-                .include_ignored(true)
-                .recurse_ignored_dirs(true);
-            repo.diff_tree_to_workdir_with_index(tree.as_ref(), Some(&mut options))?
-        }
-    };
-    let mut files = BTreeSet::new();
-    for delta in diff.deltas() {
-        let path = delta
-            .old_file()
-            .path_bytes()
-            .or(delta.new_file().path_bytes());
-        let path = PathBuf::from(OsStr::from_bytes(path.unwrap_or_default()));
-        // Files that the source lacks stay, as with git, unless it is the index that changes.
-        let is_changed = match delta.status() {
-            Delta::Added | Delta::Untracked | Delta::Ignored => {
-                matches!(source, Source::Staging(_)) || is_in_tree(&path)
-            }
-            _ => true,
-        };
-        // A submodule's files are its own: only what is staged of it can change.
-        let is_untouched = source == Source::Index && is_directory_of_submodule(repo, &delta);
-        if is_changed && !is_untouched && named.covers(&path) {
-            files.insert(path);
+        Source::Index => {}
+        Source::Staging(_) | Source::Commit(_) => {
+            let mut options = DiffOptions::new();
+            options.include_typechange(true);
+            let diff = repo.diff_tree_to_index(tree.as_ref(), None, Some(&mut options))?;
+            files.extend(diff.deltas().map(|delta| path_of(&delta)));
         }
     }
+    if !matches!(source, Source::Staging(_)) {
+        let changed = unstaged_changes(repo)?.into_iter();
+        files.extend(changed.map(|((_, _, path), _)| path));
+    }
+    // Files that the source lacks stay, as with git, unless it is the index that changes.
+    let is_changed = |path: &Path| !matches!(source, Source::Commit(_)) || is_in_tree(path);
+    files.retain(|path| is_changed(path) && named.covers(path));
     Ok(files.into_iter().collect())
 }
 
-/// Whether the source has a submodule where a directory stands.
-fn is_directory_of_submodule(repo: &Repository, delta: &DiffDelta<'_>) -> bool {
-    let file = delta.old_file();
-    let path = file.path().zip(repo.workdir());
-    file.mode() == FileMode::Commit && path.is_some_and(|(path, dir)| dir.join(path).is_dir())
+fn path_of(delta: &DiffDelta<'_>) -> PathBuf {
+    let (old, new) = (delta.old_file(), delta.new_file());
+    let path = old.path_bytes().or(new.path_bytes());
+    PathBuf::from(OsStr::from_bytes(path.unwrap_or_default()))
 }
 
 /// Of the files that a checkout changes, those in whose place it writes: not the directories of
@@ -177,7 +161,7 @@ pub fn written(
         return Ok(files.to_vec());
     };
     let tree = repo.find_commit(id)?.tree()?;
-    let dir = repo.workdir().unwrap_or(Path::new("/"));
+    let dir = files_of(repo).unwrap_or_else(|| "/".into());
     let is_written = |path: &&PathBuf| !(is_submodule(&tree, path) && dir.join(path).is_dir());
     Ok(files.iter().filter(is_written).cloned().collect())
 }
@@ -228,25 +212,19 @@ fn sides(repo: &Repository, side: Side, conflicts: Vec<String>) -> Result<Vec<Pa
 
 /// Of the files that a checkout changes, those of which no commit has what is there now.
 pub fn overwritten(repo: &Repository, files: &[PathBuf]) -> Result<Vec<String>, Error> {
-    let Some(workdir) = repo.workdir().filter(|_| !files.is_empty()) else {
+    let Some(workdir) = files_of(repo).filter(|_| !files.is_empty()) else {
         return Ok(Vec::new());
     };
     let files: BTreeSet<&Path> = files.iter().map(PathBuf::as_path).collect();
-    let mut options = StatusOptions::new();
-    options
-        .include_untracked(true)
-        .recurse_untracked_dirs(true)
-        .include_ignored(true)
-        .recurse_ignored_dirs(true);
     let mut lost = Vec::new();
-    for entry in repo.statuses(Some(&mut options))?.iter() {
-        let path = Path::new(OsStr::from_bytes(entry.path_bytes()));
+    for (path, status) in tracked_statuses(repo)? {
         // A file in a directory that stands where a file is to come is in the way, too.
         let is_hit = path.ancestors().any(|part| files.contains(part));
-        if is_hit && entry.status() != Status::WT_DELETED {
-            lost.push(shown(path));
+        if is_hit && status != Status::WT_DELETED {
+            lost.push(shown(&path));
         }
     }
+    lost.extend(untracked_in_the_way(repo, &workdir, &files)?);
     for file in files {
         let is_in_the_way =
             fs::symlink_metadata(workdir.join(file)).is_ok_and(|meta| meta.is_dir());
@@ -254,10 +232,36 @@ pub fn overwritten(repo: &Repository, files: &[PathBuf]) -> Result<Vec<String>, 
             lost.push(format!("{}/", shown(file)));
         }
     }
-    if overlooked_change(&repo.index()?, workdir) {
+    if overlooked_change(&repo.index()?, &workdir) {
         lost.push("files that git was told to overlook".to_owned());
     }
     Ok(lost)
+}
+
+/// Untracked files, ignored or not, at the paths of `files` or in directories that stand there.
+fn untracked_in_the_way(
+    repo: &Repository,
+    workdir: &Path,
+    files: &BTreeSet<&Path>,
+) -> Result<Vec<String>, Error> {
+    let modules = submodules(repo)?;
+    let mut pending = strays(repo)?;
+    let mut found = Vec::new();
+    while let Some(stray) = pending.pop() {
+        let path = &stray.path;
+        let is_hit = path.ancestors().any(|part| files.contains(part));
+        let leads_there = || files.iter().any(|file| file.starts_with(path));
+        if modules.contains(path) || (!is_hit && !leads_there()) {
+            continue;
+        }
+        match stray.kind {
+            StrayKind::Directory => pending.extend(strays_in(workdir, path)?),
+            _ if is_hit => found.push(shown(path)),
+            _ => {}
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Brings these files, which [`changing`] found, back in the worktree at `dir`.

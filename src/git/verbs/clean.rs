@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
 use super::{Kept, Named, Verbosity};
-use crate::git::{Error, Stray, StrayKind, strays, strays_in, submodules};
+use crate::git::{Error, IgnoreRules, Stray, StrayKind, files_of, strays, strays_in, submodules};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -82,12 +82,12 @@ pub struct Sweep {
 
 /// Finds what the request asks for; `named` are its paths.
 pub fn sweep(repo: &Repository, request: &Request, named: &Named) -> Result<Sweep, Error> {
-    let Some(workdir) = repo.workdir() else {
+    let Some(workdir) = files_of(repo) else {
         return Ok(Sweep::default());
     };
     let mut sweeping = Sweeping {
-        repo,
-        workdir,
+        rules: IgnoreRules::of(repo)?,
+        workdir: &workdir,
         request,
         named,
         found: Sweep::default(),
@@ -103,7 +103,7 @@ pub fn sweep(repo: &Repository, request: &Request, named: &Named) -> Result<Swee
 }
 
 struct Sweeping<'a> {
-    repo: &'a Repository,
+    rules: IgnoreRules,
     workdir: &'a Path,
     request: &'a Request,
     named: &'a Named,
@@ -118,7 +118,7 @@ impl Sweeping<'_> {
         if !is_covered && !self.named.reaches_into(path) {
             return Ok(false);
         }
-        let ignored = in_ignored || self.repo.is_path_ignored(path)?;
+        let ignored = in_ignored || self.rules.is_ignored(path);
         if ignored && !self.request.ignored {
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions};
+use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions, Oid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -80,13 +80,18 @@ pub struct Side {
 }
 
 impl Side {
+    pub fn new(mode: u32, id: Option<Oid>) -> Self {
+        Self {
+            mode: format!("{mode:06o}"),
+            id: id.map(|id| id.to_string()),
+        }
+    }
+
     /// `None` where there is no file on this side.
     pub fn of(file: &DiffFile<'_>) -> Option<Self> {
         let mode = u32::from(file.mode());
-        (mode != 0).then(|| Self {
-            mode: format!("{mode:06o}"),
-            id: (!file.id().is_zero()).then(|| file.id().to_string()),
-        })
+        let id = Some(file.id()).filter(|id| !id.is_zero());
+        (mode != 0).then(|| Self::new(mode, id))
     }
 }
 

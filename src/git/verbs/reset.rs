@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, Status, StatusOptions};
+use git2::{Oid, Repository, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::changes::shown;
 use super::{Change, Kept, Named, Verbosity, input};
-use crate::git::{Error, Git};
+use crate::git::{Error, Git, tracked_statuses};
 use crate::model::{CommitId, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -107,17 +108,13 @@ pub async fn unstage(git: &Git, dir: &Path, to: Oid, paths: &[PathBuf]) -> Resul
 /// Files that are staged as neither the last commit nor the workspace has them: a reset of the index would
 /// lose that version.
 pub fn only_staged(repo: &Repository, named: &Named) -> Result<Vec<String>, Error> {
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
     let in_index = Status::INDEX_NEW | Status::INDEX_MODIFIED | Status::INDEX_TYPECHANGE;
     let differs = Status::WT_MODIFIED | Status::WT_DELETED | Status::WT_TYPECHANGE;
     let mut files = Vec::new();
-    for entry in repo.statuses(Some(&mut options))?.iter() {
-        let status = entry.status();
-        let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
+    for (path, status) in tracked_statuses(repo)? {
         let is_only_there = status.intersects(in_index) && status.intersects(differs);
-        if (is_only_there || status.is_conflicted()) && named.covers(Path::new(&path)) {
-            files.push(path);
+        if (is_only_there || status.is_conflicted()) && named.covers(&path) {
+            files.push(shown(&path));
         }
     }
     Ok(files)

@@ -1,11 +1,12 @@
 //! New files that look like secrets: nobody means to publish them by saying "everything".
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::LazyLock;
+
+use crate::git::open_plain;
 
 /// A key or a token stands near the beginning of a file that is made for it.
 const LOOKED_AT: u64 = 64 * 1024;
@@ -89,11 +90,10 @@ fn is_secretive(name: &str) -> bool {
 }
 
 fn looks_inside(file: &Path) -> bool {
-    // Opening a pipe or a device could wait for ever, and a link is only a name.
-    let is_file = file.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    // A link is only a name.
     let mut start = Vec::new();
-    let read = is_file
-        .then(|| File::open(file).ok())
+    let read = open_plain(file)
+        .ok()
         .flatten()
         .and_then(|file| file.take(LOOKED_AT).read_to_end(&mut start).ok());
     read.is_some() && CONTENT.as_ref().is_some_and(|regex| regex.is_match(&start))

@@ -1,7 +1,7 @@
 //! Reading lines of a file in a workspace.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Workspace {
         request: ReadRequest,
         max: usize,
     ) -> Result<(About, FileText), Error> {
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let path = this.relative(&request.path)?;
             let fd = open_beneath(&this.open_root()?, &path)?;
             let (file, size) = open_regular(&fd, &path)?;
@@ -66,13 +66,7 @@ impl Workspace {
             let repo = this.worktree.open()?;
             text.path = shown(&path);
             text.size = size;
-            let whole = || {
-                let (mut file, _) = open_regular(&fd, &path).map_err(io::Error::other)?;
-                let mut content = Vec::new();
-                file.read_to_end(&mut content)?;
-                Ok(content)
-            };
-            text.modified = git::differs_from_head(&repo, &path, whole).unwrap_or(true);
+            text.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
             Ok((this.standing_for_read()?, text))
         })
         .await

@@ -13,18 +13,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
 use rustix::io::Errno;
 
 use super::read::open_regular;
-use crate::model::check_glob;
+use crate::git::{MAX_RULES, parse_rules};
 
 const IGNORE: &str = ".gitignore";
 /// Of a directory with more names the rest is passed over, for all of them have to be sorted.
 const MAX_NAMES: usize = 100_000;
-/// All rules that are in force at one place, as text. Those beyond are not heeded.
-const MAX_RULES: usize = 256 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Walk {
@@ -210,15 +208,7 @@ fn rules(dir: &OwnedFd, file: &Path, within: &Path, room: usize) -> Option<Rules
     if size > room {
         return None;
     }
-    let mut builder = GitignoreBuilder::new(within);
-    for line in String::from_utf8_lossy(&text).lines() {
-        // As git does, what is no rule is passed over. To the library braces mean something, and those of a
-        // hostile file could nest deeper than its parser's stack reaches.
-        if check_glob(line).is_ok() {
-            let _ = builder.add_line(None, line);
-        }
-    }
-    let gitignore = builder.build().ok()?;
+    let gitignore = parse_rules(&text, within)?;
     Some(Rules { gitignore, size })
 }
 

@@ -5,7 +5,10 @@
 //! nothing was ever built comes after all others.
 
 use std::cmp::Reverse;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use git2::{Oid, Repository};
 use rustix::time::{ClockId, clock_gettime};
@@ -166,8 +169,13 @@ impl Seed {
             Err(fault) => return Ok(Err(fault)),
         };
         let entries = index.entries();
-        let doubtful = tracked.doubtful.iter().map(|n| index.path(&entries[*n]));
-        if git::changed_among(&repo, doubtful)? {
+        // The index is HEAD's tree, so that what it has of a file is what HEAD has.
+        let doubtful = tracked.doubtful.iter().map(|n| &entries[*n]);
+        let doubtful = doubtful.filter_map(|entry| {
+            let path = Path::new(OsStr::from_bytes(index.path(entry)));
+            Some((entry.mode, index.id(entry)?, path))
+        });
+        if git::is_any_changed(&repo, doubtful)? {
             return Ok(Err("it has changes"));
         }
         let wanted = Wanted {

@@ -19,7 +19,7 @@ pub use kind::Kind;
 pub use working::{Read, Standing, Working};
 
 use super::Verbosity;
-use crate::git::Error;
+use crate::git::{Error, files_of};
 
 /// A working file beyond this is not looked through for its hunks.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -76,7 +76,7 @@ pub enum Which {
 
 /// All conflicts of the index, in the order of their paths. Blocks.
 pub fn conflicts(repo: &Repository) -> Result<Vec<Conflict>, Error> {
-    let working = repo.workdir().map(Working::open).transpose()?;
+    let working = files_of(repo).as_deref().map(Working::open).transpose()?;
     let mut room = hunks::ALL_TEXT;
     let mut found = Vec::new();
     for conflict in repo.index()?.conflicts()? {

@@ -1,15 +1,16 @@
-//! Working files of conflicted paths, each reached from the workspace down through directories alone: a
-//! link in between is not followed, wherever it leads.
+//! Files of a worktree, each reached from its top down through directories alone: a link in between is not
+//! followed, wherever it leads, and what is no regular file is not opened.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::git::Error;
+use crate::git::plain_file::{WITHOUT_WAITING, read_whole, regular};
 
 #[derive(Debug)]
 pub struct Working(OwnedFd);
@@ -41,20 +42,37 @@ impl Working {
     }
 
     pub fn read(&self, path: &Path, most: u64) -> Read {
-        // Opening a pipe would wait for somebody to write to it.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = self.open_at(path, flags).map(File::from) else {
+        let Ok(Some(file)) = self.open_file(path) else {
             return Read::NoFile;
         };
-        match file.metadata() {
-            Ok(meta) if meta.is_file() && meta.len() <= most => {}
-            Ok(meta) if meta.is_file() => return Read::TooLarge,
-            _ => return Read::NoFile,
-        }
-        let mut bytes = Vec::new();
-        match file.take(most).read_to_end(&mut bytes) {
-            Ok(_) => Read::Whole(bytes),
+        match read_whole(file, most) {
+            Ok(Some(content)) => Read::Whole(content),
+            Ok(None) => Read::TooLarge,
             Err(_) => Read::NoFile,
+        }
+    }
+
+    /// Opens the regular file at `path`; `None` where there is something else, or nothing.
+    pub fn open_file(&self, path: &Path) -> io::Result<Option<File>> {
+        match self.open_at(path, WITHOUT_WAITING) {
+            Ok(file) => regular(file.into()),
+            Err(Errno::NXIO | Errno::NODEV) => Ok(None),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// What is at `path` itself; `None` where there is nothing, or the way there leads through something that is no
+    /// directory.
+    pub fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
+        let stat = || {
+            let (dir, name) = self.parent(path)?;
+            rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+        };
+        match stat() {
+            Ok(stat) => Ok(Some(stat)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(errno.into()),
         }
     }
 
@@ -85,22 +103,35 @@ impl Working {
 
     /// Writes a file, in place of the file or link that is there.
     pub fn write(&self, path: &Path, content: &[u8], executable: bool) -> Result<(), Error> {
-        let write = || -> io::Result<()> {
-            self.make_parents(path)?;
-            let (dir, name) = self.parent(path)?;
-            match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-            let mode = match executable {
-                true => Mode::from_raw_mode(0o777),
-                false => Mode::from_raw_mode(0o666),
-            };
-            let file = rustix::fs::openat(&dir, name, flags | OFlags::CLOEXEC, mode)?;
-            File::from(file).write_all(content)
-        };
-        write().map_err(Error::io(format!("write {}", path.display())))
+        let mode = if executable { 0o777 } else { 0o666 };
+        self.create(path, mode)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(Error::io(format!("write {}", path.display())))
+    }
+
+    /// Creates a file, in place of the file or link that is there.
+    pub fn create(&self, path: &Path, mode: u32) -> io::Result<File> {
+        let (dir, name) = self.make_way(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(mode);
+        let file = rustix::fs::openat(&dir, name, flags | OFlags::CLOEXEC, mode)?;
+        Ok(file.into())
+    }
+
+    /// Creates a symbolic link, in place of the file or link that is there.
+    pub fn create_link(&self, path: &Path, target: &[u8]) -> io::Result<()> {
+        let (dir, name) = self.make_way(path)?;
+        Ok(rustix::fs::symlinkat(target, &dir, name)?)
+    }
+
+    /// The directory that `path` lies in, made where it is missing, with nothing at `path` itself.
+    fn make_way<'path>(&self, path: &'path Path) -> io::Result<(OwnedFd, &'path std::ffi::OsStr)> {
+        self.make_parents(path)?;
+        let (dir, name) = self.parent(path)?;
+        match rustix::fs::unlinkat(&dir, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok((dir, name)),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Removes the file or link that is there, if one is, and the directories that it leaves empty.
@@ -129,7 +160,7 @@ impl Working {
         Ok(())
     }
 
-    fn make_parents(&self, path: &Path) -> io::Result<()> {
+    pub fn make_parents(&self, path: &Path) -> io::Result<()> {
         let mut dirs: Vec<_> = path.ancestors().skip(1).collect();
         dirs.reverse();
         for dir in dirs.into_iter().filter(|dir| *dir != Path::new("")) {
@@ -157,4 +188,12 @@ impl Working {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)
     }
+}
+
+/// Nothing is there, or something that is no directory is in between.
+fn is_absence(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV
+    )
 }

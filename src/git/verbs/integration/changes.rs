@@ -1,8 +1,8 @@
 //! Changes that are not committed, and so are in the way of whatever moves files.
 
-use git2::{Repository, Status, StatusOptions};
+use git2::{Repository, Status};
 
-use crate::git::{Error, tracked_changes};
+use crate::git::{Error, tracked_changes, tracked_statuses};
 use crate::model::{ErrorKind, Problem};
 
 /// As many are named in a refusal.
@@ -17,17 +17,15 @@ pub struct LocalChanges {
 }
 
 pub fn local_changes(repo: &Repository) -> Result<LocalChanges, Error> {
-    let mut options = StatusOptions::new();
-    options.include_untracked(false).include_ignored(false);
     let (mut staged, mut unstaged) = (Vec::new(), Vec::new());
     let in_index = Status::INDEX_NEW
         | Status::INDEX_MODIFIED
         | Status::INDEX_DELETED
         | Status::INDEX_RENAMED
         | Status::INDEX_TYPECHANGE;
-    for entry in repo.statuses(Some(&mut options))?.iter() {
-        let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
-        match entry.status().intersects(in_index) {
+    for (path, status) in tracked_statuses(repo)? {
+        let path = path.to_string_lossy().into_owned();
+        match status.intersects(in_index) {
             true => staged.push(path),
             false => unstaged.push(path),
         }

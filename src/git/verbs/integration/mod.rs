@@ -20,7 +20,7 @@ pub use touched::{is_touched, left_by_git, staged_with_markers};
 pub use way::{Step, Way, base_of};
 
 use super::operation::Operation;
-use crate::git::{Error, Git, head};
+use crate::git::{Error, Git, head, open_at};
 use crate::model::CommitId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub async fn at<T: Send + 'static>(
     look: impl FnOnce(&Repository) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let dir: PathBuf = dir.to_owned();
-    tokio::task::spawn_blocking(move || look(&Repository::open(dir)?)).await?
+    tokio::task::spawn_blocking(move || look(&open_at(&dir)?)).await?
 }
 
 pub fn oid(commit: &CommitId) -> Result<Oid, Error> {

@@ -1,10 +1,12 @@
 //! Whether somebody worked on what an operation left: then that is saved before it goes.
 
-use git2::{DiffOptions, Oid, Repository, Tree};
+use std::collections::BTreeSet;
 
-use crate::git::Error;
+use git2::{Diff, Oid, Repository, Tree};
+
 use crate::git::status::overlooked_change;
 use crate::git::verbs::conflicts::has_markers;
+use crate::git::{Error, files_of, is_any_changed, suspects};
 
 /// The tree that git itself left in the workspace when it stopped, markers and all. A git that is
 /// older, or a strategy that is not `ort`, leaves none. Blocks.
@@ -18,24 +20,43 @@ pub fn is_touched(repo: &Repository) -> Result<bool, Error> {
     let Some(left) = left_by_git(repo) else {
         return Ok(true);
     };
-    let mut options = DiffOptions::new();
-    options.include_untracked(false);
-    let files = repo.diff_tree_to_workdir(Some(&left), Some(&mut options))?;
-    if files.deltas().len() > 0 {
-        return Ok(true);
-    }
     let index = repo.index()?;
     let staged = repo.diff_tree_to_index(Some(&left), Some(&index), None)?;
+    if are_files_touched(repo, &left, &staged)? {
+        return Ok(true);
+    }
     // What is still in conflict is not in the index as it is in the workspace.
     let is_settled =
         |path: Option<&std::path::Path>| path.is_none_or(|path| index.get_path(path, 0).is_some());
     let is_staged = staged
         .deltas()
         .any(|delta| is_settled(delta.new_file().path().or(delta.old_file().path())));
-    let is_overlooked = repo
-        .workdir()
-        .is_some_and(|workdir| overlooked_change(&index, workdir));
+    let is_overlooked = files_of(repo).is_some_and(|workdir| overlooked_change(&index, &workdir));
     Ok(is_staged || is_overlooked)
+}
+
+/// Whether a file differs from what `left` has at its path. Where the index has the same, metadata mostly tells.
+fn are_files_touched(repo: &Repository, left: &Tree<'_>, staged: &Diff<'_>) -> Result<bool, Error> {
+    let mut expected = Vec::new();
+    let mut elsewhere = BTreeSet::new();
+    for delta in staged.deltas() {
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let Some(path) = old.path().or(new.path()) else {
+            continue;
+        };
+        if let Ok(entry) = left.get_path(path) {
+            let mode = u32::try_from(entry.filemode()).unwrap_or_default();
+            expected.push((mode, entry.id(), path.to_owned()));
+        }
+        elsewhere.insert(path.to_owned());
+    }
+    let suspects = suspects(repo)?.into_iter();
+    expected.extend(suspects.filter(|(_, _, path)| !elsewhere.contains(path)));
+    let expected = expected.iter();
+    is_any_changed(
+        repo,
+        expected.map(|(mode, id, path)| (*mode, *id, path.as_path())),
+    )
 }
 
 /// Files that are staged with the conflict markers that git left in them. Blocks.

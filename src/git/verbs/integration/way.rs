@@ -12,7 +12,7 @@ use git2::{Delta, ErrorCode, Oid, Repository, Sort, Tree};
 
 use super::changes::{self, local_changes};
 use crate::git::verbs::operation::Operation;
-use crate::git::{Error, Stray, StrayKind, check_extent, strays, strays_in};
+use crate::git::{Error, Stray, StrayKind, check_extent, files_of, strays, strays_in};
 use crate::model::{ErrorKind, Problem};
 
 /// One three-way merge: what `theirs` changed since `base` is brought to `ours`.
@@ -112,7 +112,7 @@ impl Way {
 
     /// Refuses where files that are not tracked are in the way, ignored or not.
     pub fn check_strays(&self, repo: &Repository) -> Result<(), Error> {
-        let Some(workdir) = repo.workdir() else {
+        let Some(workdir) = files_of(repo) else {
             return Ok(());
         };
         let mut found = Vec::new();
@@ -120,7 +120,7 @@ impl Way {
         while let Some(stray) = pending.pop() {
             match stray.kind {
                 StrayKind::Directory if self.leads_into(&stray) => {
-                    pending.extend(strays_in(workdir, &stray.path)?);
+                    pending.extend(strays_in(&workdir, &stray.path)?);
                 }
                 StrayKind::Directory => {}
                 _ if self.writes_over(&stray.path) => {

@@ -100,6 +100,22 @@ impl Files {
         paths: &[PathBuf],
         wanted: &Wanted,
     ) -> Result<Self, Error> {
+        if !sides.have_files() {
+            return Self::found(repo, sides, paths, wanted);
+        }
+        let (still, paths) = sides.files(repo, paths, wanted.untracked)?;
+        match paths.is_empty() {
+            true => Ok(Self::none(wanted)),
+            false => Self::found(still.repo(), sides, &paths, wanted),
+        }
+    }
+
+    fn found(
+        repo: &Repository,
+        sides: &Sides<'_>,
+        paths: &[PathBuf],
+        wanted: &Wanted,
+    ) -> Result<Self, Error> {
         let mut diff = sides.diff(repo, &mut wanted.options(paths))?;
         delta::find_renames(&mut diff)?;
         let mut found = Self::none(wanted);

@@ -1,8 +1,14 @@
 //! What is compared with what.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use git2::{Diff, DiffOptions, Repository, Tree};
 
-use crate::git::{Error, check_extent};
+use crate::git::verbs::conflicted;
+use crate::git::verbs::conflicts::Working;
+use crate::git::verbs::suspects::is_within;
+use crate::git::{Error, StillFiles, Untracked, check_extent, copy_of_index, files_of, suspects};
 
 /// The two sides of a comparison.
 #[derive(Debug)]
@@ -15,6 +21,60 @@ pub enum Sides<'repo> {
 }
 
 impl Sides<'_> {
+    /// Whether files of the worktree are one of the sides.
+    pub fn have_files(&self) -> bool {
+        matches!(self, Self::IndexToFiles | Self::TreeToFiles(_))
+    }
+
+    /// Copies of the files at `paths` that may differ, and which ones these are. The repository's index may have been
+    /// replaced by one of such files alone: then `paths` are those.
+    pub fn files(
+        &self,
+        repo: &Repository,
+        paths: &[PathBuf],
+        untracked: bool,
+    ) -> Result<(StillFiles, Vec<PathBuf>), Error> {
+        let still = StillFiles::new(repo)?;
+        let index = repo.index()?;
+        let wanted = match index.path() {
+            None => {
+                still.repo().set_index(&mut copy_of_index(&index)?)?;
+                paths.to_vec()
+            }
+            Some(_) => self.files_in_doubt(repo, paths, untracked)?,
+        };
+        if let Some(workdir) = files_of(repo) {
+            still.take_all(&Working::open(&workdir)?, &wanted)?;
+        }
+        Ok((still, wanted))
+    }
+
+    fn files_in_doubt(
+        &self,
+        repo: &Repository,
+        paths: &[PathBuf],
+        untracked: bool,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut found: BTreeSet<PathBuf> = suspects(repo)?
+            .into_iter()
+            .map(|(_, _, path)| path)
+            .collect();
+        found.extend(conflicted(repo)?.into_iter().map(PathBuf::from));
+        if let Self::TreeToFiles(tree) = self {
+            let diff = repo.diff_tree_to_index(Some(tree), None, None)?;
+            for delta in diff.deltas() {
+                let (old, new) = (delta.old_file(), delta.new_file());
+                found.extend(old.path().or(new.path()).map(Path::to_owned));
+            }
+        }
+        if untracked {
+            found.extend(Untracked::in_worktree(repo, true)?.paths);
+        }
+        found.retain(|path| is_within(path, paths));
+        Ok(found.into_iter().collect())
+    }
+
+    /// `repo` is that of [`Self::files`], where files are a side.
     pub fn diff<'repo>(
         &self,
         repo: &'repo Repository,

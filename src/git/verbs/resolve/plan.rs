@@ -7,7 +7,7 @@ use git2::{IndexConflict, ObjectType, Oid, Repository};
 
 use super::super::conflicts::{Read, Standing, Which, Working, has_markers, path_of, sides};
 use super::super::integration::left_by_git;
-use crate::git::Error;
+use crate::git::{Error, files_of};
 use crate::model::{ErrorKind, Problem};
 
 const SUBMODULE: u32 = 0o160000;
@@ -61,10 +61,10 @@ impl Plan {
             return Err(super::no_conflicts().into());
         }
         let all: Vec<PathBuf> = conflicts.keys().cloned().collect();
-        let Some(workdir) = repo.workdir() else {
+        let Some(workdir) = files_of(repo) else {
             return Err(super::no_conflicts().into());
         };
-        let working = Working::open(workdir)?;
+        let working = Working::open(&workdir)?;
         let mut plan = Self::default();
         for path in paths.unwrap_or(&all) {
             let conflict = conflicts.get(path).ok_or_else(|| not_conflicted(path))?;
@@ -165,10 +165,10 @@ impl Plan {
     /// Whether a file that it overwrites or removes was edited since git left it there. In doubt it
     /// was. Blocks.
     pub fn discards_edits(&self, repo: &Repository) -> Result<bool, Error> {
-        let Some(workdir) = repo.workdir() else {
+        let Some(workdir) = files_of(repo) else {
             return Ok(false);
         };
-        let working = Working::open(workdir)?;
+        let working = Working::open(&workdir)?;
         let left = left_by_git(repo);
         let discarded = self.staged().into_iter().chain(self.removed.clone());
         for path in discarded.filter(|path| !self.as_is.contains(path)) {

@@ -11,7 +11,7 @@ use crate::git::status::{SKIP_WORKTREE, overlooked_changes};
 use crate::git::verbs::changes::{between, shown};
 use crate::git::verbs::integration::{Step, Way};
 use crate::git::verbs::{Change, Named, unstaged};
-use crate::git::{Error, head};
+use crate::git::{Error, files_of, head};
 
 /// What a stash changes, against the commit that it was made on.
 pub fn files(repo: &Repository, stash: Oid) -> Result<Vec<Change>, Error> {
@@ -63,7 +63,7 @@ pub fn in_the_way(repo: &Repository, stash: Oid) -> Result<Vec<String>, Error> {
     }
     let mut index = repo.index()?;
     index.read(false)?;
-    let workdir = repo.workdir().unwrap_or(Path::new("/"));
+    let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     // A file in place of a directory that is to be made is in the way, too.
     let is_taken = |path: &Path| {
         path.ancestors().any(|place| {
@@ -100,8 +100,8 @@ pub fn check_changes(repo: &Repository, stash: Oid) -> Result<(), Error> {
 pub fn overlooked(repo: &Repository, named: &Named) -> Result<Vec<String>, Error> {
     let mut index = repo.index()?;
     index.read(false)?;
-    let workdir = repo.workdir().unwrap_or(Path::new("/"));
-    Ok(overlooked_changes(&index, workdir)
+    let workdir = files_of(repo).unwrap_or_else(|| "/".into());
+    Ok(overlooked_changes(&index, &workdir)
         .filter(|entry| entry.flags_extended & SKIP_WORKTREE == 0)
         .map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path)))
         .filter(|path| named.covers(path))

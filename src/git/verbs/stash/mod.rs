@@ -17,7 +17,7 @@ use super::changes::shown;
 use super::commit::id;
 use super::named::is_tracked;
 use super::{Change, Kept, Named, Verbosity, few, input};
-use crate::git::{Error, Git, Stash};
+use crate::git::{Error, Git, Stash, files_of};
 use crate::model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
@@ -217,7 +217,7 @@ pub fn no_such_stash(stash: Option<&str>, branch: &BranchName) -> Problem {
 pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(), Error> {
     let mut index = repo.index()?;
     index.read(false)?;
-    let workdir = repo.workdir().unwrap_or(Path::new("/"));
+    let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     let is_there = |path: &Path| {
         is_tracked(&index, path) || (new_ones && fs::symlink_metadata(workdir.join(path)).is_ok())
     };

@@ -1,8 +1,9 @@
 //! What a look at index and files finds: one walk through HEAD's tree, one through the files.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffDelta, Index, Repository};
+use git2::{Diff, DiffDelta, Index, Repository};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,7 +14,9 @@ use crate::git::verbs::Verbosity;
 use crate::git::verbs::delta::{self, Kind, Side};
 use crate::git::verbs::person::text;
 use crate::git::verbs::suspects::is_within;
-use crate::git::{Error, Head};
+use crate::git::{
+    Error, FileChange, FileChangeKind, Head, Tracked, Untracked, files_of, unstaged_changes,
+};
 
 /// The bit of an index entry that says that only its name was added.
 const INTENT_TO_ADD: u16 = 0x2000;
@@ -71,16 +74,14 @@ impl Found {
         delta::find_renames(&mut staged)?;
         found.staged = changes(&staged, with_sides);
 
-        let mut options = delta::options(paths);
-        options
-            .include_untracked(request.untracked)
-            .recurse_untracked_dirs(request.each_file);
-        let files = repo.diff_index_to_workdir(Some(&index), Some(&mut options))?;
-        found.unstaged = changes(&files, with_sides);
-        for delta in files.deltas() {
-            if delta.status() == Delta::Untracked {
-                found.untracked.push(delta::path(&delta.new_file()));
-            }
+        let is_asked_for = |path: &Path| is_within(path, paths);
+        let mut changed = unstaged_changes(repo)?;
+        changed.retain(|((_, _, path), _)| is_asked_for(path));
+        found.unstaged = unstaged(changed, with_sides);
+        if request.untracked {
+            let untracked = Untracked::in_worktree(repo, request.each_file)?.paths;
+            let untracked = untracked.iter().filter(|path| is_asked_for(path));
+            found.untracked = untracked.map(|path| shown(path)).collect();
         }
         found.move_announced(&index);
         // Of a file that became a directory git says only that the file is gone.
@@ -117,10 +118,10 @@ impl Found {
 
     /// Adds what differs of the files that git was told to overlook.
     pub(super) fn add_overlooked(&mut self, repo: &Repository, index: &Index, paths: &[PathBuf]) {
-        let Some(workdir) = repo.workdir() else {
+        let Some(workdir) = files_of(repo) else {
             return;
         };
-        for entry in overlooked_changes(index, workdir) {
+        for entry in overlooked_changes(index, &workdir) {
             let path = text(&entry.path);
             if !is_within(Path::new(&path), paths) {
                 continue;
@@ -141,8 +142,34 @@ impl Found {
     }
 }
 
-/// What is tracked and changed; conflicts are told apart.
-pub(super) fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
+/// Files that differ from the index.
+pub(super) fn unstaged(changed: Vec<(Tracked, FileChange)>, with_sides: bool) -> Vec<Change> {
+    let changes = changed.into_iter();
+    let mut changes: Vec<_> = changes
+        .map(|((mode, id, path), change)| Change {
+            path: shown(&path),
+            kind: match change.kind {
+                FileChangeKind::Modified => Kind::Modified,
+                FileChangeKind::Deleted => Kind::Deleted,
+                FileChangeKind::Typechange => Kind::Typechange,
+            },
+            from: None,
+            overlooked: false,
+            old: with_sides.then(|| Side::new(mode, Some(id))),
+            new: (with_sides && change.mode != 0).then(|| Side::new(change.mode, change.id)),
+        })
+        .collect();
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+/// The name of a path, as text.
+pub(super) fn shown(path: &Path) -> String {
+    text(path.as_os_str().as_bytes())
+}
+
+/// What is tracked and staged; conflicts are told apart.
+fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
     let changes = diff.deltas().filter_map(|delta| change(&delta, with_sides));
     changes.collect()
 }

@@ -1,18 +1,15 @@
 //! The usual status without a look at every file: nothing is staged, and metadata tells of all but some files that
 //! they are as they were.
 
-use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::Repository;
 
-use super::found::changes;
+use super::found::{shown, unstaged};
 use super::{Found, Request};
-use crate::git::verbs::delta;
-use crate::git::verbs::person::text;
-use crate::git::verbs::suspects::Suspects;
-use crate::git::{Error, GITLINK, Glance, Head, Stray, StrayKind, strays_in};
+use crate::git::{Error, Glance, Head, Untracked, compared};
 
 impl Found {
     /// All that differs from HEAD, or `None` where that has to be found in another way.
@@ -22,135 +19,23 @@ impl Found {
         request: &Request,
         glance: &Glance,
     ) -> Result<Option<Self>, Error> {
-        let Some(suspects) = Suspects::of(glance).filter(|_| glance.has_staged(head.tree)) else {
+        if !glance.has_staged(head.tree) {
             return Ok(None);
-        };
+        }
         let mut found = Self::default();
         if request.untracked {
-            match Untracked::among(glance, repo, request.each_file)? {
-                Some(untracked) => found.untracked = untracked,
-                None => return Ok(None),
+            let mode_of = |path: &Path| glance.tracked(path).map(|(mode, _)| mode);
+            let untracked = Untracked::among(&glance.strays, repo, mode_of, request.each_file)?;
+            if untracked.is_doubtful {
+                return Ok(None);
             }
+            found.untracked = untracked.paths.iter().map(|path| shown(path)).collect();
         }
-        if !suspects.paths.is_empty() {
-            suspects.stand_for_index(repo)?;
-            let mut options = delta::options(&suspects.paths);
-            let files = repo.diff_index_to_workdir(None, Some(&mut options))?;
-            found.unstaged = changes(&files, false);
-        }
+        let suspects = glance.entries_of_suspects();
+        let suspects = suspects.map(|(mode, id, path)| (mode, id, OsStr::from_bytes(path).into()));
+        let changed = compared(repo, suspects.collect())?;
+        found.unstaged = unstaged(changed, false);
         Ok(Some(found))
-    }
-}
-
-/// What git would show of all that is not tracked.
-struct Untracked<'a> {
-    repo: &'a Repository,
-    workdir: &'a Path,
-    each_file: bool,
-    shown: Vec<String>,
-    /// Something may be a repository or only look like one, which git judges by what is in it.
-    is_doubtful: bool,
-    /// Directories with something tracked in them, and whether they are ignored all the same.
-    ignored: HashMap<PathBuf, bool>,
-}
-
-impl<'a> Untracked<'a> {
-    fn among(
-        glance: &Glance,
-        repo: &'a Repository,
-        each_file: bool,
-    ) -> Result<Option<Vec<String>>, Error> {
-        let Some(workdir) = repo.workdir() else {
-            return Ok(None);
-        };
-        let mut untracked = Self {
-            repo,
-            workdir,
-            each_file,
-            shown: Vec::new(),
-            is_doubtful: false,
-            ignored: HashMap::new(),
-        };
-        for stray in &glance.strays {
-            if untracked.is_below_ignored(&stray.path)? {
-                continue;
-            }
-            match glance.tracked(&stray.path) {
-                None => untracked.add(stray)?,
-                // A submodule is not looked into.
-                Some((GITLINK, _)) => {}
-                // Of a file that became a directory git says that the file is gone, and nothing of the directory.
-                Some(_) if each_file => untracked.add(stray)?,
-                Some(_) => {}
-            }
-        }
-        untracked.shown.sort_unstable();
-        Ok((!untracked.is_doubtful).then_some(untracked.shown))
-    }
-
-    fn add(&mut self, stray: &Stray) -> Result<(), Error> {
-        let path = &stray.path;
-        if self.is_hidden(stray)? {
-            return Ok(());
-        }
-        let name = text(path.as_os_str().as_bytes());
-        match stray.kind {
-            StrayKind::File => self.shown.push(name),
-            StrayKind::Repository => self.is_doubtful = true,
-            StrayKind::Directory if self.each_file => {
-                for inside in strays_in(self.workdir, path)? {
-                    self.add(&inside)?;
-                }
-            }
-            StrayKind::Directory => {
-                if self.has_something(path)? {
-                    self.shown.push(format!("{name}/"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is a file in it, however deep, that is shown.
-    fn has_something(&mut self, dir: &Path) -> Result<bool, Error> {
-        for stray in strays_in(self.workdir, dir)? {
-            if self.is_hidden(&stray)? {
-                continue;
-            }
-            let is_shown = match stray.kind {
-                StrayKind::File => true,
-                StrayKind::Directory => self.has_something(&stray.path)?,
-                StrayKind::Repository => {
-                    self.is_doubtful = true;
-                    true
-                }
-            };
-            if is_shown {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Nothing in a directory that is ignored is shown, whatever else is said of it.
-    fn is_below_ignored(&mut self, path: &Path) -> Result<bool, Error> {
-        let above = path.parent().filter(|above| *above != Path::new(""));
-        let Some(above) = above else {
-            return Ok(false);
-        };
-        if let Some(known) = self.ignored.get(above) {
-            return Ok(*known);
-        }
-        let is_ignored = self.is_below_ignored(above)? || self.repo.is_path_ignored(above)?;
-        self.ignored.insert(above.to_owned(), is_ignored);
-        Ok(is_ignored)
-    }
-
-    /// Ignored, or of a kind that git knows nothing of.
-    fn is_hidden(&self, stray: &Stray) -> Result<bool, Error> {
-        let kind = stray.meta.file_type();
-        let is_known = kind.is_dir() || kind.is_file() || kind.is_symlink();
-        Ok(!is_known || self.repo.is_path_ignored(&stray.path)?)
     }
 }
 
@@ -162,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::git::{For, Git, Settings, head, look, strays, tracked_changes};
+    use crate::git::{For, Git, Settings, Stray, head, look, strays, tracked_changes};
 
     /// What somebody may do at a path, whatever is there.
     #[derive(Debug, Clone)]

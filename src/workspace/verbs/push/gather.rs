@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use git2::{Repository, Status, StatusOptions};
+use git2::Repository;
 
 use super::oid;
 use crate::git;
@@ -121,24 +121,17 @@ impl Workspace {
         &self,
         repo: &Repository,
     ) -> Result<(Vec<PathBuf>, Vec<Withheld>), Error> {
-        let mut options = StatusOptions::new();
-        options
-            .include_untracked(true)
-            .recurse_untracked_dirs(true)
-            .exclude_submodules(true);
-        let statuses = repo
-            .statuses(Some(&mut options))
-            .map_err(git::Error::from)?;
+        let changed = git::tracked_statuses(repo)?;
+        let modules = git::submodules(repo)?;
+        let is_file = |path: &PathBuf| !modules.contains(path);
+        let mut paths: Vec<_> = changed.into_keys().filter(is_file).collect();
         let left_out = self.left_out(repo)?;
-        let (mut paths, mut withheld) = (Vec::new(), Vec::new());
-        for entry in statuses.iter() {
-            use std::os::unix::ffi::OsStrExt;
-            let path = PathBuf::from(std::ffi::OsStr::from_bytes(entry.path_bytes()));
-            let is_new = entry.status().contains(Status::WT_NEW);
-            if is_new && left_out.covers(&path) {
+        let mut withheld = Vec::new();
+        for path in git::Untracked::in_worktree(repo, true)?.paths {
+            if left_out.covers(&path) {
                 continue;
             }
-            match is_new.then(|| suspicion(self.path(), &path)).flatten() {
+            match suspicion(self.path(), &path) {
                 Some(why) => withheld.push(Withheld {
                     path: path.to_string_lossy().into_owned(),
                     why,
@@ -147,6 +140,7 @@ impl Workspace {
             }
         }
         withheld.extend(left_out.withheld);
+        paths.sort();
         Ok((paths, withheld))
     }
 

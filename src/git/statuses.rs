@@ -1,0 +1,197 @@
+//! Which tracked files differ from the index, and the index from HEAD.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, DiffOptions, ErrorCode, Index, IndexEntry, Oid, Repository, Status};
+use rustix::fs::FileType;
+
+use super::file_comparer::{ChangeKind, FileChange, FileComparer};
+use super::index_file::{FileStat, Moment};
+use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
+use super::verbs::conflicts::Working;
+use super::{Error, For, Glance, files_of, strays};
+
+/// The bits of an entry's flags that say of which side of a conflict it is.
+const STAGE: u16 = 0x3000;
+
+/// What git reads of a worktree besides what it is asked about.
+const OPENED: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
+
+/// What the index has of a file: mode, blob and path.
+pub type Tracked = (u32, Oid, PathBuf);
+
+/// Tracked files that may differ from the index; no others do, but those that git was told to overlook.
+pub fn suspects(repo: &Repository) -> Result<Vec<Tracked>, Error> {
+    match Glance::at(repo, For::Suspects)? {
+        Some(glance) => Ok(suspects_of(&glance)),
+        None => suspects_of_any(repo),
+    }
+}
+
+fn suspects_of(glance: &Glance) -> Vec<Tracked> {
+    let entries = glance.entries_of_suspects();
+    entries
+        .map(|(mode, id, path)| (mode, id, PathBuf::from(OsStr::from_bytes(path))))
+        .collect()
+}
+
+/// Of an index that is not plain: with conflicts, or with files that git was told to overlook.
+fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
+    let Some(workdir) = files_of(repo) else {
+        return Ok(Vec::new());
+    };
+    let files = Working::open(&workdir)?;
+    let mut index = repo.index()?;
+    // Another git may have written it since this repository was opened.
+    index.read(false)?;
+    let written = written(&index);
+    let is_looked_at = |entry: &IndexEntry| {
+        entry.flags & (STAGE | ASSUME_UNCHANGED) == 0 && entry.flags_extended & SKIP_WORKTREE == 0
+    };
+    let mut suspects = Vec::new();
+    for entry in index.iter().filter(is_looked_at) {
+        let path = PathBuf::from(OsStr::from_bytes(&entry.path));
+        let stat = files.stat(&path).ok().flatten();
+        let is_as_noted = stat.is_some_and(|stat| {
+            let (noted, found) = (FileStat::noted(&entry), FileStat::of(&stat));
+            // An executable bit changes the time of its change, too.
+            noted == found && found.modified < written
+        });
+        if !is_as_noted {
+            suspects.push((entry.mode, entry.id, path));
+        }
+    }
+    Ok(suspects)
+}
+
+fn written(index: &Index) -> Moment {
+    let stat = index.path().and_then(|path| rustix::fs::stat(path).ok());
+    stat.map_or((0, 0), |stat| FileStat::of(&stat).modified)
+}
+
+/// FIFOs, sockets and devices under names that git opens in every directory with something tracked in it. Git follows
+/// no link there, and takes a directory for nothing; but these it would wait for, or read without end.
+pub fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+    let Some(workdir) = files_of(repo) else {
+        return Ok(Vec::new());
+    };
+    let files = Working::open(&workdir)?;
+    let tracked = suspects(repo)?.into_iter().map(|(_, _, path)| path);
+    let beside = strays(repo)?.into_iter().map(|stray| stray.path);
+    let is_opened = |path: &PathBuf| {
+        let name = path.file_name();
+        name.is_some_and(|name| OPENED.iter().any(|opened| name == *opened))
+    };
+    let is_trap = |path: &PathBuf| {
+        let kind = files.stat(path).ok().flatten();
+        kind.is_some_and(|stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            !matches!(
+                kind,
+                FileType::RegularFile | FileType::Directory | FileType::Symlink
+            )
+        })
+    };
+    let found = tracked.chain(beside).filter(is_opened).filter(is_trap);
+    Ok(found.collect())
+}
+
+/// How tracked files differ from the index.
+pub fn unstaged_changes(repo: &Repository) -> Result<Vec<(Tracked, FileChange)>, Error> {
+    compared(repo, suspects(repo)?)
+}
+
+/// Which of these files differ from what is given with them, and how.
+pub fn compared(
+    repo: &Repository,
+    tracked: Vec<Tracked>,
+) -> Result<Vec<(Tracked, FileChange)>, Error> {
+    let comparer = match tracked.is_empty() {
+        true => None,
+        false => FileComparer::new(repo)?,
+    };
+    let Some(comparer) = comparer else {
+        return Ok(Vec::new());
+    };
+    let mut changed = Vec::new();
+    for (mode, id, path) in tracked {
+        if let Some(change) = comparer.change(mode, id, &path)? {
+            changed.push(((mode, id, path), change));
+        }
+    }
+    Ok(changed)
+}
+
+/// Whether one of these files differs from what is given with it.
+pub fn is_any_changed<'a>(
+    repo: &Repository,
+    tracked: impl Iterator<Item = (u32, Oid, &'a Path)>,
+) -> Result<bool, Error> {
+    let mut tracked = tracked.peekable();
+    if tracked.peek().is_none() {
+        return Ok(false);
+    }
+    let Some(comparer) = FileComparer::new(repo)? else {
+        return Ok(false);
+    };
+    for (mode, id, path) in tracked {
+        if comparer.change(mode, id, path)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// All tracked files that differ from HEAD or from the index, but for those that git was told to overlook.
+pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
+    let glance = Glance::at(repo, For::Suspects)?;
+    let head = match repo.head().and_then(|head| head.peel_to_tree()) {
+        Ok(tree) => Some(tree),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => None,
+        Err(error) => return Err(error.into()),
+    };
+    let mut found: BTreeMap<PathBuf, Status> = BTreeMap::new();
+    let is_staged = |glance: &Glance| {
+        head.as_ref()
+            .is_some_and(|tree| glance.has_staged(tree.id()))
+    };
+    if !glance.as_ref().is_some_and(is_staged) {
+        let mut index = repo.index()?;
+        index.read(false)?;
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let diff = repo.diff_tree_to_index(head.as_ref(), Some(&index), Some(&mut options))?;
+        for delta in diff.deltas() {
+            let file = delta.new_file();
+            let path = file.path_bytes().unwrap_or_default();
+            let status = match delta.status() {
+                Delta::Added => Status::INDEX_NEW,
+                Delta::Deleted => Status::INDEX_DELETED,
+                Delta::Typechange => Status::INDEX_TYPECHANGE,
+                Delta::Conflicted => Status::CONFLICTED,
+                _ => Status::INDEX_MODIFIED,
+            };
+            *found.entry(path_of(path)).or_insert(Status::CURRENT) |= status;
+        }
+    }
+    let suspects = match &glance {
+        Some(glance) => suspects_of(glance),
+        None => suspects_of_any(repo)?,
+    };
+    for ((_, _, path), change) in compared(repo, suspects)? {
+        let status = match change.kind {
+            ChangeKind::Modified => Status::WT_MODIFIED,
+            ChangeKind::Deleted => Status::WT_DELETED,
+            ChangeKind::Typechange => Status::WT_TYPECHANGE,
+        };
+        *found.entry(path).or_insert(Status::CURRENT) |= status;
+    }
+    Ok(found)
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}

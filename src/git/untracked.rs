@@ -1,0 +1,130 @@
+//! What git would show as untracked: all that nothing tracked is in, without what it ignores.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::look::strays;
+use super::{Error, GITLINK, IgnoreRules, Stray, StrayKind, files_of, strays_in};
+
+#[derive(Debug, Default)]
+pub struct Untracked {
+    /// Sorted; a directory has a slash at its end.
+    pub paths: Vec<PathBuf>,
+    /// Something may be a repository or only look like one, which git judges by what is in it.
+    pub is_doubtful: bool,
+}
+
+impl Untracked {
+    /// By a walk through the worktree. Directories are shown as one, unless each file is wanted.
+    pub fn in_worktree(repo: &Repository, each_file: bool) -> Result<Self, Error> {
+        let strays = strays(repo)?;
+        let index = repo.index()?;
+        let mode_of = |path: &Path| index.get_path(path, 0).map(|entry| entry.mode);
+        Self::among(&strays, repo, mode_of, each_file)
+    }
+
+    /// Among what was found. `mode_of` is that of what is tracked at a path.
+    pub fn among(
+        strays: &[Stray],
+        repo: &Repository,
+        mode_of: impl Fn(&Path) -> Option<u32>,
+        each_file: bool,
+    ) -> Result<Self, Error> {
+        let Some(workdir) = files_of(repo) else {
+            return Ok(Self::default());
+        };
+        let mut search = Search {
+            rules: IgnoreRules::of(repo)?,
+            workdir: &workdir,
+            each_file,
+            found: Self::default(),
+        };
+        for stray in strays {
+            if search.rules.is_below_ignored(&stray.path) {
+                continue;
+            }
+            match mode_of(&stray.path) {
+                None => search.add(stray)?,
+                // A submodule is not looked into.
+                Some(GITLINK) => {}
+                // Of a file that became a directory git says that the file is gone, and nothing of the directory.
+                Some(_) if each_file => search.add(stray)?,
+                Some(_) => {}
+            }
+        }
+        // By their bytes, as git sorts them, and not by their parts.
+        let bytes = |path: &PathBuf| path.clone().into_os_string();
+        search.found.paths.sort_by_cached_key(bytes);
+        Ok(search.found)
+    }
+}
+
+struct Search<'a> {
+    rules: IgnoreRules,
+    workdir: &'a Path,
+    each_file: bool,
+    found: Untracked,
+}
+
+impl Search<'_> {
+    fn add(&mut self, stray: &Stray) -> Result<(), Error> {
+        let path = &stray.path;
+        if self.is_hidden(stray) {
+            return Ok(());
+        }
+        match stray.kind {
+            StrayKind::File => self.found.paths.push(path.clone()),
+            StrayKind::Repository => {
+                self.found.is_doubtful = true;
+                self.found.paths.push(with_slash(path));
+            }
+            StrayKind::Directory if self.each_file => {
+                for inside in strays_in(self.workdir, path)? {
+                    self.add(&inside)?;
+                }
+            }
+            StrayKind::Directory => {
+                if self.has_something(path)? {
+                    self.found.paths.push(with_slash(path));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a file in it, however deep, that is shown.
+    fn has_something(&mut self, dir: &Path) -> Result<bool, Error> {
+        for stray in strays_in(self.workdir, dir)? {
+            if self.is_hidden(&stray) {
+                continue;
+            }
+            let is_shown = match stray.kind {
+                StrayKind::File => true,
+                StrayKind::Directory => self.has_something(&stray.path)?,
+                StrayKind::Repository => {
+                    self.found.is_doubtful = true;
+                    true
+                }
+            };
+            if is_shown {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Ignored, or of a kind that git knows nothing of.
+    fn is_hidden(&self, stray: &Stray) -> bool {
+        let kind = stray.meta.file_type();
+        let is_known = kind.is_dir() || kind.is_file() || kind.is_symlink();
+        !is_known || self.rules.is_ignored(&stray.path)
+    }
+}
+
+fn with_slash(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push("/");
+    name.into()
+}
