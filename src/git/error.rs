@@ -114,9 +114,46 @@ impl Error {
                     .field("branch")
                     .help("`git update-index --no-split-index` or `git sparse-checkout disable` in the workspace brings its index to the usual form")
             }
+            Self::Read(error) if is_malformed(error) => malformed(self.to_string()),
+            Self::Refused { stderr, .. } if tells_of_malformed(stderr) => {
+                malformed(self.to_string())
+            }
             _ => Problem::new(ErrorKind::Internal, "git_failed", self.to_string()),
         }
     }
+}
+
+/// An object that whoever pushed it made so: nothing is wrong with the store.
+fn malformed(detail: String) -> Problem {
+    Problem::new(ErrorKind::Conflict, "malformed_object", detail)
+        .help("the history holds an object that git does not accept; `git fsck` in a clone names it, and a branch without it can be used")
+}
+
+fn is_malformed(error: &git2::Error) -> bool {
+    use git2::{ErrorClass, ErrorCode};
+    let is_of_object = matches!(
+        error.class(),
+        ErrorClass::Tree | ErrorClass::Object | ErrorClass::Tag
+    );
+    let is_path = error.class() == ErrorClass::Index && error.message().starts_with("invalid path");
+    let is_judgement = matches!(
+        error.code(),
+        ErrorCode::GenericError | ErrorCode::Invalid | ErrorCode::InvalidSpec
+    );
+    (is_of_object || is_path) && is_judgement
+}
+
+/// Git's words for a tree that it does not check out.
+fn tells_of_malformed(stderr: &str) -> bool {
+    let words = [
+        "invalid path",
+        "too-short tree",
+        "malformed mode in tree",
+        "empty filename in tree",
+        "corrupt tree",
+    ];
+    let stderr = stderr.to_lowercase();
+    words.iter().any(|word| stderr.contains(word))
 }
 
 /// A split or a sparse index.
