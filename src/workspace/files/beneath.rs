@@ -1,6 +1,7 @@
 //! Paths as callers give them, and the files that they may lead to.
 
-use std::os::fd::OwnedFd;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::workspace::{Error, Workspace};
 impl Workspace {
     /// Checks that each path, if it exists, resolves to something beneath the workspace.
     pub async fn check_beneath(self: &Arc<Self>, paths: Vec<String>) -> Result<(), Error> {
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let root = this.open_root()?;
             for path in &paths {
                 match open_beneath(&root, &this.relative(path)?) {
@@ -73,12 +74,7 @@ impl Workspace {
         for component in given.components() {
             match component {
                 Component::Normal(name) if name == ".git" => {
-                    return Err(Problem::new(
-                        ErrorKind::Forbidden,
-                        "git_directory",
-                        "git's own files are not served",
-                    )
-                    .field("path"));
+                    return Err(git_directory());
                 }
                 Component::Normal(name) => clean.push(name),
                 Component::ParentDir if !clean.pop() => return Err(outside(path)),
@@ -87,6 +83,21 @@ impl Workspace {
         }
         Ok(clean)
     }
+}
+
+fn git_directory() -> Problem {
+    let detail = "git's own files are not served";
+    Problem::new(ErrorKind::Forbidden, "git_directory", detail).field("path")
+}
+
+/// Whether a link led to git's own files. The kernel knows where what it opened lies.
+fn leads_to_git(root: &OwnedFd, found: &OwnedFd) -> bool {
+    let place = |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).ok();
+    let (Some(root), Some(found)) = (place(root), place(found)) else {
+        return true;
+    };
+    let inside = found.strip_prefix(root).unwrap_or(&found);
+    inside.components().any(|part| part.as_os_str() == ".git")
 }
 
 fn outside(path: &str) -> Problem {
@@ -122,6 +133,7 @@ fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, P
         Mode::empty(),
         resolve,
     ) {
+        Ok(fd) if leads_to_git(root, &fd) => Err(git_directory()),
         Ok(fd) => Ok(fd),
         Err(Errno::XDEV | Errno::LOOP) => Err(outside(&shown(path))),
         Err(Errno::NOENT | Errno::NOTDIR) => Err(Problem::new(
