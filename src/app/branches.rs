@@ -4,26 +4,50 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::Desk;
 use crate::git;
 use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use crate::repos::{Registration, Repo, Source};
-use crate::workspace::{Description, Going, Report, Reporter, Wish, several};
+use crate::workspace::{
+    Description, Going, LIST_PATIENCE, Report, Reporter, Wish, several, unresponsive,
+};
+
+/// Some workspaces of a repo, in the order of their names.
+#[derive(Debug)]
+pub struct BranchPage {
+    pub items: Vec<Description>,
+    pub unavailable: Vec<Unavailable>,
+    /// After which branch to go on, if there are more.
+    pub next: Option<BranchName>,
+}
+
+/// A workspace that a list leaves out, because it does not answer or is damaged.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "UnavailableWorkspace")]
+pub struct Unavailable {
+    pub branch: BranchName,
+    /// The code of the problem that a request for this workspace gets.
+    pub code: String,
+    /// The same, for people.
+    pub reason: String,
+}
 
 impl Desk {
     /// Workspaces of a repo, and with `remote` also the branches that only the remote has: in the order of
     /// their names the first `most` that come after `last`, for to describe a workspace is to look at all its
-    /// files; and the last of these, if there are more. Some may be missing: what is only being made cannot
-    /// be described.
+    /// files; and the last of these, if there are more. What cannot be described is left out, and named.
     pub async fn branches_after(
         &self,
         repo: &RepoName,
         remote: bool,
         last: Option<&BranchName>,
         most: usize,
-    ) -> Result<(Vec<Description>, Option<BranchName>), Problem> {
+    ) -> Result<BranchPage, Problem> {
         let repo = self.repo(repo)?;
         let on_disk = self.branches_on_disk(&repo).into_iter();
         let is_later = |branch: &BranchName| last.is_none_or(|last| branch > last);
@@ -50,23 +74,34 @@ impl Desk {
         let described = several(wanted.clone(), |(branch, _)| {
             let workspace = self.yard.workspaces.get(&repo, &branch);
             async move {
-                match workspace.exists() {
-                    true => workspace.describe(false).await.map(Some),
-                    false => Ok(None),
+                if !workspace.exists() {
+                    return Ok(None);
+                }
+                let described = timeout(LIST_PATIENCE, workspace.describe(false)).await;
+                match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
+                    // It is being made or removed.
+                    Err(_) if !workspace.exists() => Ok(None),
+                    described => described.map(Some),
                 }
             }
         });
-        let mut found = Vec::new();
+        let (mut found, mut unavailable) = (Vec::new(), Vec::new());
         for ((branch, head), described) in wanted.iter().zip(described.await) {
+            let described = described.unwrap_or_else(|error| {
+                tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                Err(git::Error::from(error).into())
+            });
             let description = match described {
-                Ok(Ok(description)) => description,
-                Ok(Err(error)) => {
-                    tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
-                    None
-                }
+                Ok(description) => description,
                 Err(error) => {
-                    tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
-                    None
+                    tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                    let problem = error.problem();
+                    unavailable.push(Unavailable {
+                        branch: branch.clone(),
+                        code: problem.code,
+                        reason: problem.detail,
+                    });
+                    continue;
                 }
             };
             let remote_only =
@@ -74,7 +109,11 @@ impl Desk {
             found.extend(description.or_else(|| head.as_ref().map(remote_only)));
         }
         let next = rest.next().and(wanted.pop()).map(|(branch, _)| branch);
-        Ok((found, next))
+        Ok(BranchPage {
+            items: found,
+            unavailable,
+            next,
+        })
     }
 
     /// The names of all branches that are known without asking the remote, sorted. Blocks.

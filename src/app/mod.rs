@@ -35,6 +35,7 @@ use crate::workspace::{Reaper, Workspaces};
 use audit::Auditor;
 
 pub use agents::{Begun, CloneRequest, InitRequest};
+pub use branches::{BranchPage, Unavailable};
 pub use desk::Desk;
 pub use findings::reconcile;
 pub use health::Readiness;

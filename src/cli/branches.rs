@@ -15,12 +15,23 @@ use super::stream::Holder;
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Workspace>,
+    #[serde(default)]
+    unavailable: Vec<Unavailable>,
+}
+
+/// A workspace that does not answer or is damaged.
+#[derive(Deserialize)]
+struct Unavailable {
+    branch: String,
+    reason: String,
 }
 
 /// A page as it came, and after which branch the next one begins.
 #[derive(Deserialize)]
 struct Part {
     items: Vec<Value>,
+    #[serde(default)]
+    unavailable: Vec<Value>,
     #[serde(default)]
     next: Option<String>,
 }
@@ -71,7 +82,7 @@ struct Warning {
 /// All pages of the list, as one.
 async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> {
     let mut query = if args.remote { "?remote=true" } else { "" }.to_owned();
-    let mut items = Vec::new();
+    let (mut items, mut unavailable) = (Vec::new(), Vec::new());
     loop {
         let path = repo_path(&args.repo, &format!("/branches{query}"));
         let answer = context.client.get_slowly(&path).await?;
@@ -80,8 +91,13 @@ async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> 
             return Ok(answer);
         }
         items.extend(page.items);
+        unavailable.extend(page.unavailable);
         let Some(last) = page.next else {
-            let body = json!({"items": items, "next": null}).to_string();
+            let mut body = json!({"items": items, "next": null});
+            if !unavailable.is_empty() {
+                body["unavailable"] = unavailable.into();
+            }
+            let body = body.to_string();
             return Ok(Answer { body: body.into() });
         };
         query = format!("?remote={}&after={}", args.remote, encode(&last));
@@ -95,7 +111,11 @@ pub async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure>
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let listing = listing(answer.parse()?);
+    let page: Page = answer.parse()?;
+    for missing in &page.unavailable {
+        console.warning(&format!("{}: {}", missing.branch, missing.reason));
+    }
+    let listing = listing(page);
     if listing.is_empty() {
         console.note("no workspaces; --remote lists the branches that could have one");
     } else {

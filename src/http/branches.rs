@@ -10,7 +10,7 @@ use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{Desk, LastRun};
+use crate::app::{Desk, LastRun, Unavailable};
 use crate::model::{BranchName, Problem, RepoName, Salvage, Warning};
 use crate::workspace::{Description, Going};
 
@@ -35,16 +35,30 @@ pub(super) async fn list(
     desk: Desk,
     RepoAt(repo): RepoAt,
     Params(params): Params<ListParams>,
-) -> Result<Json<Listed<Shown, BranchName>>, ProblemResponse> {
+) -> Result<Json<Workspaces>, ProblemResponse> {
     let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let (items, next) = desk
+    let page = desk
         .branches_after(&repo, params.remote, params.after.as_ref(), limit)
         .await?;
-    let items = with_last_runs(&desk, &repo, items).await?;
-    Ok(Json(Listed::page(items, next)))
+    let items = with_last_runs(&desk, &repo, page.items).await?;
+    Ok(Json(Workspaces {
+        page: Listed::page(items, page.next),
+        unavailable: page.unavailable,
+    }))
+}
+
+/// A page of workspaces.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "WorkspaceList")]
+pub(super) struct Workspaces {
+    #[serde(flatten)]
+    page: Listed<Shown, BranchName>,
+    /// Workspaces that should be on this page and cannot be described; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unavailable: Vec<Unavailable>,
 }
 
 /// A workspace, and how it was last built.

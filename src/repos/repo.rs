@@ -20,6 +20,9 @@ use crate::git::{self, Git, Store};
 use crate::model::{BranchName, Phase, RepoName, Warning};
 use crate::news::{News, RepoChange, RepoNews};
 
+/// Looks at the workspaces of one repo at a time.
+const MAX_LOOKS: usize = 256;
+
 /// Where a repo was declared.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
@@ -69,6 +72,8 @@ pub struct Repo {
     pub(super) used: Mutex<Instant>,
     /// Held while objects are repacked or exchanged.
     pub(super) upkeep: tokio::sync::Mutex<()>,
+    /// Looks at its workspaces, each of which holds a thread.
+    pub looks: Arc<tokio::sync::Semaphore>,
 }
 
 impl Repo {
@@ -115,6 +120,7 @@ impl Repo {
             packed: Mutex::new(None),
             used: Mutex::new(Instant::now()),
             upkeep: tokio::sync::Mutex::new(()),
+            looks: Arc::new(tokio::sync::Semaphore::new(MAX_LOOKS)),
         }
     }
 

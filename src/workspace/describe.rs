@@ -69,7 +69,7 @@ impl Workspace {
         changed: Option<bool>,
         _floor: OwnedRwLockReadGuard<()>,
     ) -> Result<Description, Error> {
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let repo = this.worktree.open()?;
             let head = git::head(&repo);
             let operation = head.as_ref().ok().and_then(|head| head.operation);

@@ -39,7 +39,7 @@ impl Looks {
 impl Workspace {
     /// What the workspace is about as it stands; nothing is asked, nothing moves.
     pub async fn about(self: &Arc<Self>) -> Result<About, Error> {
-        self.blocking(|this| {
+        self.looking(|this| {
             let repo = this.worktree.open()?;
             let dirty = git::tracked_changes(&repo)?;
             this.standing(&repo, Some(dirty))

@@ -17,6 +17,7 @@ mod files;
 mod fits;
 mod left_out;
 mod look;
+mod look_limit;
 mod made;
 mod names;
 mod pin;
@@ -52,6 +53,7 @@ pub use files::{
     Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
     ReadRequest, Stamp,
 };
+pub use look_limit::{LIST_PATIENCE, unresponsive};
 pub use pin::Pin;
 pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, Scope, Zeal};

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use super::look::Looks;
+use super::look_limit::LookLimit;
 use super::names::Names;
 use super::warm::Lending;
 use super::{Error, Ticks, Turn};
@@ -46,6 +47,7 @@ pub struct Workspace {
     /// Those who copy from it.
     pub(super) lending: Lending,
     pub(super) looks: Looks,
+    pub(super) look_limit: LookLimit,
 }
 
 /// What all workspaces have in common.
@@ -156,6 +158,7 @@ impl Grounds {
             record: Mutex::default(),
             lending: Lending::default(),
             looks: Looks::default(),
+            look_limit: LookLimit::default(),
         });
         *entry = Arc::downgrade(&workspace);
         workspace

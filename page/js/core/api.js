@@ -96,11 +96,15 @@ export const at = {
   token: (id) => `api/tokens/${part(id)}`,
 };
 
-/** The workspaces of a repo, page after page, `first` of them in the first. With `remote` each page asks the remote. */
-export async function* branchPages(repo, { remote = false, first = 500, signal } = {}) {
+/**
+ * The workspaces of a repo, page after page, `first` of them in the first. With `remote` each page asks the remote.
+ * `onUnavailable` is told of the workspaces of a page that do not answer or are damaged.
+ */
+export async function* branchPages(repo, { remote = false, first = 500, signal, onUnavailable = () => {} } = {}) {
   let [after, limit] = [null, first];
   do {
     const page = await api.get(withQuery(at.branches(repo), { limit, remote: remote || null, after }), signal);
+    onUnavailable(page.unavailable ?? []);
     yield page.items;
     [after, limit] = [page.next, 500];
   } while (after);

@@ -19,6 +19,8 @@ export class Yard extends EventTarget {
   repos = new Map();
   /** repo → branch → workspace; no entry while it is not known yet */
   workspaces = new Map();
+  /** By repo, the workspaces that do not answer or are damaged. */
+  unavailable = new Map();
   #signal;
   #changed = new Map();
   #timer = null;
@@ -49,12 +51,14 @@ export class Yard extends EventTarget {
   /** What is not known yet is shown as it comes; what is known stays as it is until all of it is there. */
   async loadRepo(repo) {
     const isKnown = this.workspaces.has(repo);
-    const all = new Map();
+    const [all, unavailable] = [new Map(), []];
+    const onUnavailable = (some) => unavailable.push(...some);
     const show = () => {
       this.workspaces.set(repo, all);
+      this.unavailable.set(repo, unavailable);
       this.#tell("repos", { repo });
     };
-    for await (const items of branchPages(repo, { first: SCREEN, signal: this.#signal })) {
+    for await (const items of branchPages(repo, { first: SCREEN, signal: this.#signal, onUnavailable })) {
       for (const workspace of items) all.set(workspace.branch, workspace);
       if (!isKnown) show();
     }

@@ -157,6 +157,10 @@ class RepoSection {
     const size = workspaces.reduce((sum, { size: one }) => sum + (one ?? 0), 0);
     this.#facts.textContent = `${counted(workspaces.length, "workspace")}${size > 0 ? `, ${bytes(size)}` : ""}`;
     this.#table.hidden = workspaces.length === 0;
-    fill(this.#note, workspaces.length === 0 && empty("No workspaces yet: make one, or build a branch."));
+    const unavailable = this.#yard.unavailable.get(this.#name) ?? [];
+    const isEmpty = workspaces.length === 0 && unavailable.length === 0;
+    fill(this.#note,
+      unavailable.map(({ branch, reason }) => h("p.warning", `${branch}: ${reason}`)),
+      isEmpty && empty("No workspaces yet: make one, or build a branch."));
   }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::workspace::standing;
-use crate::app::RepoSummary;
+use crate::app::{RepoSummary, Unavailable};
 use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
@@ -62,6 +62,9 @@ struct Listed<'a> {
     /// Of the repo that was asked for, in the order of their branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspaces: Option<&'a [Short<'a>]>,
+    /// Those that do not answer or are damaged.
+    #[serde(skip_serializing_if = "<[Unavailable]>::is_empty")]
+    unavailable: &'a [Unavailable],
     /// The one that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<&'a Description>,
@@ -163,16 +166,17 @@ async fn workspaces(
     let looking = call
         .desk
         .branches_after(&repo.name, remote, last.as_ref(), PAGE);
-    let (found, more) = call.in_time(looking).await?;
-    let all: Vec<_> = found.iter().map(short).collect();
+    let found = call.in_time(looking).await?;
+    let all: Vec<_> = found.items.iter().map(short).collect();
     let next = |count: usize| match count == all.len() {
-        true => more.as_ref().map(ToString::to_string),
+        true => found.next.as_ref().map(ToString::to_string),
         false => all[..count].last().map(|shown| shown.branch.to_string()),
     };
     fitted_page(&all, next, |page| {
         let answer = Listed {
             repos: summary,
             workspaces: Some(page.shown),
+            unavailable: &found.unavailable,
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),
             ..Listed::default()
@@ -180,6 +184,9 @@ async fn workspaces(
         let mut text = format!("{}\n", repo_line(repo));
         for workspace in page.shown {
             let _ = writeln!(text, "{}", line(workspace));
+        }
+        for missing in &found.unavailable {
+            let _ = writeln!(text, "{}: unavailable: {}", missing.branch, missing.reason);
         }
         page.tell_rest(&mut text);
         Reply::new(&answer, text)

@@ -64,7 +64,7 @@ pub enum EntryKind {
 impl Workspace {
     /// Lists files, with what the answer is about. The caller stands on the floor.
     pub async fn list(self: &Arc<Self>, request: ListRequest) -> Result<(About, Listing), Error> {
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let path = this.relative(&request.path)?;
             let root = this.open_root()?;
             let fd = open_beneath(&root, &path)?;

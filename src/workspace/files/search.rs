@@ -77,7 +77,7 @@ impl Workspace {
     pub async fn grep(self: &Arc<Self>, grep: Grep) -> Result<(About, Matches), Error> {
         let nobody_waits = CancellationToken::new();
         let _waiting = nobody_waits.clone().drop_guard();
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let until = Instant::now() + PATIENCE;
             let is_over = || nobody_waits.is_cancelled() || Instant::now() >= until;
             let path = this.relative(&grep.path)?;

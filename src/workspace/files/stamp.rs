@@ -34,7 +34,7 @@ impl Workspace {
     /// and is no use of one.
     pub async fn stamp(self: &Arc<Self>, path: String) -> Result<Option<Stamp>, Error> {
         let _floor = self.stand().await;
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let path = this.relative(&path)?;
             if !this.exists() {
                 return Ok(None);

@@ -30,7 +30,7 @@ impl Workspace {
     ) -> Result<(About, Status), Error> {
         let asked = request.clone();
         let (paths, need) = self
-            .with_repository(move |this, repo| {
+            .look_at_repository(move |this, repo| {
                 let paths = this.inside("paths", &asked.paths)?;
                 let glance = match (asked.is_usual(), asked.untracked) {
                     (true, true) => this.looks.all(repo)?,
@@ -60,7 +60,7 @@ impl Workspace {
             }
             Need::Look => None,
         };
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let repo = this.worktree.open()?;
             let branch = &this.branch;
             let status = match found {
@@ -80,7 +80,7 @@ impl Workspace {
     ) -> Result<(About, Differences), Error> {
         let asked = request.clone();
         let (paths, narrowing) = self
-            .with_repository(move |this, repo| {
+            .look_at_repository(move |this, repo| {
                 let paths = this.inside("paths", &asked.paths)?;
                 let against = match asked.include_untracked {
                     true => None,

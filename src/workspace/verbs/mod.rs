@@ -57,7 +57,7 @@ impl Workspace {
         self: &Arc<Self>,
         look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
     ) -> Result<(About, T), Error> {
-        self.blocking(move |this| {
+        self.looking(move |this| {
             let repo = this.worktree.open()?;
             let answer = look(this, &repo)?;
             // A look at the whole tree is not for every read.
@@ -112,6 +112,15 @@ impl Workspace {
             Files::Untouched | Files::Stay => Floor::Shared(self.stand().await),
             Files::Move => Floor::Alone(self.floor.clone().write_owned().await),
         }
+    }
+
+    /// Looks at the repository of this workspace, and changes nothing.
+    async fn look_at_repository<T: Send + 'static>(
+        self: &Arc<Self>,
+        look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.looking(move |this| look(this, &this.worktree.open()?))
+            .await
     }
 
     /// Runs blocking work on the repository of this workspace.

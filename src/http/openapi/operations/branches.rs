@@ -5,13 +5,14 @@ use crate::app::{
     EnvironmentReport, GitOutput, QuickRequest, RestoreRequest, SalvageDetail, SalvageFilter,
     SalvageItem,
 };
-use crate::http::branches::{ListParams, PrepareBody, Ready, RemoveParams, Removed, Shown};
+use crate::http::branches::{
+    ListParams, PrepareBody, Ready, RemoveParams, Removed, Shown, Workspaces,
+};
 use crate::http::files::{LsBody, Said};
 use crate::http::listed::Listed;
 use crate::http::openapi::operation::{Operation, delete, get, post, put};
 use crate::http::reap::PinBody;
 use crate::http::salvage::FileParams;
-use crate::model::BranchName;
 use crate::workspace::{Description, FileText, GrepRequest, Listing, Matches, ReadRequest};
 
 const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
@@ -28,9 +29,9 @@ pub(super) fn operations() -> Vec<Operation> {
 fn branches() -> Vec<Operation> {
     vec![
         get(BRANCHES, "/api/repos/{repo}/branches", "listBranches", "List workspaces")
-            .says("By name. `remote` adds the branches that only the remote has.")
+            .says("By name. `remote` adds the branches that only the remote has. `unavailable` names workspaces that do not answer or are damaged.")
             .asks::<ListParams>()
-            .gives::<Listed<Shown, BranchName>>(200, "A page of them."),
+            .gives::<Workspaces>(200, "A page of them."),
         get(BRANCHES, BRANCH, "showBranch", "Describe a workspace")
             .says("It never makes one.")
             .gives::<Shown>(200, "The workspace, and how it was last built."),
