@@ -58,6 +58,7 @@ mod stubborn;
 mod survive;
 mod tokens;
 mod tree_bombs;
+mod traps;
 mod upstream;
 mod viewers;
 mod volume;
