@@ -11,10 +11,18 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What goes on beside requests. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Background {
+    /// Waited for when the daemon ends.
+    pub tasks: TaskTracker,
+    pub loops: Loops,
+}
 
 /// All background loops of one daemon. Cheap to clone.
 #[derive(Debug, Clone, Default)]

@@ -18,7 +18,7 @@ use super::repeat::{Claimed, Keys};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
-use crate::background::Loops;
+use crate::background::Background;
 use crate::config::{self, Config};
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
@@ -93,10 +93,9 @@ impl Runs {
         config: Arc<Config>,
         repos: Arc<Repos>,
         workspaces: Arc<Workspaces>,
-        tasks: TaskTracker,
+        Background { tasks, loops }: Background,
         margin: Margin,
         trash: Trash,
-        loops: Loops,
         program: PathBuf,
     ) -> std::io::Result<Self> {
         let Opening {

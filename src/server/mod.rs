@@ -28,7 +28,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Parts, reconcile};
 use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
-use crate::background::Loops;
+use crate::background::{Background, Loops};
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
 use crate::git::isolate_libgit2;
@@ -148,10 +148,12 @@ impl Server {
             config.clone(),
             repos.clone(),
             workspaces.clone(),
-            tasks.clone(),
+            Background {
+                tasks: tasks.clone(),
+                loops: loops.clone(),
+            },
             margin.clone(),
             trash.clone(),
-            loops.clone(),
             program,
         )
         .await

@@ -227,7 +227,7 @@ async fn a_fork_bomb_does_not_fill_it() {
         return;
     };
     // Of these all runs may have half, and each of them a quarter.
-    table.limit("600");
+    table.limit("240");
     let mut yard = Yard::asleep(options(
         "",
         "[ -x bomb ] && exec ./bomb; echo 'int fork(void); int main(void) { for (;;) fork(); }' > bomb.c; cc -o bomb bomb.c",
@@ -250,10 +250,10 @@ async fn a_fork_bomb_does_not_fill_it() {
         std::fs::read_to_string(group.join("pids.max"))
             .unwrap()
             .trim(),
-        "150"
+        "60"
     );
     let all = std::fs::read_to_string(group.join("../pids.max")).unwrap();
-    assert_eq!(all.trim(), "300");
+    assert_eq!(all.trim(), "120");
     see_all_at_work(&yard.get_json("/readyz").await);
     println!("at most {} at once", table.read("pids.peak"));
     assert_eq!(

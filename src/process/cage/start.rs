@@ -4,6 +4,8 @@
 //!
 //! To move a process takes some 10 ms, but its children are where it is. So each supervisor is put into a group of its
 //! own when it is started, which is mostly before there is a run for it. The group is removed some time after its end.
+//!
+//! A run that forks while it is enclosed may for that moment have as many processes in each of the two groups.
 
 use std::fs;
 use std::io;
