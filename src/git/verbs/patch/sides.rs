@@ -49,12 +49,24 @@ impl Sides<'_> {
         Ok((still, wanted))
     }
 
+    fn check_extent(&self, repo: &Repository) -> Result<(), Error> {
+        match self {
+            Self::IndexToFiles => Ok(()),
+            Self::TreeToFiles(tree) | Self::TreeToIndex(tree) => {
+                let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
+                check_extent(repo, head.as_ref(), Some(tree))
+            }
+            Self::Trees(old, new) => check_extent(repo, old.as_ref(), Some(new)),
+        }
+    }
+
     fn files_in_doubt(
         &self,
         repo: &Repository,
         paths: &[PathBuf],
         untracked: bool,
     ) -> Result<Vec<PathBuf>, Error> {
+        self.check_extent(repo)?;
         let mut found: BTreeSet<PathBuf> = suspects(repo)?
             .into_iter()
             .map(|(_, _, path)| path)
@@ -80,15 +92,8 @@ impl Sides<'_> {
         repo: &'repo Repository,
         options: &mut DiffOptions,
     ) -> Result<Diff<'repo>, Error> {
+        self.check_extent(repo)?;
         let options = Some(options);
-        match self {
-            Self::IndexToFiles => {}
-            Self::TreeToFiles(tree) | Self::TreeToIndex(tree) => {
-                let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
-                check_extent(repo, head.as_ref(), Some(tree))?;
-            }
-            Self::Trees(old, new) => check_extent(repo, old.as_ref(), Some(new))?,
-        }
         Ok(match self {
             Self::IndexToFiles => repo.diff_index_to_workdir(None, options)?,
             // As git does it: what the index does not have is not there.
