@@ -68,7 +68,8 @@ impl Trap {
             Self::Sparse => File::create(at).unwrap().set_len(10 << 30).unwrap(),
             Self::Unreadable => {
                 fs::write(at, "*\n").unwrap();
-                fs::set_permissions(at, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+                fs::set_permissions(at, std::os::unix::fs::PermissionsExt::from_mode(0o000))
+                    .unwrap();
             }
         }
     }

@@ -8,7 +8,9 @@ use git2::{Diff, DiffOptions, Repository, Tree};
 use crate::git::verbs::conflicted;
 use crate::git::verbs::conflicts::Working;
 use crate::git::verbs::suspects::is_within;
-use crate::git::{Error, StillFiles, Untracked, check_extent, copy_of_index, files_of, suspects};
+use crate::git::{
+    Error, StillFiles, Untracked, check_extent, copy_of_index, files_of, unstaged_changes,
+};
 
 /// The two sides of a comparison.
 #[derive(Debug)]
@@ -67,9 +69,9 @@ impl Sides<'_> {
         untracked: bool,
     ) -> Result<Vec<PathBuf>, Error> {
         self.check_extent(repo)?;
-        let mut found: BTreeSet<PathBuf> = suspects(repo)?
+        let mut found: BTreeSet<PathBuf> = unstaged_changes(repo)?
             .into_iter()
-            .map(|(_, _, path)| path)
+            .map(|((_, _, path), _)| path)
             .collect();
         found.extend(conflicted(repo)?.into_iter().map(PathBuf::from));
         if let Self::TreeToFiles(tree) = self {
