@@ -100,8 +100,7 @@ impl Desk {
         }
     }
 
-    /// Whether the branch is protected. Where the repo was never cloned, it is cloned first, for only the remote knows
-    /// its default branch.
+    /// Whether the branch is protected. Where the repo was never cloned, the remote is asked for its default branch.
     pub async fn is_protected(&self, repo: &Repo, branch: &BranchName) -> Result<bool, Problem> {
         let learned = repo.learn_default().await;
         learned.map_err(|error| self.yard.margin.judge(error.problem()))?;

@@ -83,7 +83,7 @@ pub use refs::{
     Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, remote_branches,
     unpark, unpark_branch,
 };
-pub use remote::{fetch, remote_heads};
+pub use remote::{fetch, remote_default, remote_heads};
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};
 pub use salvage::{
     Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,

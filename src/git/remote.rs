@@ -27,6 +27,33 @@ pub async fn remote_heads(
     Ok(parse_heads(&String::from_utf8_lossy(&listing)))
 }
 
+/// The branch that the remote's HEAD names. Needs no store, as [`remote_heads`].
+pub async fn remote_default(git: &Git, url: &str) -> Result<Option<String>, Error> {
+    let listing = retried("ls-remote", git.settings().remote_timeout, || {
+        git.at("/")
+            .args([
+                "ls-remote",
+                "--quiet",
+                "--symref",
+                "--end-of-options",
+                url,
+                "HEAD",
+            ])
+            .remote(git.question_patience())
+            .output()
+    })
+    .await?;
+    Ok(parse_default(&String::from_utf8_lossy(&listing)))
+}
+
+/// What `ls-remote --symref` says of HEAD.
+pub(super) fn parse_default(listing: &str) -> Option<String> {
+    listing.lines().find_map(|line| {
+        let (branch, _) = line.strip_prefix("ref: refs/heads/")?.split_once('\t')?;
+        Some(branch.to_owned())
+    })
+}
+
 /// Fetches these branches, and nothing else, into `refs/remotes/origin/*`.
 pub async fn fetch(
     git: &Git,

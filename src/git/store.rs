@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::read_plain;
-use super::remote::transfer;
+use super::remote::{parse_default, transfer};
 use super::retry::retried;
 use super::worktree::{clear_special, is_exactly, write_whole};
 use super::{Error, Git};
@@ -141,12 +141,7 @@ impl Store {
                 .output()
         })
         .await?;
-        Ok(String::from_utf8_lossy(&listing).lines().find_map(|line| {
-            line.strip_prefix("ref: refs/heads/")?
-                .split('\t')
-                .next()
-                .map(str::to_owned)
-        }))
+        Ok(parse_default(&String::from_utf8_lossy(&listing)))
     }
 
     /// Puts the store's configuration, attributes and hooks back as we wrote them. Called before

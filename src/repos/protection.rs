@@ -1,9 +1,11 @@
 //! Which branches of a repository are protected: those that the operator names, those that a secret is for, and the
 //! default branch. To create, change or push to one takes the right admin.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use super::{Error, Repo};
 use crate::config::{BranchGlobs, Config};
-use crate::git::Store;
+use crate::git::{self, Store};
 use crate::model::{BranchName, RepoName};
 
 /// Before the remote has named its default branch, these count as it.
@@ -14,6 +16,8 @@ const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 pub(super) struct Protection {
     /// `git.protected`, and `branches` of every secret that runs of the repository are given.
     globs: Vec<BranchGlobs>,
+    /// What the remote's HEAD named, where it was asked before there was a clone to keep that in.
+    asked_default: Mutex<Option<String>>,
 }
 
 impl Protection {
@@ -28,7 +32,15 @@ impl Protection {
                 globs.push(of_secret);
             }
         }
-        Self { globs }
+        Self {
+            globs,
+            asked_default: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        let asked = self.asked_default.lock();
+        asked.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -43,12 +55,14 @@ impl Repo {
                 .any(|name| *name == branch.as_str())
     }
 
-    /// Clones the repository unless that was done before: a clone asks the remote for its default branch.
+    /// Asks the remote for its default branch unless that is known. Needs no clone.
     pub async fn learn_default(&self) -> Result<(), Error> {
-        match self.remote_default().is_some() {
-            true => Ok(()),
-            false => self.ensure_store(&|_, _| {}).await,
+        if self.is_cloned() || self.remote_default().is_some() {
+            return Ok(());
         }
+        let named = git::remote_default(&self.git, self.config.url.as_str()).await?;
+        *self.protection.lock() = named;
+        Ok(())
     }
 
     /// Globs and names of the protected branches, for people.
@@ -80,6 +94,7 @@ impl Repo {
 
     /// What the remote's HEAD named when it was last asked.
     fn remote_default(&self) -> Option<String> {
-        Store::info(self.store.path())?.default_branch
+        let in_store = Store::info(self.store.path()).and_then(|info| info.default_branch);
+        in_store.or_else(|| self.protection.lock().clone())
     }
 }
