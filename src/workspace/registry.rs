@@ -14,7 +14,7 @@ use super::look_limit::LookLimit;
 use super::names::Names;
 use super::warm::Lending;
 use super::{Error, Ticks, Turn};
-use crate::config::{BranchGlobs, Config};
+use crate::config::Config;
 use crate::disk::Trash;
 use crate::git::Worktree;
 use crate::model::{BranchName, RepoName};
@@ -61,8 +61,6 @@ pub(super) struct Grounds {
     /// Where archives of salvage are kept.
     pub(super) archives: PathBuf,
     pub(super) ticks: Arc<Ticks>,
-    /// Branches that callers do not simply change.
-    pub(super) protected: BranchGlobs,
     /// Told of every workspace that is made.
     pub(super) made: Notify,
 }
@@ -82,7 +80,6 @@ impl Workspaces {
             trash,
             archives: state.join("salvage"),
             ticks,
-            protected: config.git.protected.clone(),
             made: Notify::new(),
         };
         Self {

@@ -99,7 +99,7 @@ impl Workspace {
         if sibling.had_secret {
             return Ok(false);
         }
-        if !self.is_protected() {
+        if !self.repo.protects(&self.branch) {
             return Ok(true);
         }
         // A branch that the remote does not have takes nothing.
@@ -107,10 +107,6 @@ impl Workspace {
             return Ok(false);
         };
         Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
-    }
-
-    fn is_protected(&self) -> bool {
-        self.grounds.protected.matches(&self.branch)
     }
 }
 
@@ -182,7 +178,7 @@ impl Seed {
             from: candidate.commit,
             goal,
             difference: &candidate.difference,
-            is_strict: taker.is_protected(),
+            is_strict: taker.repo.protects(&taker.branch),
         };
         let output = match Output::gather(&workspace, &repo, &wanted, now)? {
             Ok(output) => output,
