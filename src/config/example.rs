@@ -135,6 +135,7 @@ fn the_defaults_are_what_the_example_says() {
     // These differ by machine.
     default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
     default.limits.max_jobs = shown.limits.max_jobs;
+    default.limits.max_processes = shown.limits.max_processes;
     // These have no default of their own.
     default.reaper.max_size = shown.reaper.max_size;
     default.limits.max_memory = shown.limits.max_memory;

@@ -15,6 +15,7 @@ use git2::{DiffOptions, ObjectType, Oid, Repository};
 use rustix::fs::FileType;
 
 use super::checkout::{ATTRIBUTES, may_apply};
+use super::gitlink::nested_head;
 use super::plain_file::open_plain;
 use super::still_files::StillFiles;
 use super::strays::GITLINK;
@@ -52,6 +53,7 @@ pub enum ChangeKind {
 
 pub struct FileComparer<'repo> {
     repo: &'repo Repository,
+    workdir: PathBuf,
     files: Working,
     /// A setting or a file of the store may convert every file.
     converts_all: bool,
@@ -76,6 +78,7 @@ impl<'repo> FileComparer<'repo> {
         Ok(Some(Self {
             repo,
             files: Working::open(&workdir)?,
+            workdir,
             converts_all: is_set("core.autocrlf")
                 || is_set("core.attributesFile")
                 || store.symlink_metadata().is_ok(),
@@ -96,8 +99,14 @@ impl<'repo> FileComparer<'repo> {
         let found = FileType::from_raw_mode(stat.st_mode);
         let is_executable = stat.st_mode & 0o100 != 0;
         let now = match found {
-            // What is checked out in a submodule is not looked into: nothing there is to be trusted.
-            FileType::Directory if mode == GITLINK => return Ok(None),
+            FileType::Directory if mode == GITLINK => {
+                let head = nested_head(&self.workdir.join(path)).filter(|head| *head != id);
+                return Ok(head.map(|head| FileChange {
+                    kind: ChangeKind::Modified,
+                    mode,
+                    id: Some(head),
+                }));
+            }
             FileType::RegularFile if is_executable => EXECUTABLE,
             FileType::RegularFile => REGULAR,
             FileType::Symlink => LINK,

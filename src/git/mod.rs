@@ -15,6 +15,7 @@ mod error;
 mod extent;
 mod failure;
 mod file_comparer;
+mod gitlink;
 mod ignore_rules;
 mod index_file;
 mod isolation;

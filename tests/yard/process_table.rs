@@ -84,7 +84,7 @@ impl Table {
     /// The daemon left nothing inside.
     async fn remove(self) {
         until("nothing is left inside", || self.members().is_empty()).await;
-        assert_eq!(self.dirs(), [self.0.clone()]);
+        assert_eq!(self.dirs(), std::slice::from_ref(&self.0));
         let gone = || std::fs::remove_dir(&self.0).is_ok() || !self.0.exists();
         until("the group is gone", gone).await;
     }

@@ -55,9 +55,9 @@ struct Tenant<'a> {
 
 async fn yard() -> Yard {
     let mut yard = Yard::asleep(Options {
-        tables: "[sandbox]\nprofile = \"standard\"\n[secrets.DEPLOY]\nfile = \"secret\"\nbranches = [\"main\"]\n"
+        tables: "[sandbox]\nprofile = \"standard\"\n[secrets.deploy]\nfile = \"secret\"\nbranches = [\"main\"]\n"
             .to_owned(),
-        repo: "warm = \"auto\"\n[repos.demo.secrets.make]\nDEPLOY_KEY = \"DEPLOY\"\n".to_owned(),
+        repo: "warm = \"auto\"\n[repos.demo.secrets.make]\nDEPLOY_KEY = \"deploy\"\n".to_owned(),
         ..Options::default()
     });
     let secret = yard.dir.path().join("secret");

@@ -72,9 +72,10 @@ impl Attributes {
             mode: meta.mode(),
             owner: (meta.uid(), meta.gid()),
             modified: is_file.then(|| (meta.mtime(), meta.mtime_nsec())),
-            content: is_file
-                .then(|| std::fs::read(path).unwrap())
-                .unwrap_or_default(),
+            content: match is_file {
+                true => std::fs::read(path).unwrap(),
+                false => Vec::new(),
+            },
             names,
         }
     }

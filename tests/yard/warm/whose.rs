@@ -223,7 +223,7 @@ async fn whose_yard() -> Yard {
     yard
 }
 
-fn of<'a>(files: &'a [NewFile], born: Born) -> impl Iterator<Item = &'a NewFile> {
+fn of(files: &[NewFile], born: Born) -> impl Iterator<Item = &NewFile> {
     files.iter().filter(move |file| file.born == born)
 }
 

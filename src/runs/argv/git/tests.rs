@@ -261,18 +261,18 @@ fn the_network_verbs_reach_origin_and_the_own_branch_only() {
         ),
         ("fetch", &format!("{fetch} origin")),
         ("fetch --tags origin", &format!("{fetch} --tags origin")),
-        ("pull", &format!("{pull} origin refs/heads/feature/x")),
+        ("pull", &format!("{pull} . refs/remotes/origin/feature/x")),
         (
             "pull --ff-only origin",
-            &format!("{pull} --ff-only origin refs/heads/feature/x"),
+            &format!("{pull} --ff-only . refs/remotes/origin/feature/x"),
         ),
         (
             "pull --rebase origin feature/x",
-            &format!("{pull} --rebase origin refs/heads/feature/x"),
+            &format!("{pull} --rebase . refs/remotes/origin/feature/x"),
         ),
         (
             "pull --no-rebase origin refs/heads/feature/x",
-            &format!("{pull} --no-rebase origin refs/heads/feature/x"),
+            &format!("{pull} --no-rebase . refs/remotes/origin/feature/x"),
         ),
     ]);
     assert_kind(
@@ -309,7 +309,7 @@ fn a_call_says_what_it_needs() {
         ("commit -mx", GitAccess::Write),
         ("checkout -- a", GitAccess::Write),
         ("fetch", GitAccess::Network),
-        ("pull", GitAccess::Network),
+        ("pull", GitAccess::Pull),
         ("push", GitAccess::Network),
     ] {
         assert_eq!(check(line).expect(line).access, access, "{line}");
