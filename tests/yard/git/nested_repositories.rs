@@ -408,7 +408,7 @@ async fn no_raw_command_runs_what_a_worktree_names() {
     let mut scene = Scene::new();
     scene.yard.start().await;
     scene.yard.make("topic", &["who"]).await;
-    assert!(raw(&scene, 2, 3).await > 10);
+    assert!(raw(&scene, 2, 5).await > 10);
     scene.spring("topic");
     scene.yard.stop().await;
 }
