@@ -164,7 +164,8 @@ pub const WORK: &[Work] = &[
             add_submodule(yard, w, branch);
             write(w, "sub/name.txt", "mine\n");
         },
-        "tracked files",
+        // Whether files in it are edited takes its own configuration to tell, which the daemon does not follow.
+        "repositories of their own",
     ),
     (
         "a name that is not text",
