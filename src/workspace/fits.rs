@@ -32,11 +32,9 @@ impl Workspace {
         self.blocking(move |this| {
             let store = this.repo.open_store()?;
             let to = git::tree_of(&store, &target)?;
-            let from = match this.exists() {
-                true => Some(store.find_tree(git::head(&this.worktree.open()?)?.tree)),
-                false => None,
-            };
-            let from = from.transpose().map_err(git::Error::from)?;
+            // Where HEAD is nowhere, all of the target counts.
+            let head = this.worktree.open().and_then(|repo| git::head(&repo)).ok();
+            let from = head.and_then(|head| store.find_tree(head.tree).ok());
             Ok(git::check_extent(&store, from.as_ref(), Some(&to))?)
         })
         .await
