@@ -121,14 +121,7 @@ impl Sandboxes {
         let (store, path) = (repo.store().path(), workspace.path());
         let (of_yard, [read_only, writable]) = match kind {
             RunKind::Git => (git_mounts(path, checks), Default::default()),
-            RunKind::Make | RunKind::Task => {
-                let of_yard = vec![
-                    Mount::ReadOnly(store.to_owned()),
-                    Mount::Writable(path.to_owned()),
-                    Mount::ReadOnly(path.join(".git")),
-                ];
-                (Ok(of_yard), self.binds(&repo.config))
-            }
+            RunKind::Make | RunKind::Task => (build_mounts(store, path), self.binds(&repo.config)),
         };
         let of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
         let declared = environment::declared(config, &repo.config);
@@ -214,6 +207,16 @@ impl SandboxReport {
         let mut profiles = self.repos.values().chain([&self.profile]);
         profiles.any(|profile| *profile == SandboxProfile::None)
     }
+}
+
+fn build_mounts(store: &Path, path: &Path) -> io::Result<Vec<Mount>> {
+    // By its real name: the yard may be behind a link.
+    let link = path.canonicalize()?.join(".git");
+    Ok(vec![
+        Mount::ReadOnly(store.to_owned()),
+        Mount::Writable(path.to_owned()),
+        Mount::ReadOnly(link),
+    ])
 }
 
 fn git_mounts(path: &Path, checks: &Checks) -> io::Result<Vec<Mount>> {
