@@ -57,7 +57,7 @@ async fn yard() -> Yard {
     let mut yard = Yard::asleep(Options {
         tables: "[sandbox]\nprofile = \"standard\"\n[secrets.deploy]\nfile = \"secret\"\nbranches = [\"main\"]\n"
             .to_owned(),
-        repo: "warm = \"auto\"\n[repos.demo.secrets.make]\nDEPLOY_KEY = \"deploy\"\n".to_owned(),
+        repo: "warm = \"nearest\"\n[repos.demo.secrets.make]\nDEPLOY_KEY = \"deploy\"\n".to_owned(),
         ..Options::default()
     });
     let secret = yard.dir.path().join("secret");
@@ -307,7 +307,7 @@ async fn haunt(seed: u64, sequences: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_of_some_branches_reaches_nothing_else() {
-    haunt(21, 12).await;
+    haunt(21, 30).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

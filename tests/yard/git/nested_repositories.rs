@@ -333,7 +333,7 @@ fn with_needs(verb: &str, mut body: Value) -> Value {
 /// Every typed verb by its own schema.
 async fn typed(scene: &Scene, seed: u64, pairs: usize, one_of: usize) -> usize {
     let (mut chance, mut looked) = (Chance::new(seed), 0);
-    let agent = Agent::new(&scene.yard);
+    let agent = Agent::of_git(&scene.yard, "topic");
     let offered = agent.request("tools/list", json!({})).await.unwrap();
     for tool in offered["tools"].as_array().unwrap() {
         let Some(verb) = tool["name"].as_str().unwrap().strip_prefix("git_") else {
