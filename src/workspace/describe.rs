@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::OwnedRwLockReadGuard;
 
+use super::error::no_workspace;
 use super::record::Record;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
@@ -51,6 +52,10 @@ impl Workspace {
     /// walks all of it.
     pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
         let floor = self.stand().await;
+        // It may have gone while another held the files.
+        if !self.exists() {
+            return Err(no_workspace(&self.branch).into());
+        }
         self.describe_with(with_size, None, floor).await
     }
 

@@ -46,7 +46,7 @@ test("a build is watched from its start to its end", async () => {
 
 test("where the time of a first build went is told, each phase once", async () => {
   await ended(await start("main", "make", {}));
-  const run = await ended(await start("release/1.0", "make", {}));
+  const run = await ended(await start("feature/login", "make", {}));
   await visit(async (page) => {
     await reads(page, ".timeline", /checkout/);
     const phases = (await page.locator(".timeline li").allTextContents()).map((text) => text.replace(/\s*\d.*/, ""));
