@@ -129,7 +129,8 @@ fn git(
         beneath: call.beneath,
         network: call.access == GitAccess::Network,
         brings: call.access == GitAccess::Pull,
-        reads: call.access == GitAccess::Read,
+        // No option keeps `describe --dirty` out of a repository at a gitlink; only what writes does not see them.
+        reads: call.access == GitAccess::Read && operation != "describe",
         guards_branch,
         open_jobs: Vec::new(),
     };

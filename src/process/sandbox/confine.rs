@@ -159,8 +159,8 @@ fn base(system: &System) -> Vec<u8> {
         list(&mut options, &[&option], &[]);
     }
     for device in ["/dev/null", "/dev/urandom"] {
+        // Not read-only: bwrap would have it be no device then, which nothing can open.
         list(&mut options, &["--dev-bind", device, device], &[]);
-        list(&mut options, &["--remount-ro", device], &[]);
     }
     let tmp = ["--perms", "1777", "--size", TMP_SIZE, "--tmpfs", "/tmp"];
     list(&mut options, &tmp, &[]);
@@ -191,4 +191,23 @@ pub(super) fn memory(content: &[u8]) -> io::Result<OwnedFd> {
     memory.write_all(content)?;
     rustix::fs::seek(&memory, rustix::fs::SeekFrom::Start(0))?;
     Ok(memory.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn git_runs_confined_where_there_is_bwrap() {
+        let path = OsStr::new(env!("PATH"));
+        if find_program(BUBBLEWRAP, path).is_none() {
+            println!("not looked at: {BUBBLEWRAP} is not installed");
+            return;
+        }
+        // It opens `/dev/null` to read and to write before anything else.
+        let confined = Confinement::probe(path, &["git", "--version"]).await;
+        assert!(confined.is_ok(), "{confined:?}");
+        let no_such_program = Confinement::probe(path, &["no-such-program"]).await;
+        assert!(no_such_program.is_err());
+    }
 }
