@@ -1,5 +1,5 @@
-//! How many paths a tree stands for. Eight objects are enough for a tree of a hundred million paths: whoever lists
-//! or writes them all takes gigabytes for it, libgit2 in this very process. So what is larger than any honest
+//! How many paths a tree stands for. Eight objects are enough for a tree of a hundred million paths. To
+//! list or write them all takes gigabytes, and libgit2 would do that in this very process. So what is larger than any honest
 //! repository is refused before that; each subtree is counted once, however often it occurs.
 
 use std::collections::HashMap;
