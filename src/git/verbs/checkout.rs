@@ -157,12 +157,16 @@ pub fn written(
     source: Source,
     files: &[PathBuf],
 ) -> Result<Vec<PathBuf>, Error> {
-    let Source::Commit(id) = source else {
-        return Ok(files.to_vec());
+    let modules = match source {
+        Source::Commit(id) => {
+            let tree = repo.find_commit(id)?.tree()?;
+            let modules = files.iter().filter(|path| is_submodule(&tree, path));
+            modules.cloned().collect()
+        }
+        Source::Index | Source::Staging(_) | Source::Side(_) => submodules(repo)?,
     };
-    let tree = repo.find_commit(id)?.tree()?;
     let dir = files_of(repo).unwrap_or_else(|| "/".into());
-    let is_written = |path: &&PathBuf| !(is_submodule(&tree, path) && dir.join(path).is_dir());
+    let is_written = |path: &&PathBuf| !(modules.contains(*path) && dir.join(path).is_dir());
     Ok(files.iter().filter(is_written).cloned().collect())
 }
 
