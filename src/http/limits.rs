@@ -13,10 +13,11 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use super::held::Held;
 use super::negotiate::prefers_async;
 use super::problem::ProblemResponse;
 use crate::app::App;
-use crate::auth::{Peer, Permit, Use};
+use crate::auth::{Peer, Use};
 use crate::model::Problem;
 
 /// Answers a request that counts as one of `who`, unless they have too much under way. Refused before anything is done.
@@ -28,12 +29,7 @@ pub(super) async fn admitted(app: &App, who: &str, request: Request, next: Next)
     let patience = app.config().timeouts.request;
     let request = request.map(|body| Body::new(Arriving::new(body, patience)));
     let response = next.run(request).await;
-    response.map(|body| {
-        Body::new(Held {
-            body,
-            _permit: permit,
-        })
-    })
+    response.map(|body| Body::new(Held::new(body, permit)))
 }
 
 /// The answer to a request without a good credential: what is wrong with it, or that it is one of too many.
@@ -57,32 +53,6 @@ fn use_of(request: &Request) -> Use {
         path.starts_with("/api/runs/") && path.ends_with("/log")
     };
     if is_stream { Use::Stream } else { Use::Request }
-}
-
-/// An answer that has its permit with it.
-struct Held {
-    body: Body,
-    _permit: Permit,
-}
-
-impl HttpBody for Held {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// The body of a request, which must have come within a time, counted from when it is first waited for.

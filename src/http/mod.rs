@@ -11,6 +11,7 @@ mod findings;
 mod gate;
 mod groups;
 mod health;
+mod held;
 mod limits;
 mod listed;
 mod log;
@@ -40,6 +41,7 @@ use crate::app::App;
 use crate::model::{ErrorKind, Problem};
 use problem::{ProblemResponse, internal_panic};
 
+pub use held::Held;
 pub use negotiate::Format;
 pub use routes::{Address, Asks, addresses};
 pub use sinks::{Events, Output as GroupOutput, Text};

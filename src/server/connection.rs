@@ -1,14 +1,12 @@
 //! One connection: TLS where it is asked for, then HTTP/1.1, until either side has had enough.
 
 use std::convert::Infallible;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,9 +16,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::patient::Patient;
-use super::places::{Answering, Handle};
+use super::places::Handle;
 use crate::auth::Connection;
 use crate::config::Config;
+use crate::http::Held;
 
 /// What is kept of an answer while its reader is slow, at least.
 const LEAST_BUFFER: usize = 64 * 1024;
@@ -103,10 +102,8 @@ impl Speaker {
             let answer = self.service.call(request);
             async move {
                 let answer = answer.await?;
-                Ok::<_, Infallible>(answer.map(|body| Answer {
-                    body,
-                    _answering: answering,
-                }))
+                // During an answer its connection is not idle.
+                Ok::<_, Infallible>(answer.map(|body| Held::new(body, answering)))
             }
         });
         let connection = self.http.serve_connection(TokioIo::new(stream), service);
@@ -119,31 +116,5 @@ impl Speaker {
         if let Some(Err(error)) = ended {
             tracing::debug!(%error, "a connection broke");
         }
-    }
-}
-
-/// An answer, during which its connection is not idle.
-struct Answer {
-    body: Body,
-    _answering: Answering,
-}
-
-impl HttpBody for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
