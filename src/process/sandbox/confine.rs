@@ -8,22 +8,18 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::geteuid;
 use tokio::process::Command;
 
-use super::probe::BUBBLEWRAP;
+use super::probe::{BUBBLEWRAP, on_trial};
 use super::syscalls;
 use super::system::System;
 use crate::model::SandboxProfile;
-use crate::process::{Patience, capture, find_program, plain_command};
+use crate::process::{find_program, plain_command};
 
-const PATIENCE: Duration = Duration::from_secs(10);
-/// More than a trial has to say.
-const LONGEST: usize = 4096;
 /// What a confined command may put into its private `/tmp`.
 const TMP_SIZE: &str = "67108864";
 /// By these numbers bwrap finds its options and its filters.
@@ -87,20 +83,8 @@ impl Confinement {
             .command(&[], Path::new("/"))
             .map_err(|error| failed(&error))?;
         command.args(argv).env("PATH", path);
-        let patience = Patience {
-            total: Some(PATIENCE),
-            stall: None,
-        };
-        let done = capture(command, patience, None, LONGEST, |_| {})
-            .await
-            .map_err(|error| failed(&error))?;
-        match done.status.success() {
-            true => Ok(this),
-            false => {
-                let words = String::from_utf8_lossy(&done.stderr);
-                Err(format!("{} ({})", words.trim(), done.status))
-            }
-        }
+        on_trial(command).await?;
+        Ok(this)
     }
 
     /// A command that starts in `dir`, by its real name, and is shown these parts of the file system besides

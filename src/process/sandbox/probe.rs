@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::geteuid;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::process::Command;
 
 use super::landlock::SCOPES_SINCE;
 use super::orders::{Orders, Tried};
@@ -138,20 +139,24 @@ async fn try_once(
     let options = &plan.options;
     start::give(command.as_std_mut(), options, &orders, program, Vec::new())
         .map_err(|error| failed(&error))?;
+    let said = on_trial(command).await?;
+    serde_json::from_slice(&said).map_err(|error| failed(&error))
+}
+
+/// What a command that bwrap starts has to say, or why it does not work.
+pub(super) async fn on_trial(command: Command) -> Result<Vec<u8>, String> {
     let patience = Patience {
         total: Some(PATIENCE),
         stall: None,
     };
     let done = capture(command, patience, None, LONGEST, |_| {})
         .await
-        .map_err(|error| failed(&error))?;
-    match serde_json::from_slice(&done.stdout) {
-        Ok(tried) if done.status.success() => Ok(tried),
-        _ => {
-            let words = String::from_utf8_lossy(&done.stderr);
-            Err(format!("{} ({})", words.trim(), done.status))
-        }
+        .map_err(|error| format!("{BUBBLEWRAP}: {error}"))?;
+    if !done.status.success() {
+        let words = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("{} ({})", words.trim(), done.status));
     }
+    Ok(done.stdout)
 }
 
 fn describe(
