@@ -98,6 +98,10 @@ const MORE_RAW: [(&str, &str); 12] = [
     ("rev-parse", "--show-toplevel"),
 ];
 
+/// A build that puts repositories into its worktree over and over.
+const PLANTING: &str = "echo planting; while [ ! -e enough ]; do rm -rf sub loose; \
+                        cp -a spare sub; cp -a spare loose; done; echo planted";
+
 /// A yard whose builds are contained and whose tree has a gitlink, and a trap to put into its worktrees.
 struct Scene {
     yard: Yard,
@@ -109,6 +113,7 @@ impl Scene {
     fn new() -> Self {
         let yard = Yard::asleep(Options {
             tables: "[sandbox]\nprofile = \"standard\"\n".to_owned(),
+            repo: format!("[repos.demo.tasks]\nplant = [\"sh\", \"-c\", {PLANTING:?}]\n"),
             ..Options::default()
         });
         let origin = &yard.origin;
@@ -156,6 +161,7 @@ impl Scene {
             }
             copy(&self.trap, at);
         }
+        git(&places[1], &["config", "core.worktree", ".."]);
         // Content has to be looked at: the index knows another time.
         let name = self.yard.workspace(branch).join("name.txt");
         fs::write(name, "changed\n").unwrap();
@@ -422,6 +428,44 @@ async fn nor_does_an_ordinary_users_daemon() {
     raw(&scene, 4, 12).await;
     daemon.stop().await;
     scene.spring("topic");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_while_a_build_plants_it() {
+    let mut scene = Scene::new();
+    scene.yard.start().await;
+    scene.yard.make("topic", &["who"]).await;
+    let dir = scene.yard.workspace("topic");
+    copy(&scene.trap, &dir.join("spare"));
+    let yard = &scene.yard;
+    let body = json!({"task": "plant"});
+    let mut planting = yard.start_run("task", "topic", body).await;
+    planting.until_line("planting").await;
+    let at = "/api/repos/demo/branches/topic";
+    for round in 0..8 {
+        for (verb, body) in [
+            ("status", json!({"ignored": true, "each_file": true})),
+            ("status", json!({"verbosity": "full"})),
+            ("diff", json!({"include_untracked": true})),
+            ("diff", json!({"from": "HEAD~1"})),
+            ("blame", json!({"path": "name.txt"})),
+            ("show", json!({"revision": "HEAD"})),
+        ] {
+            let answer = yard.try_verb("topic", verb, body.clone()).await;
+            assert_ne!(answer.status(), 500, "{round}: {verb} {body}");
+        }
+        for (read, body) in [("ls", json!({})), ("grep", json!({"pattern": "x"}))] {
+            let answer = yard.post(&format!("{at}/{read}"), body).await;
+            assert_ne!(answer.status(), 500, "{round}: {read}");
+        }
+        yard.get_json("/api/repos/demo/branches").await;
+        scene.check(&format!("a look in round {round}"));
+    }
+    fs::write(dir.join("enough"), "").unwrap();
+    assert_eq!(planting.end().await.data["state"], "succeeded");
+    scene.check("what came after");
+    scene.spring("topic");
+    scene.yard.stop().await;
 }
 
 /// All of them, and many pairs.
