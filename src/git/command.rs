@@ -31,21 +31,31 @@ const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 pub struct Git {
     settings: Arc<Settings>,
     pub(super) credential: Option<Arc<RemoteCredential>>,
-    /// What commands that look at a worktree are confined by.
-    confinement: Option<Confinement>,
+    /// What commands that look at a worktree are confined by, or why they are not.
+    confinement: Result<Confinement, Arc<str>>,
     /// The remote's host, where that must not be an inner one.
     pub(super) public_host: Option<Arc<PublicHost>>,
 }
 
 impl Git {
     /// Where there is a `confinement`, commands that look at a worktree run in it.
-    pub fn new(settings: Settings, confinement: Option<Confinement>) -> Self {
+    pub fn new(settings: Settings, confinement: Result<Confinement, String>) -> Self {
         Self {
             settings: Arc::new(settings),
             credential: None,
-            confinement,
+            confinement: confinement.map_err(Arc::from),
             public_host: None,
         }
+    }
+
+    #[cfg(test)]
+    pub fn for_tests() -> Self {
+        Self::new(Settings::for_tests(), Err("a test".to_owned()))
+    }
+
+    /// Why commands that look at a worktree are not confined, if so.
+    pub fn why_unconfined(&self) -> Option<&str> {
+        self.confinement.as_ref().err().map(AsRef::as_ref)
     }
 
     /// For a repo whose builds may do all that the daemon's user may: what they leave in a worktree could do
@@ -53,7 +63,7 @@ impl Git {
     #[must_use]
     pub fn unconfined(self) -> Self {
         Self {
-            confinement: None,
+            confinement: Err("builds of this repo have no sandbox".into()),
             ..self
         }
     }
@@ -362,8 +372,10 @@ impl GitCommand {
 
     /// Git, or what git is started by.
     fn program(&mut self) -> Result<Command, Error> {
-        if let Some(confinement) = self.git.confinement.clone().filter(|_| self.in_worktree) {
-            let confined = confined(&confinement, &self.dir, self.reads);
+        if let Ok(confinement) = &self.git.confinement
+            && self.in_worktree
+        {
+            let confined = confined(confinement, &self.dir, self.reads);
             let (mut command, dir) = confined.map_err(Error::io("confine git"))?;
             command.arg("git");
             self.dir = dir;

@@ -199,7 +199,7 @@ mod tests {
     use git2::Signature;
 
     use super::*;
-    use crate::git::{Git, Settings};
+    use crate::git::Git;
 
     struct Tree {
         dir: tempfile::TempDir,
@@ -209,10 +209,7 @@ mod tests {
     impl Tree {
         /// A few thousand files of a minute ago, committed.
         async fn new() -> Self {
-            let (dir, git) = (
-                tempfile::tempdir().unwrap(),
-                Git::new(Settings::for_tests(), None),
-            );
+            let (dir, git) = (tempfile::tempdir().unwrap(), Git::for_tests());
             let tree = Self { dir, git };
             for n in 0..5000 {
                 let name = format!("d{}/{}", n % 50, "x".repeat(n % 60 + 1));

@@ -53,7 +53,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::git::{Git, Settings, remote_heads};
+    use crate::git::{Git, remote_heads};
 
     fn commit(repo: &Repository, name: &str) {
         let who = git2::Signature::now("Test", "test@localhost").unwrap();
@@ -66,7 +66,7 @@ mod tests {
     #[tokio::test]
     async fn it_is_what_git_says_or_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let git = Git::new(Settings::for_tests(), None);
+        let git = Git::for_tests();
         let (bare, usual) = (dir.path().join("bare.git"), dir.path().join("usual"));
         let refs: Vec<_> = ["main", "topic/x", "alias", "packed", "gone"]
             .map(|name| format!("refs/heads/{name}"))

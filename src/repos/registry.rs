@@ -162,7 +162,7 @@ impl Repos {
         &self.news
     }
 
-    pub(super) fn git(&self) -> &Git {
+    pub fn git(&self) -> &Git {
         &self.git
     }
 

@@ -105,7 +105,7 @@ impl Runs {
         } = History::open(&margin, trash, &loops)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
-        let sandboxes = Sandboxes::open(config.clone(), &program, &mechanisms).await;
+        let sandboxes = Sandboxes::open(config.clone(), repos.git(), &program, &mechanisms).await;
         let reuse_key = ReuseKey::open(margin.state())?;
         let keys = Keys::default();
         for (principal, known, run) in history.keys()? {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::drive::Checks;
 use super::environment;
 use crate::config::{Config, RepoConfig};
-use crate::git::{worktree_to_read, worktree_to_write};
+use crate::git::{Git, worktree_to_read, worktree_to_write};
 use crate::model::{ErrorKind, Problem, RunKind, SandboxProfile};
 use crate::process::{Containment, Mechanism, Mechanisms, Mount, Sandbox, Shown};
 use crate::workspace::Workspace;
@@ -25,6 +25,8 @@ const GIT_PROFILE: SandboxProfile = SandboxProfile::Strict;
 pub(super) struct Sandboxes {
     config: Arc<Config>,
     containment: Containment,
+    /// Whether the daemon's own git is contained where it looks at worktrees.
+    git: Mechanism,
 }
 
 /// What of a sandbox decides what a run finds in it.
@@ -51,7 +53,12 @@ pub struct SandboxReport {
 
 impl Sandboxes {
     /// Tries what the configuration wants. `program` is this one.
-    pub(super) async fn open(config: Arc<Config>, program: &Path, limits: &Mechanisms) -> Self {
+    pub(super) async fn open(
+        config: Arc<Config>,
+        git: &Git,
+        program: &Path,
+        limits: &Mechanisms,
+    ) -> Self {
         let mut wanted = vec![wanted(&config, None)];
         wanted.extend(config.repos.values().map(|repo| wanted_by(&config, repo)));
         wanted.retain(|profile| *profile != SandboxProfile::None);
@@ -61,9 +68,15 @@ impl Sandboxes {
         wanted.sort_by_key(|profile| profile.as_str());
         wanted.dedup();
         let containment = Containment::probe(&config.path, program, &wanted, limits).await;
+        let git = Mechanism {
+            name: "confined_git",
+            available: git.why_unconfined().is_none(),
+            detail: git.why_unconfined().unwrap_or("in use").to_owned(),
+        };
         Self {
             config,
             containment,
+            git,
         }
     }
 
@@ -173,7 +186,11 @@ impl Sandboxes {
                     Some((profile.as_str(), why.to_owned()))
                 })
                 .collect(),
-            mechanisms: self.containment.mechanisms().to_vec(),
+            mechanisms: [
+                self.containment.mechanisms(),
+                std::slice::from_ref(&self.git),
+            ]
+            .concat(),
         }
     }
 

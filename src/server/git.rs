@@ -19,7 +19,7 @@ pub(super) async fn open(config: &Config, program: &Path) -> anyhow::Result<Git>
             "git looks at worktrees without a sandbox of its own: what a build left there it may run"
         );
     }
-    let git = Git::new(settings(config, program), confinement.ok());
+    let git = Git::new(settings(config, program), confinement);
     check(&git, config).await?;
     Ok(git)
 }

@@ -82,6 +82,9 @@ fn mend(mechanism: &str) -> &'static str {
             "allow them to the daemon's user (user.max_user_namespaces, kernel.unprivileged_userns_clone, \
              AppArmor)"
         }
+        "confined_git" => {
+            "mend what bubblewrap lacks: until then git may run what a build left in a worktree"
+        }
         "landlock" => "use a kernel that has landlock, 6.12 or later",
         "cgroups" => {
             "delegate a group to the daemon (in its unit: Delegate=yes, DelegateSubgroup=daemon)"

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use git2::{ObjectType, Oid, Repository, Signature};
 
-use crate::git::{Git, Settings, Store, Worktree, isolate_libgit2};
+use crate::git::{Git, Store, Worktree, isolate_libgit2};
 use crate::model::{BranchName, CommitId};
 
 pub struct Beside {
@@ -34,7 +34,7 @@ impl Beside {
         let repo = Repository::init_bare(&path).unwrap();
         let store = Store::at(path, "file:///nowhere".to_owned());
         store.guard().unwrap();
-        let git = Git::new(Settings::for_tests(), None);
+        let git = Git::for_tests();
         Self {
             dir,
             store,

@@ -104,7 +104,6 @@ pub fn oid(commit: &CommitId) -> Result<Oid, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Settings;
 
     struct Fork {
         dir: tempfile::TempDir,
@@ -114,7 +113,7 @@ mod tests {
     impl Fork {
         /// `main` is checked out; `other` has `f` and `g` as given.
         async fn new(f: &str, g: &str) -> Self {
-            let git = Git::new(Settings::for_tests(), None);
+            let git = Git::for_tests();
             let dir = tempfile::tempdir().unwrap();
             let fork = Self { dir, git };
             fork.run(&["init", "-q", "--initial-branch=main"]).await;

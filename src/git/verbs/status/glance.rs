@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::git::{For, Git, Settings, Stray, head, look, strays, tracked_changes};
+    use crate::git::{For, Git, Stray, head, look, strays, tracked_changes};
 
     /// What somebody may do at a path, whatever is there.
     #[derive(Debug, Clone)]
@@ -128,10 +128,7 @@ mod tests {
     }
 
     async fn committed() -> (tempfile::TempDir, Git) {
-        let (dir, git) = (
-            tempfile::tempdir().unwrap(),
-            Git::new(Settings::for_tests(), None),
-        );
+        let (dir, git) = (tempfile::tempdir().unwrap(), Git::for_tests());
         for (path, text) in [
             ("a/b/c", "c"),
             ("a.b", "ab"),
