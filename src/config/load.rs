@@ -146,7 +146,7 @@ impl Config {
         })
     }
 
-    /// Refuses variables whose names start with `BRANCHYARD_` and mean nothing, for whoever looks for mistakes. A
+    /// Refuses variables whose names start with `BRANCHYARD_` and mean nothing, for a caller that looks for mistakes. A
     /// daemon starts all the same: what else runs on a machine may set such variables.
     pub fn check_variables(&self) -> Result<(), ConfigError> {
         match self.unknown_variables.is_empty() {

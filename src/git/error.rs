@@ -123,7 +123,7 @@ impl Error {
     }
 }
 
-/// An object that whoever pushed it made so: nothing is wrong with the store.
+/// An object that was pushed like this: nothing is wrong with the store.
 fn malformed(detail: String) -> Problem {
     Problem::new(ErrorKind::Conflict, "malformed_object", detail)
         .help("the history holds an object that git does not accept; `git fsck` in a clone names it, and a branch without it can be used")

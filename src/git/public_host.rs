@@ -68,7 +68,7 @@ impl PublicHost {
         Ok(())
     }
 
-    /// Configuration by which git uses the checked addresses and asks nobody for others.
+    /// Configuration by which git uses the checked addresses and looks up no others.
     pub(super) fn pin(&self) -> Option<(&'static str, String)> {
         let web = self.web.as_ref()?;
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -69,7 +69,7 @@ async fn authorize(State(guard): State<Guard>, mut request: Request, next: Next)
         Ok(principal) => principal,
         Err(problem) => return limits::unknown(&app, request.extensions().get(), problem),
     };
-    // Whoever needs no credential has shown none that would set them apart.
+    // A caller that needs no credential has shown none that would set it apart.
     if is_shown
         && let Some(connection) = request.extensions().get::<Arc<dyn Connection>>()
         && let Err(problem) = connection.authenticated()

@@ -127,7 +127,7 @@ pub(super) async fn redeem(
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
 }
 
-/// Whether a request is what it says of itself: somebody going to an address. Programs that say nothing count too.
+/// Whether a request is what it says of itself: a person going to an address. Programs that say nothing count too.
 fn is_visit(headers: &HeaderMap) -> bool {
     let says = |name: &str, word: &str| {
         headers

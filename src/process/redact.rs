@@ -5,7 +5,7 @@
 //! that has several, such as a PEM key. A build that means to print a secret always finds another disguise:
 //! this is a guard against accidents.
 //!
-//! Terminal escapes within a secret, as `grep --color` writes them, do not hide it: whoever reads output without
+//! Terminal escapes within a secret, as `grep --color` writes them, do not hide it: a reader of output without
 //! them would see it whole. So it is looked for in the bytes as they are, and in what is left without escapes.
 
 mod visible;

@@ -90,7 +90,7 @@ impl Runs {
         Ok(found.unwrap_or_default())
     }
 
-    /// What a run was asked for with, to be asked for again by `principal`. The values of variables stay with whoever set
+    /// What a run was asked for with, to be asked for again by `principal`. The values of variables stay with the principal that set
     /// them, and are dropped when the run ends; after that, and for others, they are those of `env`.
     pub fn asked_for(
         &self,

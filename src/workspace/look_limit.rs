@@ -143,5 +143,5 @@ pub fn unresponsive(branch: &BranchName) -> Problem {
     let detail = format!("the workspace of {branch} does not answer");
     Problem::new(ErrorKind::Unavailable, UNRESPONSIVE, detail)
         .field("branch")
-        .help("something in its files or in its store blocks whoever reads it, such as a FIFO or a file system that hangs: stop the run that made it, or remove the workspace with `force`")
+        .help("something in its files or in its store blocks every reader, such as a FIFO or a file system that hangs: stop the run that made it, or remove the workspace with `force`")
 }
