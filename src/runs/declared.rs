@@ -1,9 +1,31 @@
 //! Whether a command is what the operator or the branch declares, with nothing in it that a caller could turn into a
 //! program: a task as it is configured, or `make` with targets and with `-j`, `-k` and `-s` alone. Only such a command
-//! is given a secret, and only such a command leaves a workspace untainted.
+//! is given a secret, and only what it makes is made of its commit alone.
 
+use super::drive::Checks;
 use crate::config::{RepoConfig, TaskName};
-use crate::model::{RunKind, RunSpec};
+use crate::model::{About, RunKind, RunSpec};
+use crate::workspace::{Error, Workspace};
+
+/// Notes what is about to happen in the workspace, before it does. After an error the command must not start.
+pub(super) fn note_begin(
+    workspace: &Workspace,
+    spec: &RunSpec,
+    about: &About,
+    checks: &Checks,
+) -> Result<(), Error> {
+    match spec.kind {
+        // No file of the workspace is changed by it.
+        RunKind::Git if checks.reads || checks.network => Ok(()),
+        // What git makes was asked for; it is no build's output.
+        RunKind::Git => workspace.note_files_changed(),
+        RunKind::Make | RunKind::Task => {
+            let is_clean = about.dirty == Some(false);
+            let is_declared = supplied(spec, &workspace.repo.config).is_none();
+            workspace.command_begins((is_clean && is_declared).then_some(&about.commit))
+        }
+    }
+}
 
 /// What a caller put into a command beyond what is declared, in words; `None` where there is nothing.
 pub(super) fn supplied(spec: &RunSpec, repo: &RepoConfig) -> Option<String> {

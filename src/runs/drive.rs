@@ -196,7 +196,7 @@ impl Drive {
                 None
             }
         };
-        let secrets = match self.hand_secrets(workspace, checks, not_before).await {
+        let secrets = match self.hand_secrets(workspace, not_before).await {
             Ok(handed) => handed,
             Err(problem) => return Some(Ending::Refused(problem)),
         };

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::declared::note_begin;
 use super::drive::{Checks, Drive};
 use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
-use super::inputs::note_begin;
 use super::secrets::Handed;
 use crate::config::crash_point;
 use crate::git::{Loan, Reach};

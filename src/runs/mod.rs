@@ -12,7 +12,6 @@ mod execute;
 mod finish;
 mod groups;
 mod history;
-mod inputs;
 mod join;
 mod launch;
 mod live;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::declared::supplied;
-use super::drive::{Checks, Drive};
+use super::drive::Drive;
 use super::open::Runs;
 use crate::config::{MAKE, RepoConfig, Secret, Secrets};
 use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning};
@@ -66,14 +66,13 @@ pub(super) fn are_due(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> b
 }
 
 impl Drive {
-    /// What the run is given. Whether it taints its workspace is on record when this returns. The caller holds the
+    /// What the run is given. That its workspace is tainted is on record when this returns. The caller holds the
     /// turn and the floor until the command starts, so nothing of ours changes a file in between.
     ///
     /// The remote's answer must not be older than `not_before`.
     pub(super) async fn hand_secrets(
         &self,
         workspace: &Arc<Workspace>,
-        checks: &Checks,
         not_before: Instant,
     ) -> Result<Handed, Problem> {
         let (spec, secrets) = (self.live.record().spec, &self.shared.config.secrets);
@@ -92,15 +91,13 @@ impl Drive {
             let taint = match head {
                 Some(head) => workspace.taint(head).await.map_err(judged)?,
                 None => {
-                    workspace.note_taint().map_err(judged)?;
+                    workspace.note_files_changed().map_err(judged)?;
                     None
                 }
             };
             if let Some(why) = taint.filter(|_| is_due) {
                 return Err(tainted(&spec, &why));
             }
-        } else if !checks.reads && !checks.network {
-            workspace.note_taint().map_err(judged)?;
         }
         hand(secrets, &spec, supplied.as_deref())
     }

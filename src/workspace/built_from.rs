@@ -1,5 +1,7 @@
-//! From which commits the build output of a workspace was made: what a protected branch asks before it takes
-//! over any of it.
+//! From which commits the build output of a workspace was made: what is asked before a protected branch takes over
+//! any of it, and before a secret is given to what runs beside it.
+//!
+//! The record is changed before the deed, so a crash leaves it too careful, never too trusting.
 
 use git2::{Oid, Repository};
 use serde::{Deserialize, Serialize};
@@ -76,7 +78,7 @@ impl Workspace {
     }
 
     /// Notes that files are about to be changed on a caller's behalf: what is built from now on is made of more
-    /// than a commit.
+    /// than a commit. On an error it must not be done.
     pub fn note_files_changed(&self) -> Result<(), Error> {
         self.note_built_from(None)
     }

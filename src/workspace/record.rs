@@ -44,9 +44,6 @@ pub(super) struct Record {
     /// A command in it was given a secret, which may be in what it left behind.
     #[serde(default)]
     pub(super) had_secret: bool,
-    /// Since it was exactly a commit of the remote, only declared commands ran here, see [`super::taint`].
-    #[serde(default)]
-    pub(super) untainted: bool,
     /// What the build output in it was made of.
     #[serde(default)]
     pub(super) built_from: BuiltFrom,
@@ -76,7 +73,6 @@ impl Record {
             measured_tick: 0,
             warm: None,
             had_secret: false,
-            untainted: false,
             built_from: BuiltFrom::Unknown,
         }
     }
@@ -127,7 +123,10 @@ mod tests {
         let record = Record::load(dir.path()).unwrap();
         assert_eq!(record.used_tick, None);
         assert!(record.pinned.is_none() && record.sizes.is_none());
-        assert!(!record.untainted, "nothing vouches for what lies there");
-        assert_eq!(record.built_from, BuiltFrom::Unknown);
+        assert_eq!(
+            record.built_from,
+            BuiltFrom::Unknown,
+            "nothing vouches for what lies there"
+        );
     }
 }

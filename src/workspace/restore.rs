@@ -31,9 +31,6 @@ impl Workspace {
         let (this, by, report) = (self.clone(), by.to_owned(), report.clone());
         self.uninterrupted(async move {
             let _floor = this.floor.clone().write_owned().await;
-            if this.exists() {
-                this.note_taint()?;
-            }
             let is_its_own = saved.manifest.salvage.branch == this.branch;
             if !is_its_own && (this.exists() || this.is_known().await?) {
                 let detail = format!("{} already exists", this.branch);

@@ -2,14 +2,13 @@
 //! given to a command only there.
 //!
 //! A tree without any untracked file that is exactly its commit is untainted, whatever happened before. Where
-//! there are untracked files, two things must hold. The record says that nothing tainted the workspace since it was
-//! such a tree, and the notes on runs explain each of the files. The record says so only from the moment on at which
-//! the tree was verified, and it is withdrawn before something is done that taints; so a crash leaves the workspace
-//! tainted, and so does a record that was lost or that an earlier version wrote.
+//! there are untracked files, two things must hold: they were made of commits of the branch alone, as the record
+//! says ([`BuiltFrom`]), and the notes on runs explain each of them.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::built_from::BuiltFrom;
 use super::made::Made;
 use super::record::Record;
 use super::{Error, Workspace};
@@ -18,28 +17,16 @@ use crate::model::CommitId;
 
 impl Workspace {
     /// Why what lies here is more, or something else, than the commit `head` and what declared commands made of it;
-    /// `None` where it is not. Then that is on record. The caller holds the turn and the floor.
+    /// `None` where it is not. Which of the two is on record then. The caller holds the turn and the floor.
     pub async fn taint(self: &Arc<Self>, head: CommitId) -> Result<Option<String>, Error> {
         self.blocking(move |this| {
             let taint = this.look_for_taint(&head)?;
-            this.record_untainted(taint.is_none())?;
+            if taint.is_some() {
+                this.note_files_changed()?;
+            }
             Ok(taint)
         })
         .await
-    }
-
-    /// Takes note that something is about to be done here which is not known to leave only the remote's content.
-    /// On an error it must not be done.
-    pub fn note_taint(&self) -> Result<(), Error> {
-        self.record_untainted(false)
-    }
-
-    fn record_untainted(&self, untainted: bool) -> Result<(), Error> {
-        let known = Record::load(self.worktree.admin()).is_some_and(|record| record.untainted);
-        match known == untainted {
-            true => Ok(()),
-            false => self.change_record(|record| record.untainted = untainted),
-        }
     }
 
     fn look_for_taint(&self, expected: &CommitId) -> Result<Option<String>, Error> {
@@ -62,11 +49,14 @@ impl Workspace {
         }
         let admin = self.worktree.admin();
         let Some(first) = looked.strays.first() else {
+            self.forget_output()?;
             return Ok(None);
         };
-        if !Record::load(admin).is_some_and(|record| record.untainted) {
+        let record = Record::load(admin);
+        let built_from: BuiltFrom = record.map(|record| record.built_from).unwrap_or_default();
+        if !built_from.is_in(&repo, head.commit)? {
             return Ok(Some(format!(
-                "untracked files may come from something other than a declared command: {}",
+                "untracked files may come from something other than a declared command on a commit of the branch: {}",
                 first.path.display()
             )));
         }

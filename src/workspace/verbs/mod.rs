@@ -96,9 +96,6 @@ impl Workspace {
                 }
             })
             .await?;
-            if files != Files::Untouched {
-                this.note_taint()?;
-            }
             let answer = work(this.clone(), report).await?;
             this.note(|_| {})?;
             Ok((this.about().await?, answer))
