@@ -3,11 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::support::work::write;
-use crate::support::{Agent, Yard, git, problem_of};
+use crate::support::{Agent, Options, Yard, git, problem_of};
 
 /// A yard with a workspace of main.
 pub async fn at_work() -> Yard {
-    let yard = Yard::new().await;
+    // As it is where nothing is written down: contained where the machine allows it.
+    let yard = Yard::with(Options {
+        tables: "[sandbox]\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
     yard.make("main", &["who"]).await;
     yard
 }
