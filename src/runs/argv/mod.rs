@@ -19,6 +19,6 @@ mod make;
 mod words;
 
 pub use env::caller_env;
-pub use git::{GitAccess, GitCall, git, git_quick};
+pub use git::{GitAccess, GitCall, git, git_options, git_quick};
 pub use make::{Checked, MakePolicy, make, with_jobs};
 pub use words::Args;

@@ -74,6 +74,16 @@ pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<Gi
     finish(verb, parsed)
 }
 
+/// Every operation with each of its options, as the tables have them (see [`options`]): for what has to be tried
+/// with all of them.
+pub fn git_options() -> impl Iterator<Item = (&'static str, &'static str)> {
+    verb::all().flat_map(|verb| {
+        let tables = verb.options.iter().copied();
+        let options = tables.flat_map(str::split_whitespace);
+        options.map(|option| (verb.name, option))
+    })
+}
+
 /// Checks a git command that only looks: one of `status`, `log`, `branch`, `diff` and `show`.
 pub fn git_quick(operation: &str, args: Vec<String>) -> Result<GitCall, Problem> {
     let verb = QUICK
