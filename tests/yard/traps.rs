@@ -344,16 +344,20 @@ async fn gits_own_files_are_no_traps_either() {
     prepare(&yard, "main").await;
     let at = address("main");
     let (admin, store) = (yard.store().join("worktrees/main"), yard.store());
-    for place in [
-        yard.workspace("main").join(".git"),
-        admin.join("index"),
-        admin.join("commondir"),
-        admin.join("config.worktree"),
-        store.join("info/exclude"),
-        store.join("info/attributes"),
-        store.join("config"),
+    let some = [Trap::Fifo, Trap::Loop];
+    for (place, traps) in [
+        (yard.workspace("main").join(".git"), &ALL[..]),
+        (store.join("info/exclude"), &ALL),
+        (store.join("info/attributes"), &ALL),
+        (admin.join("index"), &some),
+        (admin.join("commondir"), &some),
+        (admin.join("config.worktree"), &some),
+        (store.join("config"), &some),
     ] {
-        for trap in [Trap::Fifo, Trap::Loop] {
+        for trap in traps {
+            if place.is_dir() {
+                fs::remove_dir_all(&place).unwrap();
+            }
             let what = format!("{trap:?} at {}", place.display());
             trap.plant(&place);
             let shown = answer(&what, yard.get(&at)).await;
