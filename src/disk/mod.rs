@@ -4,6 +4,7 @@
 
 pub mod crew;
 mod margin;
+mod moment;
 mod private;
 mod quarantine;
 mod reserve;
@@ -12,6 +13,7 @@ mod spread;
 mod trash;
 
 pub use margin::Margin;
+pub use moment::Moment;
 pub use private::{create_private_dir, make_private, write_private};
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};

@@ -1,5 +1,8 @@
 //! The trash: whatever is to go is renamed into it, which is instant and whole, and deleted later by
 //! one thread of low priority. What a daemon that was killed left in it, the next one deletes.
+//!
+//! It is decided that something may go before it does, and people write when they like. So what was written since the
+//! decision is not deleted: it is moved to the quarantine.
 
 use std::fmt::Display;
 use std::fs;
@@ -13,6 +16,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::{Moment, Quarantine};
 use crate::background::Loops;
 
 /// As little as the kernel gives: nobody waits for this.
@@ -21,6 +25,12 @@ const NICE: i32 = 19;
 /// nothing to be woken by.
 const ATTEMPTS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// In a name, before the moment at which it was looked at.
+const SEEN: &str = "~seen~";
+/// How often an entry is looked through while somebody still writes to it.
+const ROUNDS: usize = 20;
+const LATE: &str = "written while it was being discarded, after the rest was saved";
 
 /// Cheap to clone. Its thread ends with the last clone, once all is deleted.
 #[derive(Debug, Clone)]
@@ -52,19 +62,51 @@ impl Trash {
     /// Moves `path` out of sight, to be deleted later. `name` is for people who look into the trash.
     pub fn take(&self, path: &Path, name: &dyn Display) -> io::Result<()> {
         let doomed = self.dir.join(format!("{name}-{}", Uuid::now_v7()));
-        match fs::rename(path, &doomed) {
+        self.move_in(path, &doomed)?;
+        self.doom(doomed);
+        Ok(())
+    }
+
+    /// The same for what was found to be saved, or not worth it, when it was looked at after `looked_at`. What was
+    /// written since is kept.
+    pub fn take_seen(&self, path: &Path, name: &dyn Display, looked_at: Moment) -> io::Result<()> {
+        let meta = fs::symlink_metadata(path)?;
+        let id = Uuid::now_v7();
+        if meta.is_dir() {
+            // It is looked through when it is deleted.
+            let doomed = format!("{name}{SEEN}{}-{id}", looked_at.nanos());
+            let doomed = self.dir.join(doomed);
+            self.move_in(path, &doomed)?;
+            self.doom(doomed);
+            return Ok(());
+        }
+        let doomed = self.dir.join(format!("{name}-{id}"));
+        self.move_in(path, &doomed)?;
+        // To be moved changes a file, too, so that is asked of what it was before.
+        let is_late = looked_at.is_before_change(&meta)
+            || looked_at.is_before_write(&fs::symlink_metadata(&doomed)?);
+        if is_late {
+            let kept = quarantine_beside(&self.dir).take(&doomed, &name.to_string(), LATE)?;
+            tracing::warn!(was = %path.display(), kept = %kept.display(), "kept: written while it was being discarded");
+            return Ok(());
+        }
+        self.doom(doomed);
+        Ok(())
+    }
+
+    fn move_in(&self, path: &Path, doomed: &Path) -> io::Result<()> {
+        match fs::rename(path, doomed) {
             // A directory that is closed to writing cannot be told that it has another parent.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                rename_protected(path, &doomed).map_err(|_| error)?;
+                rename_protected(path, doomed).map_err(|_| error)?;
             }
             // Somebody deleted the directory by hand.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.dir.exists() => {
                 fs::create_dir_all(&self.dir)?;
-                fs::rename(path, &doomed)?;
+                fs::rename(path, doomed)?;
             }
             moved => moved?,
         }
-        self.doom(doomed);
         Ok(())
     }
 
@@ -104,6 +146,10 @@ fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
     }
     for path in queue {
         let _waiting = Waiting(left);
+        if let Err(error) = keep_what_came_late(&path) {
+            tracing::warn!(path = %path.display(), %error, "stays in the trash: it may hold what was written late");
+            continue;
+        }
         match delete_patiently(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
@@ -111,6 +157,87 @@ fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
             _ => {}
         }
     }
+}
+
+fn quarantine_beside(trash: &Path) -> Quarantine {
+    Quarantine::at(trash.with_file_name("quarantine"))
+}
+
+/// Moves to the quarantine what was written after the rest was looked at, by whatever is in an entry of the trash.
+fn keep_what_came_late(entry: &Path) -> io::Result<()> {
+    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+    let Some((name, rest)) = name.split_once(SEEN) else {
+        return Ok(());
+    };
+    let nanos = rest
+        .split_once('-')
+        .and_then(|(nanos, _)| nanos.parse().ok());
+    let (Some(trash), Some(nanos)) = (entry.parent(), nanos) else {
+        return Ok(());
+    };
+    let (quarantine, looked_at) = (quarantine_beside(trash), Moment::from_nanos(nanos));
+    let mut room = None;
+    for _ in 0..ROUNDS {
+        match keep_late(entry, looked_at, &mut room, || {
+            quarantine.make_room(name, entry, LATE)
+        }) {
+            Ok(0) => return Ok(()),
+            // A save that was begun in the workspace comes to its end here, under another name.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("somebody writes into it all the time"))
+}
+
+/// One look through `entry`. Returns how many files were kept.
+fn keep_late(
+    entry: &Path,
+    looked_at: Moment,
+    room: &mut Option<PathBuf>,
+    make_room: impl FnOnce() -> io::Result<PathBuf>,
+) -> io::Result<usize> {
+    let mut late = Vec::new();
+    find_late(entry, Path::new(""), looked_at, &mut late)?;
+    if late.is_empty() {
+        return Ok(0);
+    }
+    let room = match room {
+        Some(room) => room,
+        None => room.insert(make_room()?),
+    };
+    for path in &late {
+        let to = room.join("files").join(path);
+        fs::create_dir_all(to.parent().unwrap_or(room))?;
+        fs::rename(entry.join(path), to)?;
+    }
+    tracing::warn!(files = late.len(), room = %room.display(), "kept: written while the rest was being discarded");
+    Ok(late.len())
+}
+
+fn find_late(
+    root: &Path,
+    dir: &Path,
+    looked_at: Moment,
+    late: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    let entries = match fs::read_dir(root.join(dir)) {
+        // What cannot be listed could not be looked at before either.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = dir.join(entry.file_name());
+        let meta = entry.metadata()?;
+        if meta.is_dir() {
+            find_late(root, &path, looked_at, late)?;
+        } else if looked_at.is_before_change(&meta) {
+            late.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// A git that outlived its daemon may still be putting files into a directory that was taken from it.
@@ -194,6 +321,52 @@ mod tests {
         assert!(!cache.exists());
         assert!(trash.wait(Duration::from_secs(10)));
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_written_after_the_look_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let trash = Trash::open(home.path().join("trash"), &Loops::default()).unwrap();
+        let (dir, file) = (home.path().join("dir"), home.path().join("file"));
+        fs::create_dir_all(dir.join("deep")).unwrap();
+        for early in [dir.join("early"), dir.join("deep/early"), file.clone()] {
+            fs::write(early, "early").unwrap();
+        }
+        // The next tick of the clock that files are stamped by.
+        let begun = Moment::now();
+        while Moment::now() == begun {
+            thread::yield_now();
+        }
+        let looked_at = Moment::now();
+        let untouched = home.path().join("untouched");
+        fs::rename(&file, &untouched).unwrap();
+        fs::write(dir.join("deep/late"), "late").unwrap();
+        fs::write(dir.join("early"), "changed").unwrap();
+        fs::write(&file, "late, too").unwrap();
+        for path in [&dir, &file, &untouched] {
+            trash.take_seen(path, &"some", looked_at).unwrap();
+            assert!(!path.exists());
+        }
+        assert!(trash.wait(Duration::from_secs(10)));
+        assert_eq!(fs::read_dir(home.path().join("trash")).unwrap().count(), 0);
+        let quarantine = quarantine_beside(&home.path().join("trash"));
+        let mut kept = Vec::new();
+        for (room, note) in quarantine.contents().unwrap() {
+            assert_eq!(note.unwrap().why, LATE);
+            let mut pending = vec![room];
+            while let Some(dir) = pending.pop() {
+                for entry in fs::read_dir(dir).unwrap().flatten() {
+                    match entry.file_type().unwrap().is_dir() {
+                        true => pending.push(entry.path()),
+                        false => kept.push(fs::read_to_string(entry.path()).unwrap()),
+                    }
+                }
+            }
+        }
+        kept.retain(|text| !text.starts_with('{'));
+        kept.sort();
+        // One that was only moved is not known to be unchanged.
+        assert_eq!(kept, ["changed", "early", "late", "late, too"]);
     }
 
     #[test]

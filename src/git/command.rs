@@ -372,6 +372,10 @@ impl GitCommand {
 
     /// Git, or what git is started by.
     fn program(&mut self) -> Result<Command, Error> {
+        if self.in_worktree && self.dir.is_symlink() {
+            let why = std::io::Error::other("a link stands where the workspace belongs");
+            return Err(Error::io("start git in a workspace")(why));
+        }
         if let Ok(confinement) = &self.git.confinement
             && self.in_worktree
         {

@@ -2,11 +2,12 @@
 //! know what was going on.
 
 use std::fs;
+use std::io;
 
-use git2::Repository;
+use git2::Oid;
 
 use super::worktree::write_whole;
-use super::{Error, Worktree, read_ref};
+use super::{Error, Worktree};
 
 /// The mark of a worktree whose files are not whole yet; after a crash it says whose that is.
 pub(super) const PREPARING: &str = "preparing";
@@ -42,12 +43,24 @@ impl Worktree {
         (!tip.is_empty()).then_some(tip)
     }
 
-    /// Marks it as going, with where its branch is.
-    pub fn mark_removing(&self, repo: &Repository) -> Result<(), Error> {
-        let tip = read_ref(repo, &self.branch().local_ref())?;
+    /// Marks it as going, with where its branch was when that was decided.
+    pub fn mark_removing(&self, tip: Option<Oid>) -> Result<(), Error> {
         let tip = tip.map(|tip| tip.to_string()).unwrap_or_default();
         write_whole(&self.admin().join("locked"), format!("{REMOVING} {tip}"))
             .map_err(Error::io("mark the worktree as going"))
+    }
+
+    /// Removes what is the yard's own in the registration, not git's nor a person's.
+    pub fn drop_own_files(&self) -> Result<(), Error> {
+        for name in ["locked", "branchyard.json"] {
+            match fs::remove_file(self.admin().join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("forget the worktree")(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     pub fn unmark_removing(&self) -> Result<(), Error> {

@@ -73,7 +73,7 @@ pub use look::{
 };
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
-pub use moves::is_between;
+pub use moves::{changed_by_reset, is_between};
 pub use need::checkout_need;
 pub use neighbour::neighbour_heads;
 pub use origin::make_origin;
@@ -81,8 +81,8 @@ pub use plain_file::{open_plain, read_plain};
 pub use progress::Percent;
 pub use public_host::PublicHost;
 pub use refs::{
-    Seen, colliding_refs, delete_ref, forget_parked, park, parked_tip, read_ref, remote_branches,
-    unpark, unpark_branch,
+    Seen, colliding_refs, delete_ref, delete_ref_at, forget_parked, park, parked_tip, read_ref,
+    remote_branches, unpark, unpark_branch,
 };
 pub use remote::{fetch, remote_default, remote_heads};
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};

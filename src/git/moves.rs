@@ -1,16 +1,48 @@
-//! A checkout that was cut off: which of the differences are its own?
+//! What a move of a worktree to another commit touches, and what of a move that was cut off is its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, ObjectType, Oid, Repository};
+use git2::{Delta, DiffFile, DiffOptions, FileMode, ObjectType, Oid, Repository};
 
 use super::file_comparer::hash_plain;
-use super::status::overlooked_change;
-use super::{Error, files_of, head, tracked_statuses};
+use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
+use super::{Error, GITLINK, files_of, head, tracked_statuses, unstaged_changes};
+
+/// The tracked files that a reset to `target` changes: those that the index has otherwise, and those that are not as the
+/// index has them.
+pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
+    let tree = repo.find_commit(target)?.tree()?;
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let mut options = DiffOptions::new();
+    options.include_typechange(true);
+    let diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    let mut changed = BTreeSet::new();
+    for delta in diff.deltas() {
+        let sides = [delta.old_file(), delta.new_file()];
+        // Git leaves a submodule's directory as it is.
+        let is_submodule = |file: &DiffFile<'_>| file.mode() == FileMode::Commit;
+        if !sides.iter().any(is_submodule) {
+            let path = sides.iter().find_map(DiffFile::path_bytes);
+            changed.insert(PathBuf::from(OsStr::from_bytes(path.unwrap_or_default())));
+        }
+    }
+    // Git was told to overlook these, and a reset does not.
+    let flagged = index.iter().filter(|entry| {
+        let is_overlooked = entry.flags & ASSUME_UNCHANGED != 0;
+        let is_outside = entry.flags_extended & SKIP_WORKTREE != 0;
+        entry.mode != GITLINK && (is_overlooked || is_outside)
+    });
+    changed.extend(flagged.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))));
+    let unstaged = unstaged_changes(repo)?.into_iter();
+    let unstaged = unstaged.filter(|((mode, ..), _)| *mode != GITLINK);
+    changed.extend(unstaged.map(|((_, _, path), _)| path));
+    Ok(changed)
+}
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
 /// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work.

@@ -81,6 +81,20 @@ fn write_ref(store: &Repository, name: &str, to: Oid) -> Result<(), Error> {
     Ok(())
 }
 
+/// Deletes a ref if it is still at `commit`. One that moves meanwhile stays: libgit2 compares once more under the ref's
+/// lock.
+pub fn delete_ref_at(store: &Repository, name: &str, commit: &str) -> Result<(), Error> {
+    match store.find_reference(name) {
+        Ok(reference) if reference.target().is_none_or(|at| at.to_string() != commit) => Ok(()),
+        Ok(mut reference) => match reference.delete() {
+            Err(error) if error.code() == ErrorCode::Modified => Ok(()),
+            deleted => Ok(deleted?),
+        },
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 pub fn delete_ref(store: &Repository, name: &str) -> Result<(), Error> {
     match store.find_reference(name) {
         Ok(mut reference) => Ok(reference.delete()?),

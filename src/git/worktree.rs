@@ -1,10 +1,8 @@
 //! One workspace's worktree: made, filled, moved, taken away. The caller holds the repo's registry
 //! lock for `add` and `forget`, and the workspace's floor for whatever moves files.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
@@ -41,8 +39,8 @@ const OPERATION: [&str; 18] = [
     "refs/bisect",
 ];
 
-/// No path is longer, nor what says where a worktree is.
-const MAX_LINK: u64 = 8 << 10;
+/// No path is longer, nor what says where a registration is.
+const LONGEST_LINK: u64 = 8 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Worktree {
@@ -106,9 +104,15 @@ impl Worktree {
         self.has_directory() && self.admin.join("HEAD").is_file() && self.mark().is_none()
     }
 
-    /// There is something where its files belong.
+    /// There is something where its files belong. What a link leads to is not its own.
     pub fn has_directory(&self) -> bool {
-        fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some())
+        let is_own = fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.is_dir());
+        is_own && fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    /// Whether something that is no directory stands where its files belong.
+    pub fn is_replaced(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|meta| !meta.is_dir())
     }
 
     /// Ends a merge, rebase or the like without touching a file. What it knew is lost.
@@ -125,26 +129,58 @@ impl Worktree {
         Ok(())
     }
 
-    /// Moves HEAD, branch, index and tracked files to `commit`, whatever they are; strays stay. Returns
-    /// what git complained of, if anything.
+    /// Moves HEAD, branch and index to `commit`, and writes those of its files that are not there. What is to change the
+    /// caller has taken away by then: a file that is there was written since, and stays. Returns what git complained of,
+    /// if anything.
     pub async fn reset_to(&self, git: &Git, commit: &CommitId) -> Result<Option<String>, Error> {
         self.forget_operation()?;
         self.clear_traps()?;
-        let repo = self.open()?;
-        clear_flags(&repo)?;
-        set_head(&self.admin, &format!("ref: {}\n", self.branch.local_ref()))?;
-        drop(repo);
-        let (_, words) = git
+        let (branch, target) = (self.branch.local_ref(), Oid::from_str(commit.as_str())?);
+        {
+            let repo = self.open()?;
+            clear_flags(&repo)?;
+            set_head(&self.admin, &format!("ref: {branch}\n"))?;
+        }
+        self.read_index(git, commit.as_str()).await?;
+        let log = format!("reset: moving to {commit}");
+        self.open()?.reference(&branch, target, true, &log)?;
+        let complaint = self.write_missing(git).await?;
+        Ok(Some(complaint).filter(|complaint| !complaint.is_empty()))
+    }
+
+    /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
+    async fn read_index(&self, git: &Git, tree: &str) -> Result<(), Error> {
+        git.in_worktree(&self.path)
+            .args(["read-tree", "--reset", "--no-recurse-submodules", tree])
+            .output()
+            .await
+            .map(drop)
+    }
+
+    /// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
+    /// the place of some.
+    async fn write_missing(&self, git: &Git) -> Result<String, Error> {
+        let written = git
             .in_worktree(&self.path)
             .args([
                 "-c",
                 &format!("checkout.workers={}", git.settings().checkout_workers),
             ])
-            .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
-            .args([commit.as_str(), "--"])
+            .args(["checkout-index", "--all", "--index", "--quiet"])
             .output_and_words()
-            .await?;
-        Ok(Some(words).filter(|words| !words.is_empty()))
+            .await;
+        match written {
+            Ok((_, words)) => Ok(words),
+            // Of files that are there already it is quiet, and says no all the same.
+            Err(Error::Refused {
+                code: Some(1),
+                stderr,
+                ..
+            }) if stderr.is_empty() => {
+                Ok("files that were written meanwhile stay as they are".to_owned())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes what would keep git waiting. There is nothing in it to save.
@@ -203,11 +239,38 @@ impl Worktree {
         link_to(store, self.branch.dir().as_str().as_ref())
     }
 
+    /// What the registration says of where the worktree is. By its name alone: what stands there may be a link.
+    fn link_back(&self) -> String {
+        let home = self.path.parent().unwrap_or(&self.path);
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+        let link = home.join(self.branch.dir().as_str()).join(".git");
+        format!("{}\n", link.display())
+    }
+
+    /// The name of another registration of the same store that this directory says to belong to, as it does after two
+    /// directories changed places.
+    pub fn claimed_by_another(&self) -> Option<String> {
+        let link = read_plain(&self.path.join(".git"), LONGEST_LINK).ok()??;
+        let link = String::from_utf8(link).ok()?;
+        let own = self.link();
+        let (registrations, _) = own.rsplit_once('/')?;
+        let (there, name) = link.trim_end().rsplit_once('/')?;
+        let is_another = there == registrations && name != self.branch.dir().as_str();
+        (is_another && self.admin.with_file_name(name).is_dir()).then(|| name.to_owned())
+    }
+
+    /// The number that the file system has for the directory.
+    pub fn inode(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        fs::symlink_metadata(&self.path).ok().map(|meta| meta.ino())
+    }
+
     /// The files that decide which repository git takes this directory for and how it treats it: the
     /// configuration, and the way from here to the store and back.
-    fn fixed_files(&self) -> [(&'static str, PathBuf, String); 3] {
+    fn fixed_files(&self) -> [(&'static str, PathBuf, String); 4] {
         [
             (".git", self.path.join(".git"), self.link()),
+            ("gitdir", self.admin.join("gitdir"), self.link_back()),
             (
                 "commondir",
                 self.admin.join("commondir"),
@@ -224,14 +287,10 @@ impl Worktree {
     /// The names of those of git's files that are not as we wrote them.
     pub fn altered(&self) -> Vec<&'static str> {
         let files = self.fixed_files().into_iter();
-        let mut altered: Vec<_> = files
+        files
             .filter(|(_, path, expected)| !is_exactly(path, expected))
             .map(|(name, ..)| name)
-            .collect();
-        if !self.admin.join("gitdir").is_file() {
-            altered.push("gitdir");
-        }
-        altered
+            .collect()
     }
 
     /// Puts those files back. Whoever controls one of these has git start programs. Returns the names
@@ -242,10 +301,6 @@ impl Worktree {
             if altered.contains(&name) {
                 write_whole(&path, &expected)?;
             }
-        }
-        if altered.contains(&"gitdir") {
-            let back = self.path.canonicalize()?.join(".git");
-            write_whole(&self.admin.join("gitdir"), format!("{}\n", back.display()))?;
         }
         Ok(altered)
     }
@@ -265,15 +320,9 @@ impl Worktree {
 
     /// Writes the files of HEAD that are not there as the index has them.
     pub(super) async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
-        git.in_worktree(&self.path)
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
-            .output()
-            .await
-            .map(drop)
+        self.read_index(git, "HEAD").await?;
+        // What a person wrote who was faster stays, and shows as a change.
+        self.write_missing(git).await.map(drop)
     }
 
     /// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
@@ -377,14 +426,18 @@ pub(super) fn clear_special(dir: &Path) -> io::Result<bool> {
     Ok(is_cleared)
 }
 
-/// The directory of the files that a repository's handle is about.
+/// The directory of the files that a repository's handle is about: where the yard puts them. What the registration says
+/// (`gitdir`) may be a copy of another yard's, and lead to files of that one.
 pub fn files_of(repo: &Repository) -> Option<PathBuf> {
     if let Some(files) = repo.workdir() {
         return Some(files.to_owned());
     }
-    let link = read_plain(&repo.path().join("gitdir"), MAX_LINK).ok()??;
-    let link = Path::new(OsStr::from_bytes(link.trim_ascii_end()));
-    Some(repo.path().join(link.parent()?))
+    let admin = repo.path();
+    let registrations = admin.parent()?;
+    let store = registrations
+        .parent()
+        .filter(|_| registrations.ends_with("worktrees"))?;
+    Some(store.parent()?.join(admin.file_name()?))
 }
 
 /// A handle on the worktree at `dir`, as [`Worktree::open`] gives it: what `.git` says there is not read.

@@ -30,6 +30,8 @@ const UNUSED: &str = "unused";
 const KEPT: &str = "store.git";
 /// The same complaint twice within this time is not a reason to look through a whole store again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// More than a commit takes, from its first object to its ref.
+const SECOND_LOOK_AFTER: Duration = Duration::from_secs(1);
 
 impl Repo {
     /// Whether the store lacks something that anybody needs, or cannot read the files of `branch`. Costs
@@ -70,6 +72,12 @@ impl Repo {
         self.guard_store()?;
         self.finish_healing().await?;
         if !self.is_damaged(branch).await? {
+            return Ok(None);
+        }
+        // People commit when they like, and a ref may have been seen before its objects. Real damage stays.
+        tokio::time::sleep(SECOND_LOOK_AFTER).await;
+        if !self.is_damaged(branch).await? {
+            tracing::warn!(repo = %self.name, "the store seemed damaged, and is not");
             return Ok(None);
         }
         tracing::error!(repo = %self.name, "the store is damaged: cloning anew");

@@ -132,7 +132,8 @@ impl Workspace {
             added = self.worktree.add(git, store, start, exists).await;
         }
         let registered = added.map_err(Error::from).and_then(|()| {
-            Record::of_new(self.branch.clone(), self.grounds.ticks.now())
+            let (tick, inode) = (self.grounds.ticks.now(), self.worktree.inode());
+            Record::of_new(self.branch.clone(), tick, inode)
                 .save(self.worktree.admin())
                 .map_err(Error::io("record the workspace"))
         });

@@ -47,13 +47,17 @@ pub(super) struct Record {
     /// What the build output in it was made of.
     #[serde(default)]
     pub(super) built_from: BuiltFrom,
+    /// Which directory was made for it, by the number that the file system has for that.
+    #[serde(default)]
+    pub(super) inode: Option<u64>,
 }
 
 impl Record {
     /// Of a workspace that is about to be checked out.
-    pub(super) fn of_new(branch: BranchName, tick: u64) -> Self {
+    pub(super) fn of_new(branch: BranchName, tick: u64, inode: Option<u64>) -> Self {
         Self {
             built_from: BuiltFrom::nothing(),
+            inode,
             ..Self::new(branch, tick)
         }
     }
@@ -74,6 +78,7 @@ impl Record {
             warm: None,
             had_secret: false,
             built_from: BuiltFrom::Unknown,
+            inode: None,
         }
     }
 

@@ -15,6 +15,7 @@ use super::salvage::Scope;
 use super::work::Belongings;
 use super::{Error, Workspace, Workspaces, silent};
 use crate::config::crash_point;
+use crate::disk::Moment;
 use crate::git::{self, Seen};
 use crate::model::{Salvage, SalvageReason};
 use crate::news::WorkspaceChange;
@@ -95,7 +96,9 @@ impl Workspace {
         {
             return Err(self.refuse_pinned(&pin).into());
         }
+        let looked_at = Moment::now();
         let repo = self.worktree.open()?;
+        let tip = git::read_ref(&repo, &self.branch.local_ref())?;
         let (mut work, belongings) = self.at_stake(&repo)?;
         if !work.is_empty() && going == Going::Unmissed {
             let detail = format!(
@@ -131,35 +134,41 @@ impl Workspace {
             }
         };
         crash_point("remove-saved");
-        self.worktree.mark_removing(&repo)?;
+        self.worktree.mark_removing(tip)?;
         crash_point("remove-marked");
-        if let Err(error) = self.grounds.trash.take(self.path(), &self.branch.dir()) {
+        let (trash, dir) = (&self.grounds.trash, self.branch.dir());
+        if let Err(error) = trash.take_seen(self.path(), &dir, looked_at) {
             self.worktree.unmark_removing()?;
             return Err(Error::io("move the workspace to the trash")(error));
         }
         crash_point("remove-moved");
-        self.finish_removal()?;
+        self.finish_removal(Some(looked_at))?;
         self.tell(WorkspaceChange::Removed);
         Ok(saved)
     }
 
-    /// What is left to do once the directory is gone. Its commits are known to the remote, or saved.
-    fn finish_removal(&self) -> Result<(), Error> {
+    /// What is left to do once the directory is gone. Its commits are known to the remote, or saved, as far as they were
+    /// there when it was looked at; after a crash nobody knows when that was.
+    fn finish_removal(&self, looked_at: Option<Moment>) -> Result<(), Error> {
         let store = self.repo.open_store()?;
         let branch = self.branch.local_ref();
         // Moved by somebody since, it is not what was decided on.
-        let marked = self.worktree.removing_from();
-        if git::read_ref(&store, &branch)?.map(|tip| tip.to_string()) == marked {
-            git::delete_ref(&store, &branch)?;
+        if let Some(marked) = self.worktree.removing_from() {
+            git::delete_ref_at(&store, &branch, &marked)?;
         }
         crash_point("remove-unnamed");
         git::forget_parked(&store, &self.branch)?;
         Seen(&self.branch.dir()).forget(&store)?;
+        let (trash, admin) = (&self.grounds.trash, self.worktree.admin());
         let name = format!("{}-admin", self.branch.dir());
-        self.grounds
-            .trash
-            .take(self.worktree.admin(), &name)
-            .map_err(Error::io("forget the worktree"))
+        let taken = match looked_at {
+            Some(looked_at) => {
+                self.worktree.drop_own_files()?;
+                trash.take_seen(admin, &name, looked_at)
+            }
+            None => trash.take(admin, &name),
+        };
+        taken.map_err(Error::io("forget the worktree"))
     }
 
     /// After a crash in the middle of a removal: completes it, or calls it off. Returns whether there
@@ -171,7 +180,7 @@ impl Workspace {
         if self.path().exists() {
             self.worktree.unmark_removing()?;
         } else {
-            self.finish_removal()?;
+            self.finish_removal(None)?;
         }
         Ok(true)
     }

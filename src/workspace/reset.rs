@@ -1,6 +1,7 @@
 //! Making a workspace what the remote has, whatever was there; and pristine. What somebody could miss
 //! is saved first. The caller holds the floor exclusively.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use super::salvage::{Scope, tell};
 use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace};
 use crate::config::crash_point;
+use crate::disk::Moment;
+use crate::git::verbs::conflicts::Working;
 use crate::git::{self, Stray};
 use crate::model::{About, CommitId, Phase, Salvage, SalvageReason};
 
@@ -57,6 +60,7 @@ impl Workspace {
         clean: bool,
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
+        let looked_at = Moment::now();
         let repo = self.worktree.open()?;
         let goal = Oid::from_str(goal.as_str()).map_err(git::Error::from)?;
         // Files that are as the old or the new tree has them are a cut-off move's own.
@@ -90,14 +94,15 @@ impl Workspace {
                 Some(self.salvage(work, &belongings, scope, reason, by)?)
             }
         };
+        self.set_aside_changing(&repo, goal, looked_at)?;
         match clean {
             true => {
-                self.sweep(&repo, &strays)?;
+                self.sweep(&repo, &strays, looked_at)?;
                 self.forget_output()?;
             }
             false => {
                 for path in in_the_way {
-                    self.discard(&path)?;
+                    self.discard(&path, looked_at)?;
                 }
             }
         }
@@ -137,6 +142,7 @@ impl Workspace {
         let who = by.to_owned();
         let saved = self
             .blocking(move |this| {
+                let looked_at = Moment::now();
                 let repo = this.worktree.open()?;
                 let strays = git::strays(&repo)?;
                 let belongings = this.belongings(&repo, Look::Whole)?;
@@ -150,7 +156,7 @@ impl Workspace {
                     }
                 };
                 crash_point("clean-saved");
-                this.sweep(&repo, &strays)?;
+                this.sweep(&repo, &strays, looked_at)?;
                 this.forget_output()?;
                 Ok(saved)
             })
@@ -162,10 +168,10 @@ impl Workspace {
     }
 
     /// Moves what is not tracked to the trash: what was there before it was looked at and saved.
-    fn sweep(&self, repo: &Repository, strays: &[Stray]) -> Result<(), Error> {
+    fn sweep(&self, repo: &Repository, strays: &[Stray], looked_at: Moment) -> Result<(), Error> {
         let modules = git::submodules(repo)?;
         for stray in strays {
-            self.discard(&stray.path)?;
+            self.discard(&stray.path, looked_at)?;
             // A submodule without its directory would count as deleted.
             if modules.contains(&stray.path) {
                 std::fs::create_dir(self.path().join(&stray.path))
@@ -175,13 +181,49 @@ impl Workspace {
         Ok(())
     }
 
-    /// Moves a file or directory of the workspace out of it, to be deleted later.
-    pub(super) fn discard(&self, path: &Path) -> Result<(), Error> {
+    /// Takes the tracked files away that a reset to `goal` changes. All that somebody could miss of them is saved, or is
+    /// kept because it was written since.
+    pub(super) fn set_aside_changing(
+        &self,
+        repo: &Repository,
+        goal: Oid,
+        looked_at: Moment,
+    ) -> Result<(), Error> {
+        let files = Working::open(self.path())?;
+        for path in git::changed_by_reset(repo, goal)? {
+            // What is behind a link is not the workspace's.
+            let is_there = files.stat(&path).map_err(Error::io("look at a file"))?;
+            if is_there.is_some() {
+                self.discard(&path, looked_at)?;
+                self.prune(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the directories that are empty now that `path` is gone.
+    fn prune(&self, path: &Path) {
+        let dirs = path
+            .ancestors()
+            .skip(1)
+            .filter(|dir| dir.parent().is_some());
+        for dir in dirs {
+            if std::fs::remove_dir(self.path().join(dir)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Moves a file or directory of the workspace out of it, to be deleted later, but for what was written after it was
+    /// looked at.
+    pub(super) fn discard(&self, path: &Path, looked_at: Moment) -> Result<(), Error> {
         let dir = self.branch.dir();
-        self.grounds
-            .trash
-            .take(&self.path().join(path), &dir)
-            .map_err(Error::io("move a file to the trash"))
+        let path = self.path().join(path);
+        match self.grounds.trash.take_seen(&path, &dir, looked_at) {
+            // Its owner was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            taken => taken.map_err(Error::io("move a file to the trash")),
+        }
     }
 }
 

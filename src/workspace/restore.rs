@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::error::conflict;
 use super::salvage::{Scope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
+use crate::disk::Moment;
 use crate::git::{self, Saved, SavedStash};
 use crate::model::{CommitId, Problem, SalvageId, SalvageReason};
 use crate::news::SalvageChange;
@@ -73,6 +74,7 @@ impl Workspace {
         let by = by.to_owned();
         let saved = self
             .blocking(move |this| {
+                let looked_at = Moment::now();
                 let repo = this.worktree.open()?;
                 let (mut work, belongings) = this.at_stake(&repo)?;
                 if !work.is_empty() && !force {
@@ -96,7 +98,7 @@ impl Workspace {
                 let output = belongings.output.iter().filter(|output| !output.ignored);
                 let paths = found.map(|found| &found.path);
                 for path in paths.chain(output.map(|output| &output.stray.path)) {
-                    this.discard(path)?;
+                    this.discard(path, looked_at)?;
                 }
                 this.worktree.forget_operation()?;
                 Ok(Some(saved))

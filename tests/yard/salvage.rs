@@ -386,3 +386,33 @@ async fn commits_that_only_a_log_knows_pin_nothing_and_are_saved_on_the_way_out(
     assert_eq!(gone.status(), StatusCode::NO_CONTENT);
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_on_a_commit_that_lost_its_objects_is_kept_or_comes_back() {
+    for object in ["HEAD:name.txt", "HEAD^{tree}", "HEAD"] {
+        let mut yard = Yard::new().await;
+        yard.make("main", &["who"]).await;
+        let workspace = yard.workspace("main");
+        write(&workspace, "name.txt", "mine\n");
+        git(&workspace, &["commit", "-q", "-am", "mine"]);
+        // No file has it any more, from which it could be made again.
+        write(&workspace, "name.txt", "later\n");
+        write(&workspace, "notes.txt", "mine\n");
+        let id = git(&workspace, &["rev-parse", object]);
+        let (dir, file) = id.split_at(2);
+        std::fs::remove_file(yard.store().join("objects").join(dir).join(file)).unwrap();
+        let answer = yard
+            .delete(&format!("{}?force=true", address("main")))
+            .await;
+        if answer.status() == StatusCode::OK {
+            let salvage = json_of(answer).await["salvage"]["id"].clone();
+            let salvage = salvage.as_str().unwrap().to_owned();
+            let path = format!("/api/salvage/{salvage}/restore");
+            yard.post_json(&path, json!({})).await;
+        }
+        let read = |name: &str| std::fs::read_to_string(workspace.join(name)).unwrap();
+        let left = (read("name.txt"), read("notes.txt"));
+        assert_eq!(left, ("later\n".into(), "mine\n".into()), "{object}");
+        yard.stop().await;
+    }
+}

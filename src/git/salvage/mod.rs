@@ -19,6 +19,7 @@ mod archive;
 mod files;
 mod listing;
 mod named;
+mod proof;
 mod restore;
 mod save;
 

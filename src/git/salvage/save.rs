@@ -12,6 +12,7 @@ use git2::{ObjectType, Oid, Repository, Signature};
 use super::archive::Archive;
 use super::files::{Blobs, Drawer, FILE, SUBMODULE};
 use super::named::{ids_in, unseen};
+use super::proof::prove;
 use super::{ExactPath, MANIFEST, Manifest, SavedStash, VERSION, name};
 use crate::config::crash_point;
 use crate::git::refs::parked_oid;
@@ -76,6 +77,7 @@ pub fn save(
     named.extend(parked_oid(&repo, worktree.branch())?);
     named.extend(contents.stashes.iter().map(|stash| stash.commit));
     keep_admin(&mut drawer, worktree.admin(), &mut archive, &mut named)?;
+    prove(&repo, &named)?;
     archive.finish()?;
     crash_point("salvage-archived");
 

@@ -50,7 +50,7 @@ impl Workspace {
     }
 
     pub(in crate::workspace) fn open_root(&self) -> Result<OwnedFd, Error> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::open(self.path(), flags, Mode::empty())
             .map_err(|errno| Error::io("open the workspace")(errno.into()))
     }

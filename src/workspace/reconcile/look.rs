@@ -242,6 +242,13 @@ impl Looker<'_> {
         if worktree.is_removing() {
             return vec![finding(Kind::Removing, "a removal was cut off")];
         }
+        if worktree.is_replaced() {
+            let detail = "a link or a file stands where the workspace's directory belongs; left alone until it is \
+                          moved away";
+            let mut replaced = finding(Kind::LeftAlone, detail);
+            replaced.code = "replaced";
+            return vec![replaced];
+        }
         if !worktree.has_directory() {
             return vec![finding(
                 Kind::DirectoryGone,

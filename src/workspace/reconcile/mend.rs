@@ -14,6 +14,7 @@ use crate::git::{self, Seen, Worktree, WorktreeDamage};
 use crate::model::BranchName;
 use crate::process::is_in_use;
 use crate::repos::Repo;
+use crate::workspace::error::conflict;
 use crate::workspace::record::Record;
 use crate::workspace::{Error, Workspace, Workspaces};
 
@@ -246,6 +247,19 @@ impl Workspace {
     /// Puts back the files that tie the workspace to its store. A repository that somebody made in their
     /// place is kept in the quarantine.
     pub(in crate::workspace) fn mend_links(&self) -> Result<Vec<&'static str>, Error> {
+        let (inode, made) = (self.worktree.inode(), Record::load(self.worktree.admin()));
+        let made = made.map(|record| record.inode);
+        if made.flatten().is_some_and(|made| Some(made) != inode)
+            && let Some(other) = self.worktree.claimed_by_another()
+        {
+            let place = self.path().display();
+            let detail =
+                format!("{place} is the directory that was made for the workspace {other}");
+            return Err(conflict("path_occupied", detail)
+                .field("branch")
+                .help("move both directories back to where they were")
+                .into());
+        }
         let link = self.path().join(".git");
         if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_dir()) {
             let name = format!("{}-{}", self.repo.name.dir(), self.branch.dir());
@@ -257,9 +271,16 @@ impl Workspace {
                 .map_err(Error::io("move a repository to the quarantine"))?;
             tracing::warn!(repo = %self.repo.name, branch = %self.branch, to = %moved.display(), "a repository inside a workspace's own place is moved to the quarantine");
         }
-        self.worktree
+        let restored = self
+            .worktree
             .guard()
-            .map_err(Error::io("check the workspace"))
+            .map_err(Error::io("check the workspace"))?;
+        if made.is_some_and(|made| made != inode)
+            && let Err(error) = self.change_record(|record| record.inode = inode)
+        {
+            tracing::debug!(repo = %self.repo.name, branch = %self.branch, %error, "which directory it is, is not written down");
+        }
+        Ok(restored)
     }
 
     /// Takes away what a daemon that was killed never completed. The branch goes with it unless it has

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use git2::Repository;
 
 use super::in_gits_words;
+use crate::disk::Moment;
 use crate::git;
 use crate::git::verbs::checkout::{self, CheckedOut, Request, Source};
 use crate::git::verbs::{Kept, Named, Verbosity, confirm_needed, few, revision};
@@ -88,6 +89,7 @@ impl Workspace {
         confirm: bool,
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
+        let looked_at = Moment::now();
         let lost = checkout::overwritten(repo, files)?;
         if lost.is_empty() {
             return Ok(None);
@@ -105,7 +107,7 @@ impl Workspace {
         let saved = self.salvage(work, &belongings, Scope::All, SalvageReason::Checkout, by)?;
         // Git does not put a file where a directory stands.
         for file in files.iter().filter(|file| self.path().join(file).is_dir()) {
-            self.discard(file)?;
+            self.discard(file, looked_at)?;
         }
         Ok(Some(saved))
     }

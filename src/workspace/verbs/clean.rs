@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use git2::Repository;
 
+use crate::disk::Moment;
 use crate::git::verbs::clean::{self, Cleaned, Request, Sweep};
 use crate::git::verbs::{Kept, Named, confirm_needed};
 use crate::model::{Salvage, SalvageReason};
@@ -29,6 +30,7 @@ impl Workspace {
         let (verbosity, by) = (request.verbosity, by.to_owned());
         let (found, saved) = self
             .with_repository(move |this, repo| {
+                let looked_at = Moment::now();
                 let found = this.to_sweep(repo, &request)?;
                 if !request.confirm {
                     let names: Vec<_> = found
@@ -40,7 +42,7 @@ impl Workspace {
                 }
                 let saved = this.keep_swept(repo, &found, &by)?;
                 for path in &found.paths {
-                    this.discard(path)?;
+                    this.discard(path, looked_at)?;
                 }
                 Ok((found, saved))
             })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use git2::{Oid, Repository};
 
 use super::in_gits_words;
+use crate::disk::Moment;
 use crate::git;
 use crate::git::verbs::reset::{self, Done, Mode, Request};
 use crate::git::verbs::{
@@ -143,6 +144,7 @@ impl Workspace {
         confirm: bool,
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
+        let looked_at = Moment::now();
         let belongings = self.belongings(repo, Look::Whole)?;
         let strays = in_gits_way(repo, to, &belongings)?;
         let output = self.output_in_the_way(repo, to, &belongings)?;
@@ -167,6 +169,7 @@ impl Workspace {
             return Err(confirm_needed("a hard reset", &lost).into());
         }
         if lost.is_empty() {
+            self.set_aside_changing(repo, to, looked_at)?;
             return Ok(None);
         }
         let scope = match output.is_empty() {
@@ -175,8 +178,9 @@ impl Workspace {
         };
         let saved = self.salvage(lost, &belongings, scope, SalvageReason::Reset, by)?;
         for path in in_its_way {
-            self.discard(path)?;
+            self.discard(path, looked_at)?;
         }
+        self.set_aside_changing(repo, to, looked_at)?;
         Ok(Some(saved))
     }
 

@@ -34,7 +34,7 @@ pub enum Standing {
 
 impl Working {
     pub fn open(workdir: &Path) -> Result<Self, Error> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(workdir, flags, Mode::empty());
         Ok(Self(root.map_err(|errno| {
             Error::io("open the workspace")(errno.into())

@@ -1,0 +1,41 @@
+//! The time by which files are stamped, to tell what was written since.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A moment, by the clock that the kernel stamps files with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(i128);
+
+const IN_A_SECOND: i128 = 1_000_000_000;
+
+impl Moment {
+    pub fn now() -> Self {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        Self(i128::from(now.tv_sec) * IN_A_SECOND + i128::from(now.tv_nsec))
+    }
+
+    pub(super) fn from_nanos(nanos: i128) -> Self {
+        Self(nanos)
+    }
+
+    pub(super) fn nanos(self) -> i128 {
+        self.0
+    }
+
+    /// Whether what a file is, holds or is called was changed since. In the same tick of the clock counts as since.
+    pub fn is_before_change(self, meta: &Metadata) -> bool {
+        stamp(meta.ctime(), meta.ctime_nsec()) >= self
+    }
+
+    /// The same of what it holds alone: to be moved changes a file as well.
+    pub fn is_before_write(self, meta: &Metadata) -> bool {
+        stamp(meta.mtime(), meta.mtime_nsec()) >= self
+    }
+}
+
+fn stamp(seconds: i64, nanos: i64) -> Moment {
+    Moment(i128::from(seconds) * IN_A_SECOND + i128::from(nanos))
+}
