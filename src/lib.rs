@@ -2,6 +2,7 @@
 //! ARCHITECTURE.md is the map; the modules below stand in the order of its layers.
 
 pub mod background;
+pub mod clock;
 pub mod config;
 pub mod database;
 pub mod model;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// A module imports only from layers below its own, and never from a module of the same layer.
 const LAYERS: [(u32, &[&str]); 11] = [
-    (0, &["model", "config", "database", "background"]),
+    (0, &["model", "config", "database", "background", "clock"]),
     (
         1,
         &[

@@ -102,7 +102,7 @@ impl Watched {
         tool: &str,
         read_only: bool,
         arguments: &JsonObject,
-    ) -> Self {
+    ) -> Result<Self, Problem> {
         let action = action(tool, read_only, arguments);
         let is_deed = action.is_some();
         let action = action.unwrap_or_else(|| format!("mcp {tool}").into());
@@ -111,16 +111,16 @@ impl Watched {
         let auditor = call.desk.auditor();
         auditor.locate(&mut recorded, &named).await;
         let entry = match is_deed {
-            true => Some(auditor.begin(recorded.clone()).await),
+            true => Some(auditor.begin(recorded.clone()).await?),
             false => None,
         };
-        Self {
+        Ok(Self {
             auditor,
             principal: call.desk.principal().clone(),
             is_of_tokens: tool.starts_with(TOKENS),
             recorded,
             entry,
-        }
+        })
     }
 
     pub(super) async fn end(mut self, answer: &Result<Reply, Problem>) {

@@ -67,6 +67,11 @@ impl Supervisor {
         })
     }
 
+    /// Whether the run in `home` has a supervisor that is at work.
+    pub fn is_alive(home: &Path) -> bool {
+        matches!(proof::find(home), Ok(Proof::Alive(_)))
+    }
+
     /// Looks for the supervisor of the run in `home`.
     pub fn find(home: &Path) -> io::Result<Found> {
         let started = Instant::now();

@@ -5,9 +5,11 @@
 //! already locked, which it keeps as its standard input; standard error leads nowhere. It reads the launch to its
 //! end before it starts anything, so that a daemon which dies in mid-sentence starts nothing.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use signal_hook::consts::{SIGCHLD, SIGTERM};
@@ -45,8 +47,11 @@ fn attend() -> io::Result<()> {
     rustix::stdio::dup2_stdin(lock)?;
     // Cut short: the daemon went before it had said all. Without a name in the lock file the run counts
     // as never started.
-    let launch: Launch = serde_json::from_slice(&told)?;
+    let mut launch: Launch = serde_json::from_slice(&told)?;
     drop(told);
+    // By whichever name it goes: the yard may be moved while the command runs.
+    let home = File::open(&launch.home)?;
+    launch.home = PathBuf::from(format!("/proc/self/fd/{}", home.as_raw_fd()));
     Identity::own()?.write(io::stdin())?;
     crash_point("supervisor-ready");
 

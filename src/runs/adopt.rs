@@ -17,7 +17,7 @@ use super::pen::Pen;
 use super::reuse::pieces_in;
 use crate::journal::{self, Cursor, Extent, Writer};
 use crate::model::{Event, OnDisconnect, RunId, RunRecord, RunState};
-use crate::process::{Found, Supervisor};
+use crate::process::{Found, Stop, Supervisor};
 use crate::workspace::Workspace;
 
 impl Runs {
@@ -30,6 +30,12 @@ impl Runs {
             if record.state.is_ended() {
                 if let Err(error) = self.settle(record) {
                     tracing::error!(run = %id, %error, "failed to settle a run that has ended");
+                }
+                continue;
+            }
+            if self.0.is_copy {
+                if let Err(error) = self.leave_to_original(record).await {
+                    tracing::error!(run = %id, %error, "failed to leave a run to the yard that it is of");
                 }
                 continue;
             }
@@ -48,8 +54,10 @@ impl Runs {
                 }
             }
         }
-        for (record, found) in started {
+        for (mut record, found) in started {
             let id = record.run_id;
+            // A record that had to be made again does not know it.
+            record.state = RunState::Running;
             let outcome = match found {
                 Found::Alive(supervisor) => self.take_over(record, supervisor).await,
                 Found::Gone | Found::NeverStarted => self.tell_end(record).await,
@@ -130,7 +138,23 @@ impl Runs {
     /// Tells how a run ended whose supervisor is gone.
     async fn tell_end(&self, record: RunRecord) -> io::Result<()> {
         let drive = self.resume(record)?;
-        let ending = drive.ending_on_disk();
+        let mut ending = drive.ending_on_disk();
+        if let Ending::Exited(exit) = &mut ending
+            && drive.live.audience.is_stopped()
+        {
+            // It was promised to stop while there was still a daemon to promise it.
+            exit.stopped.get_or_insert(Stop::Asked);
+        }
+        self.end_at_once(drive, ending).await
+    }
+
+    /// Its supervisor, if it has one, is at work in the yard that this one was copied from, and is not looked for.
+    async fn leave_to_original(&self, record: RunRecord) -> io::Result<()> {
+        let drive = self.resume(record)?;
+        self.end_at_once(drive, Ending::Copied).await
+    }
+
+    async fn end_at_once(&self, drive: Arc<Drive>, ending: Ending) -> io::Result<()> {
         let live = drive.live.clone();
         self.0.live.insert(live.id, live.clone());
         let closing = self
@@ -205,6 +229,7 @@ impl Runs {
         let account = record.spec.principal.clone();
         let live = self.live_of(record, account, OnDisconnect::Continue, extent);
         let noted = live.record.borrow().reason.clone();
+        let noted = noted.or_else(|| self.0.history.cancelled(live.id));
         if let Some(reason) = noted.filter(|_| unended) {
             // Noted before the end, it is a cancel that may not have been passed on.
             live.audience.stop(&reason);

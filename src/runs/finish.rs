@@ -33,6 +33,8 @@ pub(super) enum Ending {
     Reused(RunId),
     /// Its supervisor is gone and left no word.
     Lost,
+    /// The yard is a copy of the one that it is a run of.
+    Copied,
 }
 
 impl Drive {
@@ -58,7 +60,10 @@ impl Drive {
                 tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run was lost");
                 self.recover_tail();
             }
-            Ending::Refused(_) | Ending::CancelledBeforeStart | Ending::Reused(_) => {}
+            Ending::Refused(_)
+            | Ending::CancelledBeforeStart
+            | Ending::Reused(_)
+            | Ending::Copied => {}
         }
         let mut record = self.live.record();
         if let Some(reason) = self.live.audience.reason() {
@@ -209,6 +214,11 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
             record.reason = Some(
                 "its supervisor ended without a word: killed, or the machine went down".to_owned(),
             );
+            EndState::Lost
+        }
+        Ending::Copied => {
+            record.reason =
+                Some("this yard is a copy, and the run was under way in the original".to_owned());
             EndState::Lost
         }
         Ending::Exited(exit) => match (exit.stopped, note_outcome(record, &exit.outcome)) {

@@ -20,12 +20,19 @@ use crate::background::Loops;
 use crate::diagnostics::{Collector, Diagnostics};
 use crate::disk::{Margin, Trash, create_private_dir, make_private, write_private};
 use crate::journal::{self, Output};
-use crate::model::{BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord};
+use crate::model::{
+    BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord, RunSpec,
+};
+use crate::process::Supervisor;
 use crate::store::{self, Filter, Found, Retention, Store};
 
 const RECORD: &str = "run.json";
 const DIAGNOSTICS: &str = "diagnostics.json";
+/// A record that could not be read.
+const UNREAD: &str = "run.json.unread";
 const ASKED: &str = "request.json";
+/// Why it is to stop, from the moment at which that was promised.
+const CANCEL: &str = "cancel";
 /// Ended runs never change, so those looked at lately need not be read again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 
@@ -54,6 +61,9 @@ pub(super) struct Asked {
     pub(super) action: Action,
     pub(super) request: RunRequest,
     pub(super) checks: Checks,
+    /// What the run is, should its record be lost; without the values of variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) spec: Option<RunSpec>,
     /// The variables that the caller set, once the run has ended: their values are digests under this yard's key, and
     /// `request` has none of them any more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -87,7 +97,7 @@ impl History {
         let unended = history.store.unended().map_err(io::Error::other)?;
         let mut unended: Vec<_> = unended
             .into_iter()
-            .filter_map(|id| history.load(id))
+            .filter_map(|id| history.load(id).or_else(|| history.mend_record(id)))
             .collect();
         unended.sort_by_key(|record| record.run_id);
         // A daemon that was killed may have known more of them than it had told the index.
@@ -153,6 +163,16 @@ impl History {
                 tracing::warn!(%run, %error, "a run's directory is not closed to other users");
             }
         }
+    }
+
+    /// Writes down that a run is to stop. The record has other writers, who know nothing of it.
+    pub(super) fn note_cancel(&self, run: RunId, reason: &str) -> io::Result<()> {
+        write_private(&self.home(run).join(CANCEL), reason.as_bytes())
+    }
+
+    /// Why a run is to stop, where that was promised.
+    pub(super) fn cancelled(&self, run: RunId) -> Option<String> {
+        fs::read_to_string(self.home(run).join(CANCEL)).ok()
     }
 
     pub(super) fn asked(&self, run: RunId) -> Option<Asked> {
@@ -239,16 +259,20 @@ impl History {
         Ok(())
     }
 
-    /// Lets go of what is beyond `retention`.
-    pub(super) fn expire(&self, retention: &Retention) -> Result<usize, store::Error> {
-        let beyond = self.store.beyond(retention, Timestamp::now())?;
+    /// Lets go of what is beyond `retention`, oldest first.
+    pub(super) fn expire(
+        &self,
+        retention: &Retention,
+        now: Timestamp,
+    ) -> Result<Vec<RunId>, store::Error> {
+        let beyond = self.store.beyond(retention, now)?;
         // The index first: what is on disk alone is found again, what is in it alone is a lie.
         self.store.remove(&beyond);
         for run in &beyond {
             self.remembered().pop(run);
             self.discard(*run);
         }
-        Ok(beyond.len())
+        Ok(beyond)
     }
 
     pub(super) fn discard(&self, run: RunId) {
@@ -264,6 +288,28 @@ impl History {
         let record = read(&self.home(run)).ok()??;
         if record.state.is_ended() {
             self.remembered().put(run, record.clone());
+        }
+        Some(record)
+    }
+
+    /// The record of a run that is at work, as its lock proves, though its record cannot be read: made again from the index
+    /// or from what was asked for. Others are left as they are, for a later version may have written them.
+    pub(super) fn mend_record(&self, run: RunId) -> Option<RunRecord> {
+        let home = self.home(run);
+        if !Supervisor::is_alive(&home) {
+            return None;
+        }
+        // Where there is one, it is kept.
+        let _ = fs::rename(home.join(RECORD), home.join(UNREAD));
+        let (known, asked) = (self.store.get(run).ok().flatten(), self.asked(run));
+        let spec = asked.as_ref().and_then(|asked| asked.spec.clone());
+        let mut record = known.or_else(|| Some(RunRecord::new(run, spec?)))?;
+        if let Some(asked) = asked {
+            record.spec.env = asked.request.env;
+        }
+        tracing::error!(%run, "the record of a run could not be read; it is written anew");
+        if let Err(error) = self.save(&record) {
+            tracing::error!(%run, %error, "failed to write the record of a run anew");
         }
         Some(record)
     }

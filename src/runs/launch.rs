@@ -36,9 +36,12 @@ pub(super) struct Launching {
 impl Runs {
     /// From here on there is a run, whatever becomes of the daemon.
     pub(super) fn launch(&self, run: Launching) -> io::Result<Arc<Live>> {
-        let (id, asked, workspace) = (run.id, run.asked, run.workspace);
+        let (id, mut asked, workspace) = (run.id, run.asked, run.workspace);
         let mut record = RunRecord::new(id, run.spec);
         record.idempotency = run.idempotency;
+        let mut shown = record.clone();
+        shown.hide_env();
+        asked.spec = Some(shown.spec);
         let history = &self.0.history;
         history.create(id, &asked)?;
         let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;

@@ -164,14 +164,30 @@ impl Runs {
         force: bool,
     ) -> Result<(RunRecord, usize), Problem> {
         let reason = format!("cancelled by {principal}");
-        let left = match self.live(id) {
-            Some(live) if force => {
+        let Some(live) = self.live(id) else {
+            return Ok((self.record(id)?, 0));
+        };
+        let left = match force {
+            true => {
                 live.audience.stop(&reason);
                 0
             }
-            Some(live) => live.withdraw(&reason),
-            None => 0,
+            false => live.withdraw(&reason),
         };
+        // A daemon that is killed now must not let the next one forget what was promised.
+        if left == 0
+            && !live.has_ended()
+            && let Err(error) = self
+                .0
+                .margin
+                .spend(|| self.0.history.note_cancel(id, &reason))
+        {
+            return Err(Problem::unwritten(
+                "cancel_not_recorded",
+                "the run is told to stop, but should the daemon end now, the next one would not know of it",
+                &error,
+            ));
+        }
         Ok((self.record(id)?, left))
     }
 }

@@ -35,7 +35,7 @@ pub use groups::{LiveGroup, group_not_found};
 use launch::Launching;
 pub use live::Live;
 pub use look::run_not_found;
-pub use open::Runs;
+pub use open::{OnDisk, Runs};
 pub use request::{Action, RunRequest, Sync};
 pub use sandbox::SandboxReport;
 pub use start::Started;

@@ -19,6 +19,7 @@ use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
 use crate::background::Background;
+use crate::clock::SteadyClock;
 use crate::config::{self, Config};
 use crate::disk::{Margin, Trash};
 use crate::journal::Watcher;
@@ -31,6 +32,17 @@ use crate::workspace::Workspaces;
 
 /// How often the history is looked through for what is too old.
 const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
+
+/// What runs are kept on.
+#[derive(Debug)]
+pub struct OnDisk {
+    pub margin: Margin,
+    pub trash: Trash,
+    /// What is under way in it is another yard's.
+    pub is_copy: bool,
+    /// By which runs get old.
+    pub clock: SteadyClock,
+}
 
 /// All runs; cheap to clone.
 #[derive(Debug, Clone)]
@@ -58,6 +70,8 @@ pub(super) struct Shared {
     pub(super) reuse_key: ReuseKey,
     /// Held while it is decided whether a run is joined or made.
     pub(super) joining: Mutex<()>,
+    /// Runs that have not ended when the daemon starts are another yard's.
+    pub(super) is_copy: bool,
     draining: AtomicBool,
     pub(super) leaving: CancellationToken,
 }
@@ -94,8 +108,12 @@ impl Runs {
         repos: Arc<Repos>,
         workspaces: Arc<Workspaces>,
         Background { tasks, loops }: Background,
-        margin: Margin,
-        trash: Trash,
+        OnDisk {
+            margin,
+            trash,
+            is_copy,
+            clock,
+        }: OnDisk,
         program: PathBuf,
     ) -> std::io::Result<Self> {
         let Opening {
@@ -134,6 +152,7 @@ impl Runs {
             keys,
             reuse_key,
             joining: Mutex::default(),
+            is_copy,
             draining: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         }));
@@ -148,7 +167,9 @@ impl Runs {
             shared.history.close_to_others(&shared.reuse_key, is_over);
         });
         let (this, leaving) = (runs.clone(), runs.0.leaving.clone());
-        let expiry = loops.keep("run_expiry", move || this.clone().forget_the_old());
+        let expiry = loops.keep("run_expiry", move || {
+            this.clone().forget_the_old(clock.clone())
+        });
         runs.0
             .tasks
             .spawn(leaving.run_until_cancelled_owned(expiry));
@@ -169,7 +190,7 @@ impl Runs {
     }
 
     /// From time to time lets go of runs that are beyond what is to be kept.
-    async fn forget_the_old(self) {
+    async fn forget_the_old(self, clock: SteadyClock) {
         let kept = &self.0.config.history;
         let retention = Retention {
             age: kept.keep,
@@ -177,15 +198,19 @@ impl Runs {
             bytes: kept.max_bytes.as_u64(),
         };
         loop {
-            let (shared, beyond) = (self.0.clone(), retention.clone());
+            let (shared, beyond, clock) = (self.0.clone(), retention.clone(), clock.clone());
             let expired = tokio::task::spawn_blocking(move || {
-                shared.groups.expire(beyond.age);
-                shared.history.expire(&beyond)
+                let now = clock.now();
+                shared.groups.expire(beyond.age, now);
+                shared.history.expire(&beyond, now)
             })
             .await;
             match expired {
-                Ok(Ok(0)) => {}
-                Ok(Ok(runs)) => tracing::info!(runs, "old runs were let go of"),
+                Ok(Ok(gone)) => {
+                    if let (Some(first), Some(last)) = (gone.first(), gone.last()) {
+                        tracing::info!(runs = gone.len(), %first, %last, "old runs were let go of");
+                    }
+                }
                 Ok(Err(error)) => tracing::error!(%error, "failed to let go of old runs"),
                 Err(error) => tracing::error!(%error, "failed to let go of old runs"),
             }

@@ -39,10 +39,17 @@ impl History {
                 self.note(&record);
                 return (!record.state.is_ended()).then_some(record);
             }
-            // It never came to be a run.
-            Ok(None) => self.discard(run),
-            Err(error) => {
-                tracing::error!(%run, %error, "the record of a run cannot be read; it is left as it is");
+            unread => {
+                if let Some(record) = self.mend_record(run) {
+                    return (!record.state.is_ended()).then_some(record);
+                }
+                match unread {
+                    Err(error) => {
+                        tracing::error!(%run, %error, "the record of a run cannot be read; it is left as it is");
+                    }
+                    // It never came to be a run.
+                    Ok(_) => self.discard(run),
+                }
             }
         }
         None

@@ -106,6 +106,7 @@ impl Runs {
             action,
             request,
             checks,
+            spec: None,
             dropped_env: BTreeMap::new(),
         };
         let mut judged = HashSet::new();

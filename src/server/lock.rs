@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 /// How long a lock may outlive the daemon that is named in it.
 const LET_GO_WITHIN: Duration = Duration::from_secs(2);
@@ -17,6 +18,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct YardLock {
     _file: File,
+    /// The directory itself is locked as well: the file may be deleted by hand, and another made in its place.
+    _directory: File,
 }
 
 impl YardLock {
@@ -29,8 +32,10 @@ impl YardLock {
             .truncate(false)
             .open(&path)
             .with_context(|| format!("failed to open {}", path.display()))?;
+        let directory =
+            File::open(state).with_context(|| format!("failed to open {}", state.display()))?;
         let started = Instant::now();
-        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        while !(is_locked(&file, true)? && is_locked(&directory, false)?) {
             let mut holder = String::new();
             file.rewind()?;
             file.read_to_string(&mut holder).unwrap_or_default();
@@ -50,6 +55,20 @@ impl YardLock {
         let name = format!("{}\n", std::process::id());
         file.write_all_at(name.as_bytes(), 0)?;
         file.set_len(name.len() as u64)?;
-        Ok(Self { _file: file })
+        Ok(Self {
+            _file: file,
+            _directory: directory,
+        })
+    }
+}
+
+/// Whether the lock is ours now. Some network file systems have no locks on what cannot be written to, as a directory
+/// cannot; then it is not `needed`.
+fn is_locked(file: &File, needed: bool) -> std::io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(_) if !needed => Ok(true),
+        Err(errno) => Err(errno.into()),
     }
 }

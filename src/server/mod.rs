@@ -5,6 +5,7 @@ mod connection;
 mod doors;
 mod endpoint;
 mod git;
+mod identity;
 mod lock;
 mod patient;
 mod places;
@@ -29,16 +30,18 @@ use tokio_util::task::TaskTracker;
 use crate::app::{App, Parts, reconcile};
 use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use crate::background::{Background, Loops};
+use crate::clock::SteadyClock;
 use crate::config::Config;
 use crate::disk::{Margin, Room, Trash};
 use crate::git::isolate_libgit2;
 use crate::news::News;
 use crate::repos::Repos;
-use crate::runs::{Runs, SandboxReport};
+use crate::runs::{OnDisk, Runs, SandboxReport};
 use crate::workspace::{Reaper, Ticks, Workspaces};
 use connection::Speaker;
 use doors::Doors;
 use endpoint::Endpoint;
+use identity::Identity;
 use lock::YardLock;
 use places::Places;
 use socket::Socket;
@@ -101,6 +104,14 @@ impl Server {
             .create(&state)
             .with_context(|| format!("failed to make {}", state.display()))?;
         let lock = YardLock::take(&state)?;
+        let identity = Identity::of(&state)
+            .with_context(|| format!("failed to tell which yard {} is", state.display()))?;
+        if identity.is_copy() {
+            tracing::warn!(
+                yard = %identity.yard(),
+                "this yard is a copy of another: what that one had under way is left to it"
+            );
+        }
         // What cannot be listened with is told before anything else is begun.
         let tls = config.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
         let socket = config.socket.as_deref().map(Socket::bind).transpose()?;
@@ -109,8 +120,9 @@ impl Server {
         let margin = Margin::of(&config.workspaces, &state);
         margin.make_do();
         let loops = Loops::default();
-        let trust = trust::open(&state, &loops, &margin)?;
-        let audit = trust::audit(&trust, &config, &loops, &margin)?;
+        let (trust, missing) = trust::open(&state, &loops, &margin)?;
+        let clock = SteadyClock::open(state.join("clock.json"), &state.join("ticks.json"));
+        let audit = trust::audit((&trust, missing), &config, &loops, &margin, clock.clone())?;
         let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash"), &loops).context("failed to open the trash")?;
@@ -152,12 +164,19 @@ impl Server {
                 tasks: tasks.clone(),
                 loops: loops.clone(),
             },
-            margin.clone(),
-            trash.clone(),
+            OnDisk {
+                margin: margin.clone(),
+                trash: trash.clone(),
+                is_copy: identity.is_copy(),
+                clock,
+            },
             program,
         )
         .await
         .context("failed to open the runs on disk")?;
+        identity
+            .save(&state, &margin)
+            .context("failed to write down which yard this is")?;
         let address = listener.local_addr()?;
         if tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(

@@ -5,20 +5,27 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::background::Loops;
+use crate::clock::SteadyClock;
 use crate::config::Config;
 use crate::disk::Margin;
-use crate::trust::audit::{Audit, Retention};
+use crate::trust::audit::{Audit, Call, End, MISSING, Outcome, Retention, Via};
 use crate::trust::{Found, Opened, Trust};
 
 /// To be done before anything else is made there: what there is says whether the yard is a new one.
-pub(super) fn open(state: &Path, loops: &Loops, margin: &Margin) -> anyhow::Result<Trust> {
+///
+/// Returns also how many of its last changes the file lacks.
+pub(super) fn open(state: &Path, loops: &Loops, margin: &Margin) -> anyhow::Result<(Trust, u64)> {
     let is_new = !["runs", "yard.db"]
         .iter()
         .any(|part| state.join(part).exists());
     let (path, reserve) = (state.join("trust.db"), margin.clone());
-    let Opened { trust, found } = Trust::open(&path, loops, move || reserve.make_room())
+    let Opened {
+        trust,
+        found,
+        missing,
+    } = Trust::open(&path, loops, move || reserve.make_room())
         .context("failed to open the tokens and the audit")?;
-    match found {
+    match &found {
         Found::Sound => {}
         Found::Fresh if is_new => tracing::info!("trust.db is made: there are no tokens yet"),
         Found::Fresh => tracing::warn!(
@@ -30,21 +37,41 @@ pub(super) fn open(state: &Path, loops: &Loops, margin: &Margin) -> anyhow::Resu
             "trust.db was damaged and is kept aside: no token and no audit of before is known any more; only the session key opens the daemon until new tokens are made"
         ),
     }
-    Ok(trust)
+    let missing = match found {
+        Found::Sound => missing,
+        // That all of it is gone was said.
+        Found::Fresh | Found::Damaged { .. } => 0,
+    };
+    if missing > 0 {
+        tracing::error!(
+            path = %path.display(), missing,
+            "trust.db lacks its last changes, as after its write-ahead log was deleted: tokens that were made last are not known, some that were revoked may count again, and records of the audit are missing; look through `branchyard token list`"
+        );
+    }
+    Ok((trust, missing))
 }
 
 /// The audit in the same file.
 pub(super) fn audit(
-    trust: &Trust,
+    (trust, missing): (&Trust, u64),
     config: &Config,
     loops: &Loops,
     margin: &Margin,
+    clock: SteadyClock,
 ) -> anyhow::Result<Audit> {
     let retention = Retention {
         age: config.audit.keep,
         count: config.audit.max_records,
+        clock,
     };
     let reserve = margin.clone();
-    Audit::open(trust, retention, loops, move || reserve.make_room())
-        .context("failed to open the audit")
+    let audit = Audit::open(trust, retention, loops, move || reserve.make_room())
+        .context("failed to open the audit")?;
+    if missing > 0 {
+        let end = End::new(Outcome::Unknown).detail(format!(
+            "{missing} changes of tokens and audit are not in trust.db any more"
+        ));
+        audit.record(Call::new(Via::Daemon, MISSING), end);
+    }
+    Ok(audit)
 }

@@ -4,6 +4,7 @@
 
 pub mod audit;
 mod schema;
+mod tally;
 mod tokens;
 mod writer;
 
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 use crate::background::Loops;
 use crate::database;
 use schema::SCHEMA;
+use tally::Tally;
 use writer::{Change, Order};
 
 pub use crate::database::{Error, Found};
@@ -34,12 +36,15 @@ pub struct Trust(Arc<Shared>);
 pub struct Opened {
     pub trust: Trust,
     pub found: Found,
+    /// How many of its last changes it lacks, by the count beside it.
+    pub missing: u64,
 }
 
 #[derive(Debug)]
 struct Shared {
     path: PathBuf,
     reader: Mutex<Connection>,
+    tally: Tally,
     /// Taken when the file is closed, which ends the writer.
     orders: Option<mpsc::Sender<Order>>,
     writer: Option<JoinHandle<()>>,
@@ -55,23 +60,34 @@ impl Trust {
     ) -> Result<Opened, Error> {
         let (connection, found) = database::writable(path, &SCHEMA)?;
         let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
-        let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, loops, Box::new(make_room));
-        let writer = writer.map_err(|source| Error::Thread {
+        let thread = |source| Error::Thread {
             name: SCHEMA.name,
             source,
-        })?;
+        };
+        let (tally, missing) = Tally::open(path, &connection).map_err(thread)?;
+        let (orders, inbox) = mpsc::channel();
+        let writer = writer::spawn(connection, inbox, tally.clone(), loops, Box::new(make_room));
+        let writer = writer.map_err(thread)?;
         let trust = Self(Arc::new(Shared {
             path: path.to_owned(),
             reader: Mutex::new(reader),
+            tally,
             orders: Some(orders),
             writer: Some(writer),
         }));
-        Ok(Opened { trust, found })
+        Ok(Opened {
+            trust,
+            found,
+            missing,
+        })
     }
 
     fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    fn tally(&self) -> Tally {
+        self.0.tally.clone()
     }
 
     /// Makes a change, and returns when it is on the disk. It may be tried more than once.

@@ -2,7 +2,7 @@
 
 use rusqlite_migration::{M, Migrations};
 
-use super::{audit, tokens};
+use super::{audit, tally, tokens};
 use crate::database::{Durability, Newer, Schema};
 
 /// Times are microseconds since 1970.
@@ -26,6 +26,7 @@ const VERSIONS: &[M<'static>] = &[
     M::up(
         "ALTER TABLE tokens ADD COLUMN account TEXT; -- whose limits its use counts by; NULL: its own",
     ),
+    M::up(tally::VERSION),
 ];
 
 pub(super) static SCHEMA: Schema = Schema {

@@ -24,7 +24,7 @@ impl Yard {
     }
 
     fn open(&self) -> (Trust, Found) {
-        let Opened { trust, found } =
+        let Opened { trust, found, .. } =
             Trust::open(&self.path(), &Loops::default(), || false).unwrap();
         (trust, found)
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use super::tally::Tally;
 use crate::background::Loops;
 
 /// How many changes one transaction takes at most, so that nobody waits long.
@@ -32,11 +33,13 @@ pub(super) struct Order {
 pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
+    tally: Tally,
     loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
     let mut writer = Writer {
         connection,
+        tally,
         make_room,
     };
     loops.keep_thread("trust", move || writer.serve(&inbox))
@@ -44,6 +47,7 @@ pub(super) fn spawn(
 
 struct Writer {
     connection: Connection,
+    tally: Tally,
     make_room: MakeRoom,
 }
 
@@ -101,7 +105,9 @@ impl Writer {
         for order in orders {
             (order.change)(&transaction)?;
         }
-        transaction.commit()
+        transaction.commit()?;
+        self.tally.follow(&self.connection);
+        Ok(())
     }
 }
 

@@ -119,3 +119,67 @@ async fn it_is_joined_only_while_it_is_at_the_remotes_commit() {
     assert_eq!(text_of(&events), "newer\n");
     daemon.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_that_was_answered_is_known_to_the_next_daemon() {
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&[]).await;
+    for round in 0..8 {
+        let running = yard
+            .start_detached("main", json!({"args": ["background"]}))
+            .await;
+        yard.follow(&running).await.until_line("started").await;
+        let waiting = yard.start_detached("main", json!({"args": ["who"]})).await;
+        for run in [&waiting, &running] {
+            let path = format!("/api/runs/{run}/cancel");
+            let answer = yard.post(&path, json!({})).await;
+            assert_eq!(answer.status(), 202, "{round}");
+        }
+        daemon.kill().await;
+        daemon = yard.start_binary(&[]).await;
+        for run in [&running, &waiting] {
+            let record = yard.ended(run).await;
+            assert_eq!(record["state"], "cancelled", "{round}: {record}");
+            assert_eq!(record["reason"], "cancelled by session", "{round}");
+        }
+    }
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_record_is_lost_keeps_its_turn() {
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&[]).await;
+    type Damage = fn(&std::path::Path, &std::path::Path);
+    let damages: [(&str, Damage); 4] = [
+        ("garbage", |record, _| std::fs::write(record, "{").unwrap()),
+        ("empty", |record, _| std::fs::write(record, "").unwrap()),
+        ("gone", |record, _| std::fs::remove_file(record).unwrap()),
+        ("gone with the index", |record, state| {
+            std::fs::remove_file(record).unwrap();
+            for name in ["yard.db", "yard.db-wal", "yard.db-shm"] {
+                let _ = std::fs::remove_file(state.join(name));
+            }
+        }),
+    ];
+    for (what, damage) in damages {
+        let running = yard
+            .start_detached("main", json!({"args": ["background"]}))
+            .await;
+        yard.follow(&running).await.until_line("started").await;
+        daemon.kill().await;
+        let state = yard.workspaces.join(".branchyard");
+        damage(&yard.run_dir(&running).join("run.json"), &state);
+        daemon = yard.start_binary(&[]).await;
+        let next = yard.start_detached("main", json!({"args": ["who"]})).await;
+        let record = yard.get_json(&format!("/api/runs/{next}")).await;
+        assert_eq!(record["state"], "queued", "{what}: {record}");
+        let record = yard.get_json(&format!("/api/runs/{running}")).await;
+        assert_eq!(record["state"], "running", "{what}: {record}");
+        yard.post_json(&format!("/api/runs/{running}/cancel"), json!({}))
+            .await;
+        assert_eq!(yard.ended(&running).await["state"], "cancelled", "{what}");
+        assert_eq!(yard.ended(&next).await["state"], "succeeded", "{what}");
+    }
+    daemon.stop().await;
+}

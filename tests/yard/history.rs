@@ -1,5 +1,6 @@
 //! What is remembered of runs: lists, pages, retention, and an index that may be lost.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::support::{Options, PATIENCE, Yard, events_of, problem_of, text_of, until};
@@ -220,5 +221,48 @@ async fn a_record_that_cannot_be_read_is_no_reason_to_remove_a_run() {
     std::fs::write(home.join("run.json"), record).unwrap();
     yard.start().await;
     assert_eq!(yard.log(run).await, text_of(&events));
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_far_ahead_makes_nothing_old() {
+    let mut yard = Yard::asleep(Options::default());
+    yard.start().await;
+    let run = yard.start_detached("main", json!({"args": ["who"]})).await;
+    yard.ended(&run).await;
+    yard.stop().await;
+    let state = yard.workspaces.join(".branchyard");
+    // As if the clock had been set ahead by 40 days since.
+    let then = Timestamp::now() - SignedDuration::from_hours(40 * 24);
+    let record = yard.run_dir(&run).join("run.json");
+    let mut json: Value = serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
+    json["created_at"] = json!(then.to_string());
+    std::fs::write(&record, json.to_string()).unwrap();
+    for name in ["yard.db", "yard.db-wal", "yard.db-shm"] {
+        let _ = std::fs::remove_file(state.join(name));
+    }
+    let clock = state.join("clock.json");
+    std::fs::write(&clock, json!({"believed": then, "doubted": 0}).to_string()).unwrap();
+    let doubted = || {
+        let text = std::fs::read_to_string(&clock).unwrap_or_default();
+        serde_json::from_str::<Value>(&text).is_ok_and(|kept| kept["doubted"] != 0)
+    };
+    for _ in 0..2 {
+        yard.start().await;
+        until("it was looked for old runs", doubted).await;
+        assert_eq!(
+            yard.get_json(&format!("/api/runs/{run}")).await["state"],
+            "succeeded"
+        );
+        yard.stop().await;
+    }
+    // Once the daemon has run by it for a day, it is believed.
+    std::fs::write(
+        &clock,
+        json!({"believed": then, "doubted": 86_400}).to_string(),
+    )
+    .unwrap();
+    yard.start().await;
+    until("the old run is gone", || !record.exists()).await;
     yard.stop().await;
 }

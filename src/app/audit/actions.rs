@@ -1,10 +1,10 @@
 //! What is done to the yard, by the names that the audit has for it. Both faces use the same, so that one
 //! can ask who removed a branch without knowing by which way.
 
-use crate::trust::audit::EXPIRED;
+use crate::trust::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 31] = [
+pub const ACTIONS: [&str; 32] = [
     "make",
     "task",
     // As a run; the verbs that are answered at once are `git.…`.
@@ -38,6 +38,7 @@ pub const ACTIONS: [&str; 31] = [
     "reap.branch",
     "salvage.expire",
     EXPIRED,
+    MISSING,
 ];
 
 /// The action of a git verb.

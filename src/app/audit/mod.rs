@@ -34,9 +34,14 @@ impl Auditor {
         Self(yard)
     }
 
-    /// Takes note of a call that may change something, before it does.
-    pub async fn begin(&self, call: Call) -> Entry {
-        self.audit().begin(call).await
+    /// Takes note of a call that may change something, before it does. One that cannot be noted is refused.
+    pub async fn begin(&self, call: Call) -> Result<Entry, Problem> {
+        self.audit().begin(call).await.ok_or_else(|| {
+            let detail = "the audit cannot be written, and nothing is changed without a record of it";
+            let problem = Problem::new(ErrorKind::Unavailable, "audit_unavailable", detail)
+                .help("the daemon's log says why; mend what is wrong with trust.db or its disk, and ask again");
+            self.0.margin.judge(problem)
+        })
     }
 
     /// Records a refusal, or counts it where there are many.

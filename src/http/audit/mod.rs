@@ -10,10 +10,10 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderMap, header, request};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
-use super::problem::status;
+use super::problem::{ProblemResponse, status};
 use crate::app::App;
 use crate::app::audit::{Answer, AuditCall as Call, Auditor, Named, Outcome, Sender, Via};
 use crate::auth::{Peer, Principal};
@@ -98,7 +98,10 @@ async fn noted(State(route): State<Arc<Watched>>, request: Request, next: Next) 
     let (mut call, named) = route.call(&mut parts).await;
     call.principal = principal.as_ref().map(|who| who.name.clone());
     auditor.locate(&mut call, &named).await;
-    let mut entry = auditor.begin(call.clone()).await;
+    let mut entry = match auditor.begin(call.clone()).await {
+        Ok(entry) => entry,
+        Err(problem) => return ProblemResponse(problem).into_response(),
+    };
     let noted = Noted::default();
     parts.extensions.insert(noted.clone());
     let mut response = next.run(Request::from_parts(parts, body)).await;

@@ -11,6 +11,7 @@ use crate::model::{GroupId, GroupRecord};
 use crate::runs::RunRequest;
 
 const RECORD: &str = "group.json";
+const CANCEL: &str = "cancel";
 
 #[derive(Debug)]
 pub(super) struct Disk {
@@ -47,6 +48,16 @@ impl Disk {
 
     pub(super) fn load(&self, group: GroupId) -> Option<Saved> {
         serde_json::from_slice(&fs::read(self.home(group).join(RECORD)).ok()?).ok()
+    }
+
+    /// Writes down that a group is to stop.
+    pub(super) fn note_cancel(&self, group: GroupId, reason: &str) -> io::Result<()> {
+        write_private(&self.home(group).join(CANCEL), reason.as_bytes())
+    }
+
+    /// Why a group is to stop, where that was promised.
+    pub(super) fn cancelled(&self, group: GroupId) -> Option<String> {
+        fs::read_to_string(self.home(group).join(CANCEL)).ok()
     }
 
     pub(super) fn journal(&self, group: GroupId) -> PathBuf {

@@ -47,6 +47,9 @@ impl Runs {
             extent,
             leaving: self.0.leaving.clone(),
         });
+        if let Some(reason) = self.0.groups.disk.cancelled(id) {
+            live.audience.stop(&reason);
+        }
         self.0.groups.live.insert(id, live.clone());
         let runs = self.clone();
         self.0.tasks.spawn(async move {

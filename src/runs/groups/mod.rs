@@ -92,10 +92,10 @@ impl Groups {
     }
 
     /// Lets go of groups that ended longer ago than `age`.
-    pub(super) fn expire(&self, age: std::time::Duration) {
+    pub(super) fn expire(&self, age: std::time::Duration, now: Timestamp) {
         let Some(horizon) = SignedDuration::try_from(age)
             .ok()
-            .and_then(|age| Timestamp::now().checked_sub(age).ok())
+            .and_then(|age| now.checked_sub(age).ok())
         else {
             return;
         };
@@ -103,8 +103,9 @@ impl Groups {
             if id.made_at() >= horizon || self.live.contains_key(&id) {
                 continue;
             }
-            if let Err(error) = self.disk.remove(id) {
-                tracing::warn!(group = %id, %error, "failed to remove a group");
+            match self.disk.remove(id) {
+                Ok(()) => tracing::info!(group = %id, "an old group was let go of"),
+                Err(error) => tracing::warn!(group = %id, %error, "failed to remove a group"),
             }
         }
     }
@@ -284,6 +285,7 @@ impl Runs {
             action,
             request: request.clone(),
             checks,
+            spec: None,
             dropped_env: BTreeMap::new(),
         };
         Ok((spec, asked))
@@ -323,7 +325,13 @@ impl Runs {
     /// Stops all runs of a group that have not ended.
     pub fn cancel_group(&self, id: GroupId, principal: &str) -> Result<GroupRecord, Problem> {
         if let Some(live) = self.live_group(id) {
-            live.audience.stop(&format!("cancelled by {principal}"));
+            let reason = format!("cancelled by {principal}");
+            live.audience.stop(&reason);
+            let disk = &self.0.groups.disk;
+            if let Err(error) = self.0.margin.spend(|| disk.note_cancel(id, &reason)) {
+                let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
+                return Err(Problem::unwritten("cancel_not_recorded", detail, &error));
+            }
         }
         self.group(id)
     }

@@ -35,10 +35,10 @@ use writer::Change;
 pub use entry::Entry;
 pub use query::{Filter, Order};
 pub use record::{Call, End, Outcome, Record, Sender, Via};
-pub use retention::{EXPIRED, Retention};
+pub use retention::{EXPIRED, MISSING, Retention};
 
-/// How long a call waits for its note to be written, before it goes on without.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a call waits for its note to be written, before it is refused.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The audit of the daemon; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
@@ -74,7 +74,14 @@ impl Audit {
         settle(&mut connection).map_err(failed)?;
         let reader = database::reader(path).map_err(failed)?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, retention, loops, Box::new(make_room));
+        let writer = writer::spawn(
+            connection,
+            inbox,
+            trust.tally(),
+            retention,
+            loops,
+            Box::new(make_room),
+        );
         let writer = writer.map_err(|source| Error::Thread {
             name: SCHEMA.name,
             source,
@@ -88,21 +95,20 @@ impl Audit {
         })))
     }
 
-    /// Takes note of a call that may change something, before it does. Returns when the note is written, or
-    /// when that takes too long.
-    pub async fn begin(&self, call: Call) -> Entry {
+    /// Takes note of a call that may change something, before it does. `None` where the note cannot be written: then
+    /// it must not be done.
+    pub async fn begin(&self, call: Call) -> Option<Entry> {
         let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let call = call.bounded();
         self.change(Change::Begin(number, call.clone()));
         // Whoever leaves while this waits leaves no note behind.
         let entry = Entry::new(self.clone(), number, call);
-        if tokio::time::timeout(PATIENCE, self.written())
-            .await
-            .is_err()
-        {
-            tracing::warn!("a call goes on before it is noted in the audit");
+        let written = tokio::time::timeout(PATIENCE, self.written()).await;
+        if written.unwrap_or(false) {
+            return Some(entry);
         }
-        entry
+        entry.forget();
+        None
     }
 
     /// Records something that the daemon did by itself; returns at once.
@@ -127,11 +133,12 @@ impl Audit {
             .map_err(|source| Error::of(&SCHEMA, &self.0.path, source))
     }
 
-    /// When everything that was ordered before was tried.
-    async fn written(&self) {
+    /// When everything that was ordered before was tried: whether it is written.
+    async fn written(&self) -> bool {
         let (done, written) = oneshot::channel();
         self.order(writer::Order::Barrier(done));
-        let _ = written.await;
+        // Err means that the writer is gone, which was logged with the order.
+        written.await.unwrap_or(false)
     }
 
     fn change(&self, change: Change) {

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::record::{Call, End, Outcome, Via};
 use super::tables;
+use crate::clock::SteadyClock;
 
 /// What is to be kept at most, whichever is reached first.
 #[derive(Debug, Clone)]
@@ -14,6 +15,7 @@ pub struct Retention {
     pub age: Duration,
     /// Refusals, which anybody can cause, have half of it at most, and so push nothing else out.
     pub count: usize,
+    pub clock: SteadyClock,
 }
 
 /// The oldest records beyond that go, within a transaction of the caller's.
@@ -53,6 +55,9 @@ pub(super) fn expire(
 
 /// The action of the record that says so.
 pub const EXPIRED: &str = "audit.expire";
+
+/// The action of the record that says that others are missing.
+pub const MISSING: &str = "audit.missing";
 
 /// The last id before the first record that is young enough.
 fn too_old(from: &Connection, retention: &Retention, now: Timestamp) -> rusqlite::Result<i64> {

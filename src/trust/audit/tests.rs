@@ -6,12 +6,16 @@ use rusqlite::Connection;
 use super::writer::{Change, Writer};
 use super::*;
 use crate::background::Loops;
+use crate::clock::SteadyClock;
 use crate::trust::Opened;
+use crate::trust::tally::Tally;
 
 fn kept() -> Retention {
+    let nowhere = std::path::Path::new("/dev/null/clock");
     Retention {
         age: Duration::from_secs(3600),
         count: 100,
+        clock: SteadyClock::open(nowhere.to_owned(), nowhere),
     }
 }
 
@@ -41,7 +45,9 @@ impl Place {
 
     fn writer(&self, retention: Retention) -> Writer {
         drop(self.open());
-        Writer::new(self.other(), retention, Box::new(|| false))
+        let connection = self.other();
+        let (tally, _) = Tally::open(&self.path(), &connection).unwrap();
+        Writer::new(connection, tally, retention, Box::new(|| false))
     }
 }
 
@@ -73,13 +79,14 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
     audit
         .begin(call("done"))
         .await
+        .unwrap()
         .end(End::new(Outcome::Allowed));
     drop(audit.begin(call("dropped")).await);
-    audit.begin(call("looked")).await.forget();
-    let mut refused = audit.begin(call("refused")).await;
+    audit.begin(call("looked")).await.unwrap().forget();
+    let mut refused = audit.begin(call("refused")).await.unwrap();
     refused.tell(|call| call.run = Some("r".repeat(5000)));
     refused.end(End::new(Outcome::Refused).status(403));
-    let under_way = audit.begin(call("under way")).await;
+    let under_way = audit.begin(call("under way")).await.unwrap();
     // What a kill leaves: the note is in the file, and nobody takes it back.
     let copy = place.dir.path().join("copy.db");
     let copied = copy.to_str().unwrap();

@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
@@ -16,6 +15,7 @@ use super::floods::Floods;
 use super::record::{Call, End};
 use super::retention::{self, Retention};
 use super::tables;
+use crate::trust::tally::Tally;
 
 /// How many changes one transaction takes at most, so that nobody waits long.
 const BATCH: usize = 1000;
@@ -33,8 +33,8 @@ pub(super) enum Order {
     Change(Change),
     /// A refusal, unless there are too many of them.
     Refusal(Call, End),
-    /// Answered when everything before it was tried.
-    Barrier(oneshot::Sender<()>),
+    /// Answered when everything before it was tried: whether it is written.
+    Barrier(oneshot::Sender<bool>),
 }
 
 #[derive(Debug)]
@@ -51,16 +51,18 @@ pub(super) enum Change {
 pub(super) fn spawn(
     connection: Connection,
     inbox: Receiver<Order>,
+    tally: Tally,
     retention: Retention,
     loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut writer = Writer::new(connection, retention, make_room);
+    let mut writer = Writer::new(connection, tally, retention, make_room);
     loops.keep_thread("audit", move || writer.serve(&inbox))
 }
 
 pub(super) struct Writer {
     connection: Connection,
+    tally: Tally,
     changes: VecDeque<Change>,
     /// Some of `changes` could not be written.
     is_stuck: bool,
@@ -71,9 +73,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, retention: Retention, make_room: MakeRoom) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        tally: Tally,
+        retention: Retention,
+        make_room: MakeRoom,
+    ) -> Self {
         Self {
             connection,
+            tally,
             changes: VecDeque::new(),
             is_stuck: false,
             floods: Floods::new(),
@@ -97,7 +105,7 @@ impl Writer {
             self.write();
             for done in waiting {
                 // Whoever waited may have gone.
-                let _ = done.send(());
+                let _ = done.send(!self.is_stuck);
             }
             self.expire();
         }
@@ -166,7 +174,9 @@ impl Writer {
         for change in &self.changes {
             change.write(&transaction)?;
         }
-        transaction.commit()
+        transaction.commit()?;
+        self.tally.follow(&self.connection);
+        Ok(())
     }
 
     fn expire(&mut self) {
@@ -183,8 +193,11 @@ impl Writer {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        retention::expire(&transaction, &self.retention, Timestamp::now())?;
-        transaction.commit()
+        let now = self.retention.clock.now();
+        retention::expire(&transaction, &self.retention, now)?;
+        transaction.commit()?;
+        self.tally.follow(&self.connection);
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::{fields, newest, records, since};
-use crate::support::{Options, Yard, until};
+use crate::support::{Options, Yard, problem_of, until};
 
 #[tokio::test]
 async fn a_kill_loses_nothing_that_was_begun_and_sqlite_changes_nothing() {
@@ -139,4 +139,53 @@ async fn no_secret_is_in_it_and_a_caller_who_left_is() {
             assert!(!is_there, "{secret} in {file}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_changed_that_cannot_be_recorded() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    let file = yard.workspaces.join(".branchyard/trust.db");
+    let hold = Connection::open(&file).unwrap();
+    hold.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let address = "/api/repos/demo/branches/main";
+    let (status, problem) = problem_of(yard.delete(address).await).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (503, &json!("audit_unavailable")),
+        "{problem}"
+    );
+    assert!(yard.workspace("main").exists());
+    // To look is not to change.
+    assert_eq!(yard.get_json(address).await["branch"], "main");
+    hold.execute_batch("ROLLBACK").unwrap();
+    drop(hold);
+    assert_eq!(yard.delete(address).await.status(), 204);
+    let removed = records(&yard, "action=branch.remove").await;
+    assert_eq!(removed.len(), 1, "{removed:?}");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_went_with_the_write_ahead_log_are_missed() {
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&[]).await;
+    daemon.stop().await;
+    let mut daemon = yard.start_binary(&[]).await;
+    yard.token(json!({"role": "dev"})).await;
+    yard.make("main", &["who"]).await;
+    daemon.kill().await;
+    let state = yard.workspaces.join(".branchyard");
+    for name in ["trust.db-wal", "trust.db-shm"] {
+        std::fs::remove_file(state.join(name)).unwrap();
+    }
+    let mut daemon = yard.start_binary(&[]).await;
+    daemon.until_said("trust.db lacks its last changes").await;
+    let missing = records(&yard, "action=audit.missing").await;
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    daemon.stop().await;
+    // It is told once.
+    let mut daemon = yard.start_binary(&[]).await;
+    assert_eq!(records(&yard, "action=audit.missing").await.len(), 1);
+    daemon.stop().await;
 }
