@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// In a name, before the moment at which it was looked at.
 const SEEN: &str = "~seen~";
-/// How often an entry is looked through while somebody still writes to it.
+/// How often an entry is looked through while a program still writes to it.
 const ROUNDS: usize = 20;
 const LATE: &str = "written while it was being discarded, after the rest was saved";
 
@@ -188,7 +188,7 @@ fn keep_what_came_late(entry: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("somebody writes into it all the time"))
+    Err(io::Error::other("a program keeps writing into it"))
 }
 
 /// One look through `entry`. Returns how many files were kept.

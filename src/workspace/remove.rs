@@ -148,7 +148,7 @@ impl Workspace {
     }
 
     /// What is left to do once the directory is gone. Its commits are known to the remote, or saved, as far as they were
-    /// there when it was looked at; after a crash nobody knows when that was.
+    /// there at `looked_at`, which is not known any more after a crash.
     fn finish_removal(&self, looked_at: Option<Moment>) -> Result<(), Error> {
         let store = self.repo.open_store()?;
         let branch = self.branch.local_ref();

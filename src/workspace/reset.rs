@@ -27,15 +27,19 @@ impl Workspace {
         by: &str,
         report: &Reporter,
     ) -> Result<About, Error> {
-        let (goal, who) = (target.clone(), by.to_owned());
+        let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
         let saved = self
-            .blocking(move |this| this.clear_the_way(&goal, reason, clean, &who))
+            .blocking(move |this| this.clear_the_way(&goal, (reason, clean), looked_at, &who))
             .await?;
         if let Some(salvage) = &saved {
             tell(report, salvage);
         }
         report(Report::Phase(Phase::Checkout, None));
         self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
+            .await?;
+        // Not before: files that are gone are known to be a move's own from here on.
+        let goal = Oid::from_str(target.as_str()).map_err(git::Error::from)?;
+        self.with_repository(move |this, repo| this.set_aside_changing(repo, goal, looked_at))
             .await?;
         crash_point("reset-begun");
         let complaint = self.worktree.reset_to(self.repo.git(), target).await?;
@@ -56,11 +60,10 @@ impl Workspace {
     fn clear_the_way(
         &self,
         goal: &CommitId,
-        reason: SalvageReason,
-        clean: bool,
+        (reason, clean): (SalvageReason, bool),
+        looked_at: Moment,
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
-        let looked_at = Moment::now();
         let repo = self.worktree.open()?;
         let goal = Oid::from_str(goal.as_str()).map_err(git::Error::from)?;
         // Files that are as the old or the new tree has them are a cut-off move's own.
@@ -94,7 +97,6 @@ impl Workspace {
                 Some(self.salvage(work, &belongings, scope, reason, by)?)
             }
         };
-        self.set_aside_changing(&repo, goal, looked_at)?;
         match clean {
             true => {
                 self.sweep(&repo, &strays, looked_at)?;
@@ -181,8 +183,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Takes the tracked files away that a reset to `goal` changes. All that somebody could miss of them is saved, or is
-    /// kept because it was written since.
+    /// Takes the tracked files away that a reset to `goal` changes. What a person could miss of them is saved by then; what
+    /// was written after `looked_at` goes to the quarantine.
     pub(super) fn set_aside_changing(
         &self,
         repo: &Repository,
