@@ -15,6 +15,7 @@ use super::live::Live;
 use super::open::Runs;
 use super::pen::Pen;
 use super::reuse::pieces_in;
+use super::stop_note;
 use crate::journal::{self, Cursor, Extent, Writer};
 use crate::model::{Event, OnDisconnect, RunId, RunRecord, RunState};
 use crate::process::{Found, Stop, Supervisor};
@@ -229,7 +230,7 @@ impl Runs {
         let account = record.spec.principal.clone();
         let live = self.live_of(record, account, OnDisconnect::Continue, extent);
         let noted = live.record.borrow().reason.clone();
-        let noted = noted.or_else(|| self.0.history.cancelled(live.id));
+        let noted = noted.or_else(|| stop_note::read(&self.0.history.home(live.id)));
         if let Some(reason) = noted.filter(|_| unended) {
             // Noted before the end, it is a cancel that may not have been passed on.
             live.audience.stop(&reason);

@@ -31,8 +31,6 @@ const DIAGNOSTICS: &str = "diagnostics.json";
 /// A record that could not be read.
 const UNREAD: &str = "run.json.unread";
 const ASKED: &str = "request.json";
-/// Why it is to stop, from the moment at which that was promised.
-const CANCEL: &str = "cancel";
 /// Ended runs never change, so those looked at lately need not be read again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 
@@ -163,16 +161,6 @@ impl History {
                 tracing::warn!(%run, %error, "a run's directory is not closed to other users");
             }
         }
-    }
-
-    /// Writes down that a run is to stop. The record has other writers, who know nothing of it.
-    pub(super) fn note_cancel(&self, run: RunId, reason: &str) -> io::Result<()> {
-        write_private(&self.home(run).join(CANCEL), reason.as_bytes())
-    }
-
-    /// Why a run is to stop, where that was promised.
-    pub(super) fn cancelled(&self, run: RunId) -> Option<String> {
-        fs::read_to_string(self.home(run).join(CANCEL)).ok()
     }
 
     pub(super) fn asked(&self, run: RunId) -> Option<Asked> {

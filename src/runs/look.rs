@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::live::Live;
 use super::open::Runs;
 use super::request::{Action, RunRequest};
+use super::stop_note;
 use super::view::View;
 use crate::diagnostics::Diagnostics;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};
@@ -177,10 +178,7 @@ impl Runs {
         // A daemon that is killed now must not let the next one forget what was promised.
         if left == 0
             && !live.has_ended()
-            && let Err(error) = self
-                .0
-                .margin
-                .spend(|| self.0.history.note_cancel(id, &reason))
+            && let Err(error) = stop_note::write(&self.0.history.home(id), &reason)
         {
             return Err(Problem::unwritten(
                 "cancel_not_recorded",

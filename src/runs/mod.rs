@@ -28,6 +28,7 @@ mod secrets;
 mod slots;
 mod spec;
 mod start;
+mod stop_note;
 mod view;
 
 pub use audience::{Audience, Seat};

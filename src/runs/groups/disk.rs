@@ -11,7 +11,6 @@ use crate::model::{GroupId, GroupRecord};
 use crate::runs::RunRequest;
 
 const RECORD: &str = "group.json";
-const CANCEL: &str = "cancel";
 
 #[derive(Debug)]
 pub(super) struct Disk {
@@ -50,16 +49,6 @@ impl Disk {
         serde_json::from_slice(&fs::read(self.home(group).join(RECORD)).ok()?).ok()
     }
 
-    /// Writes down that a group is to stop.
-    pub(super) fn note_cancel(&self, group: GroupId, reason: &str) -> io::Result<()> {
-        write_private(&self.home(group).join(CANCEL), reason.as_bytes())
-    }
-
-    /// Why a group is to stop, where that was promised.
-    pub(super) fn cancelled(&self, group: GroupId) -> Option<String> {
-        fs::read_to_string(self.home(group).join(CANCEL)).ok()
-    }
-
     pub(super) fn journal(&self, group: GroupId) -> PathBuf {
         self.home(group).join("journal")
     }
@@ -78,7 +67,7 @@ impl Disk {
         fs::remove_dir_all(self.home(group))
     }
 
-    fn home(&self, group: GroupId) -> PathBuf {
+    pub(super) fn home(&self, group: GroupId) -> PathBuf {
         self.dir.join(group.to_string())
     }
 }

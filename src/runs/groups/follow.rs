@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::runs::Runs;
 use crate::runs::finish::TRY_AGAIN;
+use crate::runs::stop_note;
 
 /// What is told of one member.
 enum News {
@@ -47,7 +48,7 @@ impl Runs {
             extent,
             leaving: self.0.leaving.clone(),
         });
-        if let Some(reason) = self.0.groups.disk.cancelled(id) {
+        if let Some(reason) = stop_note::read(&self.0.groups.disk.home(id)) {
             live.audience.stop(&reason);
         }
         self.0.groups.live.insert(id, live.clone());

@@ -24,7 +24,7 @@ use super::repeat::{self, Claim, Claimed};
 use super::request::{Action, RunRequest};
 use super::start::not_recorded;
 use super::view::View;
-use super::{Launching, spec};
+use super::{Launching, spec, stop_note};
 use crate::auth::Principal;
 use crate::config::crash_point;
 use crate::journal::{Extent, Writer};
@@ -327,8 +327,7 @@ impl Runs {
         if let Some(live) = self.live_group(id) {
             let reason = format!("cancelled by {principal}");
             live.audience.stop(&reason);
-            let disk = &self.0.groups.disk;
-            if let Err(error) = self.0.margin.spend(|| disk.note_cancel(id, &reason)) {
+            if let Err(error) = stop_note::write(&self.0.groups.disk.home(id), &reason) {
                 let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
                 return Err(Problem::unwritten("cancel_not_recorded", detail, &error));
             }
