@@ -18,6 +18,7 @@ use super::client::{Answer, encode};
 use super::exit::{self, Failure};
 use super::render::Console;
 use crate::config::{Config, Flags};
+use crate::process::endure_file_limit;
 use crate::runs::SandboxReport;
 use crate::server::{Server, THIS_PROGRAM, check_certificate};
 use crate::telemetry;
@@ -171,6 +172,7 @@ fn checked(args: &CheckConfigArgs) -> Result<Config, String> {
 }
 
 async fn run(config: Config) -> anyhow::Result<()> {
+    endure_file_limit()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let listener = TcpListener::bind(config.listen)

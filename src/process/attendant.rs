@@ -12,10 +12,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::Launch;
 use super::exit::Exit;
 use super::proof::{self, Identity, Proof};
 use super::standby::{Idle, Standby};
+use super::{Launch, descendants};
 use crate::config::crash_point;
 
 /// From its start until a supervisor is ready for signals it has a few system calls to make.
@@ -112,7 +112,30 @@ impl Supervisor {
         while Identity::read(&self.proof).is_none() && started.elapsed() < READY_WITHIN {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
-        match pidfd_send_signal(self.pidfd.get_ref(), Signal::TERM) {
+        self.send(Signal::TERM)?;
+        self.wake()
+    }
+
+    /// Has it go on, should a signal have stopped it.
+    pub fn wake(&self) -> io::Result<()> {
+        self.send(Signal::CONT)
+    }
+
+    /// Whether it does not do what it is there for, when its command should have ended: it is stopped, or processes of
+    /// its command live on. One that only waits for its disk to take the end is not stuck.
+    pub fn is_stuck(&self) -> bool {
+        let pid = Identity::read(&self.proof).and_then(Identity::pid);
+        pid.is_none_or(|pid| descendants::is_stopped(pid) || !descendants::of(pid).is_empty())
+    }
+
+    /// Ends it without a word; what it watched over is for the caller to end.
+    pub fn kill(&self) -> io::Result<()> {
+        self.send(Signal::KILL)
+    }
+
+    /// To one that has ended it is no error.
+    fn send(&self, signal: Signal) -> io::Result<()> {
+        match pidfd_send_signal(self.pidfd.get_ref(), signal) {
             Err(rustix::io::Errno::SRCH) => Ok(()),
             other => Ok(other?),
         }

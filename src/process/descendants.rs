@@ -24,6 +24,7 @@ pub(super) struct Process {
     parent: i32,
     pub(super) group: i32,
     ended: bool,
+    stopped: bool,
     /// In ticks since the machine was started: the same number at another time is another process.
     started: u64,
 }
@@ -89,6 +90,11 @@ pub(super) fn started(pid: Pid) -> Option<u64> {
     look(pid).map(|process| process.started)
 }
 
+/// Whether a signal, or a debugger, keeps a process from going on.
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    look(pid).is_some_and(|process| process.stopped)
+}
+
 /// All processes of this machine.
 pub(super) fn pids() -> impl Iterator<Item = Pid> {
     fs::read_dir("/proc")
@@ -115,6 +121,7 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
         parent,
         group,
         ended: matches!(state, "Z" | "X" | "x"),
+        stopped: matches!(state, "T" | "t"),
         started,
     })
 }

@@ -33,7 +33,7 @@ pub(super) struct Signals {
 /// Runs the command to its end; blocks. An error means that the command is not to be watched any
 /// more; nothing of it is left then either.
 pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -> io::Result<Exit> {
-    let cage = Cage::of(&launch.mechanisms, launch.run);
+    let cage = Cage::of(&launch.mechanisms, launch.run, getpid());
     let spawned = match spawn(launch, &cage)? {
         Ok(spawned) => spawned,
         Err(error) => return Ok(Exit::not_started(CommandError::from(&error))),

@@ -9,13 +9,16 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use super::exit::Exit;
+use super::file_size::{endure_file_limit, output_within_limit};
 use super::proof::Identity;
 use super::supervise::{Signals, supervise};
 use super::{CommandError, Launch, standby};
@@ -24,6 +27,9 @@ use crate::journal::{Recorder, Writer};
 
 /// The hidden word on the command line that makes this program a supervisor.
 pub const SUPERVISOR_COMMAND: &str = "supervise-run";
+
+/// How soon an end that could not be written is tried again.
+const SAVE_AGAIN: Duration = Duration::from_millis(250);
 
 /// Runs one command as the launch on standard output says, and writes down how it ended.
 pub fn supervisor_main() -> ExitCode {
@@ -40,6 +46,7 @@ fn attend() -> io::Result<()> {
     let _ = rustix::process::setsid();
     // Where the kernel shares processors among sessions, this one gets less than the daemon's.
     let _ = std::fs::write("/proc/self/autogroup", "5");
+    endure_file_limit()?;
     let signals = signals()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -57,16 +64,30 @@ fn attend() -> io::Result<()> {
 
     let exit = match Writer::reopen(&launch.home.join("journal")) {
         Ok((journal, _)) => {
-            let journal = Recorder::new(journal, &launch.home, launch.max_output);
+            let most = output_within_limit(launch.max_output);
+            let journal = Recorder::new(journal, &launch.home, most);
             supervise(&launch, journal, &signals)
         }
         Err(error) => Err(error),
     };
     crash_point("command-ended");
     let exit = exit.unwrap_or_else(|error| Exit::not_started(CommandError::from(&error)));
-    let saved = exit.save(&launch.home);
+    save_surely(&exit, &launch.home)?;
     crash_point("exit-recorded");
-    saved
+    Ok(())
+}
+
+/// What cannot be written now may be later: a file system that is read-only for a while must not make a command that has
+/// ended a lost one. Nothing of it is alive any more.
+fn save_surely(exit: &Exit, home: &Path) -> io::Result<()> {
+    loop {
+        match exit.save(home) {
+            Ok(()) => return Ok(()),
+            // The run was deleted; nobody will read it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+            Err(_) => thread::sleep(SAVE_AGAIN),
+        }
+    }
 }
 
 fn signals() -> io::Result<Signals> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::declared::note_begin;
 use super::drive::{Checks, Drive};
@@ -16,11 +17,14 @@ use crate::config::crash_point;
 use crate::git::{Loan, Reach};
 use crate::journal::{Watch, valid_length};
 use crate::model::{About, Event, RunKind, RunState, SandboxProfile, Status};
-use crate::process::{Exit, Launch, SANDBOX_TMP, Sandbox, Supervisor};
+use crate::process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
 use crate::workspace::Workspace;
 
 /// Most commands have been started by then, and the shortest have ended.
 const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
+
+/// How long a supervisor may take to end, beyond the times that it gives its command.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 impl Drive {
     /// Hands the run over to a supervisor of its own. After an error nothing was started.
@@ -106,6 +110,16 @@ impl Drive {
         watch: Option<Watch>,
     ) -> Option<Ending> {
         let mut stopping = false;
+        let timeouts = &self.shared.config.timeouts;
+        let patience = timeouts
+            .grace
+            .saturating_add(timeouts.drain)
+            .saturating_add(ANSWERS_WITHIN);
+        // It keeps the time itself, and well before this.
+        let timeout = self.live.record.borrow().spec.timeout;
+        let overdue = tokio::time::sleep(timeout.saturating_add(patience));
+        tokio::pin!(overdue);
+        let (mut woken, mut given_up) = (false, None);
         loop {
             tokio::select! {
                 biased;
@@ -121,6 +135,20 @@ impl Drive {
                     if let Err(error) = supervisor.stop().await {
                         tracing::error!(run = %self.live.id, %error, "failed to stop a run");
                     }
+                    woken = true;
+                    overdue.as_mut().reset(Instant::now() + patience);
+                }
+                () = &mut overdue => {
+                    let sent = match woken && supervisor.is_stuck() {
+                        true => {
+                            given_up = Some(if stopping { Stop::Asked } else { Stop::TimedOut });
+                            supervisor.kill()
+                        }
+                        false => supervisor.wake(),
+                    };
+                    tracing::warn!(run = %self.live.id, killed = given_up.is_some(), error = ?sent.err(), "a supervisor is overdue");
+                    woken = true;
+                    overdue.as_mut().reset(Instant::now() + patience);
                 }
                 () = self.live.leaving.cancelled() => return None,
             }
@@ -134,7 +162,10 @@ impl Drive {
         if let Err(error) = caught_up {
             tracing::error!(run = %self.live.id, %error, "failed to take a journal back");
         }
-        Some(self.ending_on_disk())
+        Some(match (self.ending_on_disk(), given_up) {
+            (Ending::Lost, Some(why)) => Ending::GivenUp(why),
+            (ending, _) => ending,
+        })
     }
 
     /// What the supervisor left, now that it is gone.

@@ -33,6 +33,8 @@ pub(super) enum Ending {
     Reused(RunId),
     /// Its supervisor is gone and left no word.
     Lost,
+    /// The supervisor neither stopped the command when it was to, nor answered; it was killed.
+    GivenUp(Stop),
     /// The yard is a copy of the one that it is a run of.
     Copied,
 }
@@ -48,8 +50,8 @@ impl Drive {
                 self.note_output(exit, held.as_ref()).await;
                 self.settle_reuse(exit, held.as_ref()).await;
             }
-            Ending::Lost => {
-                let cage = Cage::of(&self.shared.mechanisms, id);
+            Ending::Lost | Ending::GivenUp(_) => {
+                let cage = Cage::find(&self.shared.mechanisms, id);
                 let ended = tokio::task::spawn_blocking(move || {
                     let inside = cage.kill();
                     let outside = end_processes_of(id);
@@ -57,7 +59,7 @@ impl Drive {
                     inside + outside
                 })
                 .await;
-                tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run was lost");
+                tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run has no supervisor any more");
                 self.recover_tail();
             }
             Ending::Refused(_)
@@ -146,7 +148,8 @@ impl Drive {
 
     /// Looks through the output for errors and warnings, and keeps them beside it.
     async fn diagnose(&self, ending: &Ending) -> Option<DiagnosticsSummary> {
-        if !matches!(ending, Ending::Exited(_) | Ending::Reused(_) | Ending::Lost) {
+        use Ending::{Exited, GivenUp, Lost, Reused};
+        if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
             return None;
         }
         let (shared, id) = (self.shared.clone(), self.live.id);
@@ -216,6 +219,16 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
             );
             EndState::Lost
         }
+        Ending::GivenUp(why) => {
+            let ended = "its supervisor did not answer and was ended with it";
+            let (because, state) = match why {
+                Stop::Asked => (record.reason.take(), EndState::Cancelled),
+                Stop::TimedOut => (Some(too_long(record)), EndState::TimedOut),
+            };
+            let because = because.map_or(String::new(), |because| format!("{because}; "));
+            record.reason = Some(format!("{because}{ended}"));
+            state
+        }
         Ending::Copied => {
             record.reason =
                 Some("this yard is a copy, and the run was under way in the original".to_owned());
@@ -228,8 +241,9 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
                 EndState::Cancelled
             }
             (Some(Stop::TimedOut), _) => {
-                let limit = humantime::format_duration(record.spec.timeout);
-                record.reason = Some(format!("it ran longer than {limit}"));
+                let also = exit.exceeded.map(|limit| exceeded(limit, limits));
+                let also = also.map_or(String::new(), |also| format!(", and {also}"));
+                record.reason = Some(format!("{}{also}", too_long(record)));
                 EndState::TimedOut
             }
             (None, state) => {
@@ -243,6 +257,11 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
         },
     };
     record.state = RunState::Ended(state);
+}
+
+fn too_long(record: &RunRecord) -> String {
+    let limit = humantime::format_duration(record.spec.timeout);
+    format!("it ran longer than {limit}")
 }
 
 /// The event that tells the end which is on record.

@@ -89,7 +89,15 @@ impl Mechanisms {
     }
 
     pub(super) fn limits_processes(&self) -> bool {
-        self.pids.is_some() || self.unified.as_ref().is_some_and(|u| u.pids)
+        self.limiting_processes().is_some()
+    }
+
+    /// Where the groups are made that limit processes.
+    pub(super) fn limiting_processes(&self) -> Option<&PathBuf> {
+        let unified = self.unified.as_ref().filter(|unified| unified.pids);
+        unified
+            .map(|unified| &unified.parent)
+            .or(self.pids.as_ref())
     }
 
     pub(super) fn limits_memory(&self) -> bool {
@@ -139,14 +147,16 @@ impl Mechanisms {
 }
 
 impl Unified {
-    pub(super) const CONTROLLERS: [&str; 3] = ["pids", "memory", "cpu"];
+    /// Lets the groups within `group` limit what it limits itself. Each controller as far as it is there: refused wherever
+    /// processes stand in the way, and version 1 has no such file, nor need of it.
+    pub(super) fn hand_down(group: &Group) {
+        for controller in ["pids", "memory", "cpu"] {
+            let _ = group.write("cgroup.subtree_control", &format!("+{controller}"));
+        }
+    }
 
     fn of(parent: PathBuf) -> io::Result<Self> {
-        let place = Group::at(&parent);
-        for controller in Self::CONTROLLERS {
-            // Refused wherever processes stand in the way, and not needed where it is on already.
-            let _ = place.write("cgroup.subtree_control", &format!("+{controller}"));
-        }
+        Self::hand_down(&Group::at(&parent));
         let [kill, pids, memory] = try_group(&parent, |group| {
             ["cgroup.kill", "pids.max", "memory.max"].map(|file| group.has(file))
         })?;

@@ -53,10 +53,7 @@ fn all_runs(parent: &Path) -> PathBuf {
 /// and below the daemon.
 fn limit_all(all: &Group, processes: u64) -> io::Result<()> {
     all.make()?;
-    for controller in Unified::CONTROLLERS {
-        // Each as far as it is there; version 1 has no such file.
-        let _ = all.write("cgroup.subtree_control", &format!("+{controller}"));
-    }
+    Unified::hand_down(all);
     if all.has("pids.max") {
         all.write("pids.max", &processes.to_string())?;
     }
@@ -88,21 +85,47 @@ pub enum Exceeded {
     Processes,
 }
 
-/// The groups of one run, named by its id, so that a later daemon finds them without being told.
+/// The groups of one run, named by its id, so that a later daemon finds them without being told. Where its supervisor has
+/// a group ([`StartLimit`]) they are within that: its limit holds also while the run is moved from one to the other.
 #[derive(Debug)]
 pub struct Cage {
     mechanisms: Mechanisms,
     unified: Option<Group>,
     pids: Option<Group>,
     memory: Option<Group>,
+    /// Where the supervisor is, which starts the command.
+    start: Option<PathBuf>,
 }
 
 impl Cage {
-    /// Makes nothing yet.
-    pub fn of(mechanisms: &Mechanisms, run: RunId) -> Self {
+    /// The groups of a run that `supervisor` watches over. Makes nothing yet.
+    pub fn of(mechanisms: &Mechanisms, run: RunId, supervisor: Pid) -> Self {
+        Self::within(mechanisms, run, |all, _| {
+            Some(start::group_of(all, supervisor)).filter(|start| start.is_dir())
+        })
+    }
+
+    /// The groups that a run has, or would have, whose supervisor is gone.
+    pub fn find(mechanisms: &Mechanisms, run: RunId) -> Self {
+        Self::within(mechanisms, run, |all, name| {
+            start::all_in(all).find(|start| start.join(name).is_dir())
+        })
+    }
+
+    /// `start` tells the supervisor's group among those of all runs, given also the run's name.
+    fn within(
+        mechanisms: &Mechanisms,
+        run: RunId,
+        start: impl Fn(&Path, &str) -> Option<PathBuf>,
+    ) -> Self {
         let name = format!("branchyard-{run}");
-        let group = |parent: &PathBuf| Group::new(&all_runs(parent), &name);
+        let group = |parent: &PathBuf| {
+            let all = all_runs(parent);
+            Group::new(&start(&all, &name).unwrap_or(all), &name)
+        };
+        let limiting = mechanisms.limiting_processes();
         Self {
+            start: limiting.and_then(|parent| start(&all_runs(parent), &name)),
             unified: mechanisms.unified.as_ref().map(|u| group(&u.parent)),
             pids: mechanisms.pids.as_ref().map(group),
             memory: mechanisms.memory.as_ref().map(group),
@@ -179,11 +202,19 @@ impl Cage {
         };
         if killed(&self.unified, "memory.events") || killed(&self.memory, "memory.oom_control") {
             Some(Exceeded::Memory)
-        } else if refused(&self.unified) || refused(&self.pids) {
+        } else if refused(&self.unified) || refused(&self.pids) || self.was_refused_at_start() {
             Some(Exceeded::Processes)
         } else {
             None
         }
+    }
+
+    /// Whether the limit was hit before the run was enclosed. Which group counts it depends on the version.
+    fn was_refused_at_start(&self) -> bool {
+        let groups = self.start.iter().flat_map(|start| start::groups_at(start));
+        groups
+            .into_iter()
+            .any(|group| group.count("pids.events", "max") > 0)
     }
 
     /// Removes the groups; one that never was is no error, one that is not empty stays.

@@ -14,7 +14,7 @@ struct Caged {
 
 impl Caged {
     fn start(mechanisms: &Mechanisms, limits: &Limits, script: &str) -> Self {
-        let cage = Cage::of(mechanisms, RunId::new());
+        let cage = Cage::find(mechanisms, RunId::new());
         let mut shell = Command::new("sh")
             .args(["-c", r#"sh -c "read go; $0"; echo "ended $?""#, script])
             .stdin(Stdio::piped())
@@ -198,7 +198,7 @@ fn whoever_forks_while_it_is_enclosed_is_inside_in_the_end() {
     while descendants::of(supervisor).is_empty() {
         thread::yield_now();
     }
-    let cage = Cage::of(&found, RunId::new());
+    let cage = Cage::find(&found, RunId::new());
     let enclosed = cage.enclose(supervisor, &limits);
     let outside: Vec<_> = descendants::of(supervisor)
         .into_iter()
@@ -217,7 +217,7 @@ fn whoever_forks_while_it_is_enclosed_is_inside_in_the_end() {
 
 #[test]
 fn a_cage_that_never_was_is_empty_and_removed() {
-    let cage = Cage::of(&Mechanisms::probe(), RunId::new());
+    let cage = Cage::find(&Mechanisms::probe(), RunId::new());
     assert!(cage.is_empty());
     assert_eq!((cage.kill(), cage.exceeded()), (0, None));
     cage.remove();
@@ -253,7 +253,7 @@ fn as_a_supervisor() {
     };
     let mut nothing = one_by_one(Mechanisms::probe());
     (nothing.pids, nothing.memory) = (None, None);
-    let cage = Cage::of(&nothing, RunId::new());
+    let cage = Cage::find(&nothing, RunId::new());
     let prepared = cage.prepare(cage.inheritable(&limits)).unwrap();
     let mut child = Command::new("sh")
         .args([
@@ -275,7 +275,7 @@ fn as_a_supervisor() {
         usual_open_files: Some(98),
         ..Limits::default()
     };
-    let cage = Cage::of(&nothing, RunId::new());
+    let cage = Cage::find(&nothing, RunId::new());
     let prepared = cage.prepare(cage.inheritable(&usual)).unwrap();
     let mut child = Command::new("sh")
         .args(["-c", "read go; ulimit -n; ulimit -Sn 99; ulimit -n"])

@@ -12,6 +12,7 @@ mod raw;
 pub mod remotes;
 mod small_disk;
 mod stream;
+mod table;
 pub mod work;
 mod yard;
 
@@ -25,6 +26,7 @@ pub use processes::{
 pub use raw::{Answer, Raw};
 pub use small_disk::{Resource, SmallYard};
 pub use stream::{Event, read_events};
+pub use table::Table;
 pub use yard::{
     Following, Options, PATIENCE, PROGRAM, Yard, encode, events_of, json_of, problem_of, text_of,
     warnings_of,

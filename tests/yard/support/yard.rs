@@ -146,7 +146,10 @@ impl Yard {
             return self.start_binary(&[]).await;
         }
         let program = self.dir.path().join("program");
-        std::fs::copy(PROGRAM, &program).unwrap();
+        // It may be running already.
+        if !program.exists() {
+            std::fs::copy(PROGRAM, &program).unwrap();
+        }
         give_to_ordinary(self.dir.path());
         let program = program.to_str().unwrap();
         let binary = Binary::spawn_ordinary(program, &file, self.dir.path());

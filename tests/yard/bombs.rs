@@ -1,0 +1,209 @@
+//! Builds that start as many processes as they can, from their first instruction on: each stays within its limit, ends
+//! with its time, and leaves nothing behind.
+//!
+//! The outer bound is a control group which the test makes, with the real program inside.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::process_table::see_all_at_work;
+use crate::support::{Binary, Options, Table, Yard, json_of, processes_in, processes_of, until};
+
+const LIMIT: usize = 60;
+/// Its supervisor, and what there is of a sandbox.
+const NOT_ITS_OWN: usize = 3;
+/// What all of the test may have.
+const TABLE: u64 = 400;
+const TIMEOUT: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_millis(300);
+/// To kill them all, on a machine that is busy with other tests.
+const SLACK: Duration = Duration::from_secs(20);
+
+/// How it goes on making more of itself.
+const KINDS: [&str; 5] = ["forks", "orphans", "threads", "execs", "shells"];
+
+const BOMB: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+static void *rest(void *x) { for (;;) pause(); return x; }
+int main(int argc, char **argv) {
+    char *none[] = {0};
+    (void)argc;
+    pid_t first = getpid();
+    signal(SIGTERM, SIG_IGN);
+    for (;;) {
+        pthread_t thread;
+        if (!strcmp(argv[1], "forks")) { fork(); }
+        /* Nobody's children, in sessions of their own. */
+        if (!strcmp(argv[1], "orphans")) { if (fork() > 0 && getpid() != first) _exit(0); setsid(); }
+        if (!strcmp(argv[1], "threads")) { if (pthread_create(&thread, 0, rest, 0)) fork(); }
+        /* Without the variable that they could be found by. */
+        if (!strcmp(argv[1], "execs")) { fork(); execve("./bomb", argv, none); }
+    }
+}
+"#;
+
+fn options(profile: &str) -> Options {
+    let bombs = KINDS[..4].iter();
+    let bombs: String = bombs
+        .map(|kind| format!("{kind} = [\"./bomb\", {kind:?}]\n"))
+        .collect();
+    Options {
+        tables: format!(
+            "[sandbox]\nprofile = {profile:?}\n[limits]\nmax_processes = {LIMIT}\n\
+             [reaper]\nmax_worktrees_per_repo = 10000\nlow_water = \"1B\"\nhigh_water = \"1B\"\n"
+        ),
+        timeouts: format!("grace = \"{}ms\"\ndrain = \"500ms\"\n", GRACE.as_millis()),
+        repo: format!(
+            "[repos.demo.tasks]\nbuild = [\"cc\", \"-pthread\", \"-o\", \"bomb\", \"bomb.c\"]\n\
+             shells = [\"sh\", \"-c\", \"b() {{ b & b & wait; }}; b; exec sleep 60\"]\n{bombs}"
+        ),
+        ..Options::default()
+    }
+}
+
+async fn start(yard: &Yard, task: &str) -> String {
+    let path = "/stream/repos/demo/branches/main/task";
+    let request = yard
+        .request(reqwest::Method::POST, path)
+        .header("prefer", "respond-async");
+    let asked = json!({"task": task, "timeout": format!("{}s", TIMEOUT.as_secs())});
+    let started = json_of(request.json(&asked).send().await.unwrap()).await;
+    started["run_id"].as_str().unwrap().to_owned()
+}
+
+fn asleep(profile: &str) -> Yard {
+    let yard = Yard::asleep(options(profile));
+    yard.origin.write("bomb.c", BOMB);
+    yard.origin.commit("a bomb");
+    yard.origin.push("main");
+    yard
+}
+
+async fn build(yard: &Yard) {
+    let built = start(yard, "build").await;
+    let record = yard.ended(&built).await;
+    assert_eq!(record["state"], "succeeded", "{record}");
+}
+
+/// Sets one off, and sees it end with its time.
+async fn set_off(yard: &Yard, kind: &str, meanwhile: impl AsyncFnOnce(&str)) -> Value {
+    let run = start(yard, kind).await;
+    meanwhile(&run).await;
+    let record = yard.ended(&run).await;
+    // A shell that cannot fork gives up.
+    let gave_up = kind == "shells" && record["state"] == "failed";
+    assert!(
+        gave_up || record["state"] == "timed_out",
+        "{kind}: {record}"
+    );
+    let took = Duration::from_millis(record["duration_ms"].as_u64().unwrap());
+    assert!(took < TIMEOUT + GRACE + SLACK, "{kind}: {record}");
+    assert_eq!(processes_of(&run), [""; 0], "{kind}");
+    assert_eq!(processes_in(&yard.workspace("main")), [""; 0], "{kind}");
+    assert_eq!(Yard::groups_of(&run), Vec::<PathBuf>::new(), "{kind}");
+    record
+}
+
+/// How many processes and threads are in a group and those within. Each once: they may be on the move.
+fn tasks_in(group: &Path) -> usize {
+    let mut dirs = vec![group.to_owned()];
+    let mut tasks = HashSet::new();
+    while let Some(dir) = dirs.pop() {
+        let listed =
+            ["tasks", "cgroup.threads"].map(|file| std::fs::read_to_string(dir.join(file)));
+        for listed in listed.into_iter().flatten() {
+            tasks.extend(listed.lines().map(str::to_owned));
+        }
+        let inner = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+        dirs.extend(inner.map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+    tasks.len()
+}
+
+async fn see_no_harm(table: &Table, yard: &Yard) {
+    see_all_at_work(&yard.get_json("/readyz").await);
+    assert_eq!(table.read("pids.events"), "max 0", "the table was full");
+    let who = yard.make("main", &["who"]).await;
+    assert_eq!(crate::support::text_of(&who), "main\n");
+}
+
+async fn every_kind(profile: &str) {
+    let Some(table) = Table::new(&format!("bomb-{profile}")) else {
+        return;
+    };
+    table.limit(&TABLE.to_string());
+    let mut yard = asleep(profile);
+    let mut daemon: Binary = table.start(&mut yard).await;
+    build(&yard).await;
+    for kind in KINDS {
+        let mut most = 0;
+        let record = set_off(&yard, kind, async |run| {
+            let mut group = None;
+            until("it is enclosed", || {
+                let of_processes = |group: &PathBuf| group.join("pids.max").exists();
+                group = Yard::groups_of(run).into_iter().find(of_processes);
+                group.is_some()
+            })
+            .await;
+            // The group that it was in from the start holds all others of the run.
+            let start = group.unwrap().parent().unwrap().to_owned();
+            let limit = std::fs::read_to_string(start.join("pids.max")).unwrap();
+            assert_eq!(limit.trim(), (LIMIT + NOT_ITS_OWN).to_string());
+            for _ in 0..500 {
+                most = most.max(tasks_in(&start));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        println!("{profile} {kind}: at most {most}");
+        assert!(most <= LIMIT + NOT_ITS_OWN, "{kind}: {most}");
+        assert!(most > LIMIT / 2, "{kind} is no bomb: {most}");
+        let reason = record["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("max_processes"), "{kind}: {record}");
+    }
+    see_no_harm(&table, &yard).await;
+    daemon.stop().await;
+    table.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_sandbox_each_stays_within_its_limit() {
+    every_kind("none").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_sandbox_each_stays_within_its_limit() {
+    every_kind("standard").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_strict_sandbox_each_stays_within_its_limit() {
+    every_kind("strict").await;
+}
+
+/// A user who may make no groups has the limit of the processes of all runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_an_ordinary_daemon_each_stays_within_its_limit() {
+    let Some(table) = Table::new("bomb-ordinary") else {
+        return;
+    };
+    table.limit(&TABLE.to_string());
+    let mut yard = asleep("none");
+    let mut daemon = yard.start_ordinary().await;
+    table.take_in(&daemon);
+    build(&yard).await;
+    for kind in KINDS {
+        set_off(&yard, kind, async |_| ()).await;
+    }
+    println!("all with the daemon: at most {}", table.read("pids.peak"));
+    see_no_harm(&table, &yard).await;
+    daemon.stop().await;
+    table.remove().await;
+}
