@@ -166,6 +166,7 @@ impl Runs {
             let is_over = || shared.leaving.is_cancelled();
             shared.history.close_to_others(&shared.reuse_key, is_over);
         });
+        runs.0.tasks.spawn(runs.clone().refill_index());
         let (this, leaving) = (runs.clone(), runs.0.leaving.clone());
         let expiry = loops.keep("run_expiry", move || {
             this.clone().forget_the_old(clock.clone())
@@ -186,6 +187,26 @@ impl Runs {
         match self.0.tasks.spawn_blocking(indexing).await {
             Ok(unended) => self.adopt(unended).await,
             Err(error) => tracing::error!(%error, "failed to index old runs"),
+        }
+    }
+
+    /// Whenever the index turns out to be broken while it is in use, and is made anew: tells it of all runs again.
+    async fn refill_index(self) {
+        let leaving = self.0.leaving.clone();
+        while leaving
+            .run_until_cancelled(self.0.history.index_emptied())
+            .await
+            .is_some()
+        {
+            let runs = self.clone();
+            let filled = self.0.tasks.spawn_blocking(move || {
+                let live = |id| runs.live(id).map(|live| live.record());
+                runs.0.history.index_again(live)
+            });
+            match filled.await {
+                Ok(runs) => tracing::info!(runs, "the index of runs is whole again"),
+                Err(error) => tracing::error!(%error, "failed to index the runs again"),
+            }
         }
     }
 

@@ -55,6 +55,36 @@ impl History {
         None
     }
 
+    /// Returns once the index was emptied.
+    pub(super) async fn index_emptied(&self) {
+        self.store.emptied().await;
+    }
+
+    /// Tells an index that was emptied of all runs again, the newest first; those under way as `live` has them. Returns how
+    /// many there are. Blocks.
+    pub(super) fn index_again(&self, live: impl Fn(RunId) -> Option<RunRecord>) -> usize {
+        let mut ids: Vec<_> = self.ids().into_iter().collect();
+        ids.sort();
+        // A directory without a record is a run that is only just being asked for.
+        let note = |id| {
+            if let Some(record) = live(id).or_else(|| read(&self.home(id)).ok().flatten()) {
+                self.note(&record);
+            }
+        };
+        let mut were_live = Vec::new();
+        for (told, id) in ids.iter().rev().enumerate() {
+            were_live.extend(live(*id).map(|record| record.run_id));
+            note(*id);
+            if told.is_multiple_of(AT_ONCE) {
+                self.store.catch_up();
+            }
+        }
+        // One that ended just now may have told its end before it was told of as running.
+        were_live.into_iter().for_each(note);
+        self.store.catch_up();
+        ids.len()
+    }
+
     /// Indexes what [`History::open`] left for later, the newest first; ends early once `is_over`, for the
     /// next daemon to go on. Returns the runs of those whose end was not recorded. Blocks.
     pub(super) fn index_the_rest(

@@ -175,21 +175,36 @@ fn a_missing_directory_is_an_error_and_nothing_is_set_aside() {
     assert!(matches!(error, Error::Sqlite { .. }), "{error}");
 }
 
-#[test]
-fn damage_that_shows_later_is_told_with_its_mend() {
+#[tokio::test]
+async fn damage_that_shows_later_is_kept_aside_and_the_owner_told() {
     let yard = hundred_runs();
     let store = yard.store();
     assert_eq!(store.ids().unwrap().len(), 100);
+    // Pages that are still in memory, or in the log, would hide it.
+    store.put(&record(), 0);
+    store.catch_up();
+    let other = Connection::open(yard.path()).unwrap();
+    other
+        .pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))
+        .unwrap();
+    drop(other);
     let len = yard.path().metadata().unwrap().len();
     let file = fs::File::options().write(true).open(yard.path()).unwrap();
     let garbage = vec![0xa5; usize::try_from(len).unwrap() - 4096];
     std::os::unix::fs::FileExt::write_all_at(&file, &garbage, 4096).unwrap();
-    // A page that is still in memory would hide it.
-    let fresh = database::reader(&yard.path()).unwrap();
-    *store.0.reader.lock().unwrap() = fresh;
-    let error = store.ids().unwrap_err();
-    assert!(matches!(error, Error::Damaged { .. }), "{error}");
-    assert!(error.to_string().contains("restart the daemon"), "{error}");
+
+    assert!(store.ids().unwrap().is_empty());
+    store.emptied().await;
+    let run = record();
+    store.put(&run, 0);
+    assert_eq!(store.ids().unwrap(), [run.run_id].into());
+    let kept = fs::read_dir(yard.dir.path()).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("yard.db.damaged-")
+    });
+    assert!(kept.count() > 0);
     drop(store);
-    found_damaged(&yard);
+    let (store, found) = yard.open();
+    assert_eq!(found, Found::Sound);
+    assert_eq!(store.ids().unwrap(), [run.run_id].into());
 }

@@ -6,6 +6,7 @@
 //! overwritten. A row that was lost with the file is not here to be missed: whoever opens the store
 //! compares [`Store::ids`] and [`Store::unended`] with the directories.
 
+mod index_file;
 mod query;
 mod retention;
 mod row;
@@ -20,8 +21,8 @@ mod fixture;
 mod tests;
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use jiff::Timestamp;
@@ -30,6 +31,7 @@ use rusqlite::Connection;
 use crate::background::Loops;
 use crate::database;
 use crate::model::{BranchName, Idempotency, RepoName, RunId, RunRecord};
+use index_file::{IndexFile, may_be_damage};
 use row::Row;
 use schema::SCHEMA;
 use writer::Order;
@@ -51,8 +53,7 @@ pub struct Opened {
 
 #[derive(Debug)]
 struct Shared {
-    path: PathBuf,
-    reader: Mutex<Connection>,
+    file: IndexFile,
     /// Taken when the store goes, which ends the writer.
     orders: Option<mpsc::Sender<Order>>,
     writer: Option<JoinHandle<()>>,
@@ -67,16 +68,15 @@ impl Store {
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
         let (connection, found) = database::writable(path, &SCHEMA)?;
-        let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
+        let file = IndexFile::open(path)?;
         let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, inbox, loops, Box::new(make_room));
+        let writer = writer::spawn(connection, file.clone(), inbox, loops, Box::new(make_room));
         let writer = writer.map_err(|source| Error::Thread {
             name: SCHEMA.name,
             source,
         })?;
         let store = Self(Arc::new(Shared {
-            path: path.to_owned(),
-            reader: Mutex::new(reader),
+            file,
             orders: Some(orders),
             writer: Some(writer),
         }));
@@ -105,10 +105,12 @@ impl Store {
 
     /// Returns when all that was handed over so far is written, or was tried to be.
     pub fn catch_up(&self) {
-        let (done, written) = mpsc::channel();
-        self.order(Order::Barrier(done));
-        // Err means that the writer is gone, which was logged with the order.
-        let _ = written.recv();
+        self.wait_for(Order::Barrier);
+    }
+
+    /// Returns once the file could not be used and was made anew: then all that it had is to be put again.
+    pub async fn emptied(&self) {
+        self.0.file.emptied().await;
     }
 
     /// Forgets these runs; returns at once.
@@ -157,10 +159,21 @@ impl Store {
     }
 
     /// Reads once everything that was ordered before is written.
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+    fn read<T>(&self, read: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         self.catch_up();
-        let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        read(&reader).map_err(|source| Error::of(&SCHEMA, &self.0.path, source))
+        let mut answer = self.0.file.read(&read);
+        if answer.as_ref().is_err_and(may_be_damage) {
+            self.wait_for(Order::Doubt);
+            answer = self.0.file.read(&read);
+        }
+        answer.map_err(|source| Error::of(&SCHEMA, self.0.file.path(), source))
+    }
+
+    fn wait_for(&self, order: impl FnOnce(mpsc::Sender<()>) -> Order) {
+        let (done, heard) = mpsc::channel();
+        self.order(order(done));
+        // Err means that the writer is gone, which was logged with the order.
+        let _ = heard.recv();
     }
 
     fn order(&self, order: Order) {

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::index_file::{IndexFile, may_be_damage};
 use super::row::{self, Row};
 use crate::background::Loops;
+use crate::database::Found;
 use crate::model::RunId;
 
 /// How many orders one transaction takes at most, so that whoever waits at a barrier waits briefly.
@@ -30,21 +32,25 @@ pub(super) enum Order {
     Remove(Vec<RunId>),
     /// Answered when everything before it was tried.
     Barrier(Sender<()>),
+    /// A read met damage. Answered when the file was looked at, and made anew where it cannot be used.
+    Doubt(Sender<()>),
 }
 
 /// Ends, after a last attempt to write, when nobody can order any more.
 pub(super) fn spawn(
     connection: Connection,
+    file: IndexFile,
     inbox: Receiver<Order>,
     loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut writer = Writer::new(connection, KEPT, make_room);
+    let mut writer = Writer::new(connection, file, KEPT, make_room);
     loops.keep_thread("run_index", move || writer.serve(&inbox))
 }
 
 struct Writer {
     connection: Connection,
+    file: IndexFile,
     /// What each run is to become, none meaning gone. Only the last word on a run counts.
     changes: BTreeMap<RunId, Option<Box<Row>>>,
     kept: usize,
@@ -52,9 +58,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(connection: Connection, kept: usize, make_room: MakeRoom) -> Self {
+    fn new(connection: Connection, file: IndexFile, kept: usize, make_room: MakeRoom) -> Self {
         Self {
             connection,
+            file,
             changes: BTreeMap::new(),
             kept,
             make_room,
@@ -73,6 +80,10 @@ impl Writer {
                         self.changes.extend(runs.into_iter().map(|run| (run, None)));
                     }
                     Order::Barrier(done) => waiting.push(done),
+                    Order::Doubt(done) => {
+                        self.reopen();
+                        waiting.push(done);
+                    }
                 }
             }
             self.write();
@@ -104,6 +115,10 @@ impl Writer {
         while written.is_err() && (self.make_room)() {
             written = self.transaction();
         }
+        if written.as_ref().is_err_and(may_be_damage) {
+            self.reopen();
+            written = self.transaction();
+        }
         match written {
             Ok(()) => self.changes.clear(),
             Err(error) => {
@@ -111,6 +126,18 @@ impl Writer {
                 tracing::error!(%error, waiting, "failed to write the run index; it is tried again");
                 self.forget_beyond_what_is_kept();
             }
+        }
+    }
+
+    /// Opens the file again, which makes it anew where it cannot be used.
+    fn reopen(&mut self) {
+        match self.file.reopen(&mut self.connection) {
+            Ok(Found::Sound) => {}
+            Ok(Found::Fresh) => tracing::error!("the index of runs was gone; it is made anew"),
+            Ok(Found::Damaged { aside, why }) => {
+                tracing::error!(aside = %aside.display(), why, "the index of runs was damaged; it is made anew");
+            }
+            Err(error) => tracing::error!(%error, "the index of runs cannot be opened again"),
         }
     }
 
@@ -145,8 +172,10 @@ mod tests {
     use crate::store::schema::SCHEMA;
 
     fn writer(dir: &tempfile::TempDir, kept: usize) -> Writer {
-        let (connection, _) = database::writable(&dir.path().join("yard.db"), &SCHEMA).unwrap();
-        Writer::new(connection, kept, Box::new(|| false))
+        let path = dir.path().join("yard.db");
+        let (connection, _) = database::writable(&path, &SCHEMA).unwrap();
+        let file = IndexFile::open(&path).unwrap();
+        Writer::new(connection, file, kept, Box::new(|| false))
     }
 
     fn change(writer: &mut Writer, record: &RunRecord) {

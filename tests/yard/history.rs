@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::{Options, PATIENCE, Yard, events_of, problem_of, text_of, until};
+use crate::support::{Options, PATIENCE, Yard, events_of, json_of, problem_of, text_of, until};
 
 fn ids(page: &Value) -> Vec<String> {
     let items = page["items"].as_array().unwrap().iter();
@@ -95,6 +95,68 @@ async fn a_lost_or_damaged_index_is_made_anew() {
         listed,
         "what is gone from disk is gone"
     );
+    yard.stop().await;
+}
+
+/// While the daemon uses it; the runs that go on meanwhile are in the new one, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_breaks_while_it_is_used_is_made_anew() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    yard.make("main", &["fail"]).await;
+    yard.origin.branch("other");
+    let state = yard.workspaces.join(".branchyard");
+    let db = state.join("yard.db");
+    let overwrite = |bytes: &[u8]| {
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::File::options().write(true).open(&db).unwrap();
+        file.write_all_at(bytes, 0).unwrap();
+    };
+    let whole = || std::fs::read(&db).unwrap().len();
+    let damage: [&dyn Fn(); 3] = [
+        &|| overwrite(&vec![0xa5; whole()]),
+        // Only the header stays.
+        &|| {
+            let mut bytes = std::fs::read(&db).unwrap();
+            bytes[100..].fill(0);
+            overwrite(&bytes);
+        },
+        &|| overwrite(b"not a database at all"),
+    ];
+    for (n, damage) in damage.iter().enumerate() {
+        let gate = yard
+            .start_detached("other", json!({"args": ["gate"]}))
+            .await;
+        yard.follow(&gate).await.until_line("waiting").await;
+        let listed = yard.get_json("/api/runs").await;
+        // What is only in the log would be read from there.
+        let wal = rusqlite::Connection::open(&db).unwrap();
+        wal.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))
+            .unwrap();
+        drop(wal);
+        damage();
+        let whole_again = async {
+            loop {
+                let answer = yard.get("/api/runs").await;
+                if answer.status().is_success() && json_of(answer).await == listed {
+                    return;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, whole_again).await;
+        waited.unwrap_or_else(|_| panic!("damage {n} is not mended"));
+        let kept = std::fs::read_dir(&state).unwrap().filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().starts_with("yard.db.damaged-")
+        });
+        assert!(kept.count() > n, "what was damaged is kept aside");
+        std::fs::write(yard.workspace("other").join("open"), "").unwrap();
+        yard.ended(&gate).await;
+        std::fs::remove_file(yard.workspace("other").join("open")).unwrap();
+        let found = yard.get_json("/api/runs?branch=other").await;
+        assert_eq!(found["items"][0]["state"], "succeeded", "{found}");
+    }
     yard.stop().await;
 }
 
