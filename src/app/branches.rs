@@ -56,9 +56,8 @@ impl Desk {
             .map(|branch| (branch, None))
             .collect();
         if remote {
-            let all = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
-                .await
-                .map_err(|error| error.problem())?;
+            let all = repo.remote_heads(Vec::new()).await;
+            let all = all.map_err(|error| error.problem())?;
             for (name, commit) in all {
                 let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
                 if let Some(Ok(branch)) = branch

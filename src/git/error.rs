@@ -67,6 +67,18 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
+    /// The remote answered as if it had lost every branch.
+    pub fn nothing_listed() -> Self {
+        Self::Remote {
+            verb: "ls-remote".to_owned(),
+            status: "no branch is listed".to_owned(),
+            stderr: "there were branches before; what answers there is no git repository, or all of them were deleted"
+                .to_owned(),
+            failure: RemoteFailure::NotFound,
+            credential: None,
+        }
+    }
+
     /// Whether it was the remote that failed, so that a caller who allows `stale` may go on.
     pub fn is_remote(&self) -> bool {
         self.failure().is_some() || matches!(self, Self::Credential { .. })
@@ -89,9 +101,8 @@ impl Error {
     pub fn problem(&self) -> Problem {
         match self {
             Self::Asked(problem) => problem.clone(),
-            Self::DiskFull { .. } => {
-                Problem::new(ErrorKind::StorageFull, "disk_full", self.to_string())
-            }
+            Self::DiskFull { .. } => disk_full(self.to_string()),
+            Self::Read(error) if tells_of_full(error.message()) => disk_full(self.to_string()),
             Self::Io { what, source } => {
                 Problem::unwritten("git_failed", &format!("failed to {what}"), source)
             }
@@ -121,6 +132,17 @@ impl Error {
             _ => Problem::new(ErrorKind::Internal, "git_failed", self.to_string()),
         }
     }
+}
+
+fn disk_full(detail: String) -> Problem {
+    Problem::new(ErrorKind::StorageFull, "disk_full", detail)
+}
+
+/// libgit2 has no code for it, only the system's words. By the time that anyone looks there may be room again: what was
+/// being written is gone.
+fn tells_of_full(message: &str) -> bool {
+    let words = ["No space left on device", "Disk quota exceeded"];
+    words.iter().any(|words| message.contains(words))
 }
 
 /// An object that was pushed like this: nothing is wrong with the store.

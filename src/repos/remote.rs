@@ -126,12 +126,12 @@ impl Repo {
             .cloned()
     }
 
-    async fn ask_all(&self, branches: Vec<BranchName>) -> Result<Answers, Error> {
+    async fn ask_all(self: &Arc<Self>, branches: Vec<BranchName>) -> Result<Answers, Error> {
         let began = Instant::now();
         let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
         let mut heads = match self.neighbour_heads(refs.clone()).await {
             Some(heads) => heads,
-            None => git::remote_heads(&self.git, self.config.url.as_str(), &refs).await?,
+            None => self.remote_heads(refs).await?,
         };
         let at = Timestamp::now();
         let answers: Vec<_> = branches
@@ -150,6 +150,41 @@ impl Repo {
         }
         drop(remembered);
         Ok(Arc::new(answers))
+    }
+
+    /// The commits that the remote has under exactly these full refs, by full ref; all its branches if none are given.
+    ///
+    /// Over HTTP git takes a page that is no list of refs (of a host in maintenance, of a network that wants one to log
+    /// in) for a list of none. So where some of these were there, an answer without any is not believed, unless there
+    /// are other branches.
+    pub async fn remote_heads(
+        self: &Arc<Self>,
+        refs: Vec<String>,
+    ) -> Result<HashMap<String, CommitId>, Error> {
+        let url = self.config.url.as_str();
+        let heads = git::remote_heads(&self.git, url, &refs).await?;
+        let is_doubtful = heads.is_empty() && url.starts_with("http") && self.is_cloned();
+        if is_doubtful && self.knew_any(refs.clone()).await? {
+            let has_others =
+                !refs.is_empty() && !git::remote_heads(&self.git, url, &[]).await?.is_empty();
+            if !has_others {
+                return Err(git::Error::nothing_listed().into());
+            }
+        }
+        Ok(heads)
+    }
+
+    /// Whether the remote is known to have had any of these branches, or any at all if none are given.
+    async fn knew_any(self: &Arc<Self>, refs: Vec<String>) -> Result<bool, Error> {
+        let repo = self.clone();
+        blocking(move || {
+            let known = git::remote_branches(&repo.open_store()?)?;
+            let is_meant = |branch: &BranchName| refs.contains(&branch.local_ref());
+            Ok(known
+                .iter()
+                .any(|branch| refs.is_empty() || is_meant(branch)))
+        })
+        .await
     }
 
     /// What a remote on this machine has, where that can be had without a process. A disk that hangs is left

@@ -4,7 +4,6 @@ mod answers;
 
 use super::verb::{At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git;
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::{fetch, pull, push, remote};
 use crate::model::{Problem, Right};
@@ -168,7 +167,7 @@ async fn remote_verb(
         protected: repo.protected_patterns(),
     };
     if request.ask {
-        let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[]).await;
+        let heads = repo.remote_heads(Vec::new()).await;
         let heads = heads.map_err(|error| error.problem())?;
         answer.branches = heads.len();
         let mut heads: Vec<_> = heads

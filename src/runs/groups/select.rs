@@ -1,6 +1,7 @@
 //! Which branches a group is for: names and globs, against what the remote has.
 
-use crate::git;
+use std::sync::Arc;
+
 use crate::model::{BranchName, ErrorKind, Globs, Problem, Stars};
 use crate::repos::Repo;
 use crate::workspace::Workspaces;
@@ -16,7 +17,7 @@ enum Pattern {
 /// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
 /// none twice, and those alone of which `sees` holds. A name or glob that finds nothing is refused: it would be missed in silence.
 pub(super) async fn select(
-    repo: &Repo,
+    repo: &Arc<Repo>,
     workspaces: &Workspaces,
     patterns: &[String],
     sees: impl Fn(&BranchName) -> bool,
@@ -33,9 +34,8 @@ pub(super) async fn select(
         .iter()
         .map(|text| parse(text))
         .collect::<Result<Vec<_>, _>>()?;
-    let heads = git::remote_heads(repo.git(), repo.config.url.as_str(), &[])
-        .await
-        .map_err(|error| error.problem())?;
+    let heads = repo.remote_heads(Vec::new()).await;
+    let heads = heads.map_err(|error| error.problem())?;
     let mut on_remote: Vec<_> = heads
         .keys()
         .filter_map(|name| BranchName::parse(name.strip_prefix("refs/heads/")?).ok())

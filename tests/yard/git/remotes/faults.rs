@@ -96,3 +96,38 @@ async fn a_transfer_is_bounded_by_its_silence_and_by_its_length() {
         yard.stop().await;
     }
 }
+
+/// Git takes a page without an end of a line for a list of no branches.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_page_is_not_taken_for_a_remote_without_branches() {
+    let (mut yard, remote) = yard_with("").await;
+    yard.make("main", &["who"]).await;
+    for page in [
+        "<html>Log in to this network</html>",
+        "",
+        "<html>\n</html>\n",
+    ] {
+        remote.fail(Fault::Page(page));
+        let (status, problem) = refusal(&yard).await;
+        assert_eq!(status, 502, "{page:?}: {problem}");
+        assert_ne!(problem["code"], "gone_upstream", "{page:?}: {problem}");
+        let listed = yard.get("/api/repos/demo/branches?remote=true").await;
+        assert_eq!(listed.status(), 502, "{page:?}");
+        let body = json!({ "args": ["who"], "stale": true });
+        let events = yard.run("make", "main", body).await;
+        assert_eq!(text_of(&events), "main\n", "{page:?}");
+    }
+    remote.fail(Fault::None);
+    assert_built(&yard.make("main", &["who"]).await, "main\n");
+    // One that is really gone is told as before, as long as others are there.
+    yard.origin.branch("other");
+    yard.make("other", &["who"]).await;
+    crate::support::git(&yard.origin.bare, &["branch", "-D", "other"]);
+    let gone = yard.make("other", &["who"]).await;
+    assert_eq!(
+        gone.last().unwrap().data["code"],
+        "gone_upstream",
+        "{gone:?}"
+    );
+    yard.stop().await;
+}

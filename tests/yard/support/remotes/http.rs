@@ -47,6 +47,8 @@ pub enum Fault {
     Trickle(Duration),
     /// It is sent to the same path there.
     Redirect(String),
+    /// It gets this web page.
+    Page(&'static str),
 }
 
 pub struct HttpRemote {
@@ -188,6 +190,7 @@ async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response
     match fault {
         Fault::Status(status) => return StatusCode::from_u16(status).unwrap().into_response(),
         Fault::Hang => std::future::pending().await,
+        Fault::Page(text) => return axum::response::Html(text).into_response(),
         Fault::Redirect(to) => {
             let path = request.uri().path_and_query().unwrap();
             let location = [(header::LOCATION, format!("{to}{path}"))];
