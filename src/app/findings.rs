@@ -7,11 +7,20 @@ use crate::model::{Problem, RepoName};
 use crate::repos::{Maintained, Repo};
 use crate::workspace::{Error, Finding, Mended, Scope, Workspaces, Zeal};
 
+/// What is amiss, and what was.
+#[derive(Debug)]
+pub struct Findings {
+    pub now: Vec<Finding>,
+    /// When the daemon started, and what it did about it.
+    pub mended_at_start: Vec<Mended>,
+}
+
 impl Desk {
-    /// All differences, and what stands in the quarantine. Changes nothing.
-    pub async fn findings(&self) -> Result<Vec<Finding>, Problem> {
+    /// All differences, and what is kept aside. Changes nothing.
+    pub async fn findings(&self) -> Result<Findings, Problem> {
         self.principal().require_everywhere()?;
         let (workspaces, repos) = (self.yard.workspaces.clone(), self.repos());
+        let state = self.yard.margin.state().to_owned();
         let looking = move || {
             let mut found = Vec::new();
             for repo in &repos {
@@ -21,9 +30,13 @@ impl Desk {
             if let Some(repo) = repos.first() {
                 found.extend(Workspaces::look_into(&repo.quarantine, &names)?);
             }
+            found.extend(Workspaces::look_for_databases(&state)?);
             Ok(found)
         };
-        blocking(looking).await
+        Ok(Findings {
+            now: blocking(looking).await?,
+            mended_at_start: self.yard.mended_at_start.clone(),
+        })
     }
 
     /// Mends all differences that can be mended.
@@ -35,7 +48,8 @@ impl Desk {
             if repo.is_suspect() && repo.is_cloned() {
                 let cured = self.heal(&repo).await?;
                 for mended in all.iter_mut().filter(|mended| {
-                    mended.finding.repo == repo.name && mended.finding.code == "objects_gone"
+                    mended.finding.repo.as_ref() == Some(&repo.name)
+                        && mended.finding.code == "objects_gone"
                 }) {
                     mended.done.clone_from(&cured);
                 }
@@ -77,13 +91,26 @@ impl Desk {
 }
 
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
-/// is certain. What cannot be mended is told, and keeps nobody from being served.
-pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) {
+/// is certain. What cannot be mended is told, and keeps nobody from being served. Returns what was mended.
+pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) -> Vec<Mended> {
     if let Err(error) = repo.resume_healing().await {
         tracing::error!(repo = %repo.name, %error, "a damaged store is not finished with");
     }
-    if let Err(problem) = mend(workspaces, repo, Zeal::Alone).await {
-        tracing::error!(repo = %repo.name, error = %problem, "the repository cannot be looked at");
+    match mend(workspaces, repo, Zeal::Alone).await {
+        Ok(mut mended) => {
+            mended.retain_mut(|mended| match &mut mended.done {
+                Some(done) => {
+                    done.push_str(", when the daemon started");
+                    true
+                }
+                None => false,
+            });
+            mended
+        }
+        Err(problem) => {
+            tracing::error!(repo = %repo.name, error = %problem, "the repository cannot be looked at");
+            Vec::new()
+        }
     }
 }
 

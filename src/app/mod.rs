@@ -31,7 +31,7 @@ use crate::model::Problem;
 use crate::repos::Repos;
 use crate::runs::Runs;
 use crate::trust::audit::Audit;
-use crate::workspace::{Reaper, Workspaces};
+use crate::workspace::{Mended, Reaper, Workspaces};
 use audit::Auditor;
 
 pub use agents::{Begun, CloneRequest, InitRequest};
@@ -68,6 +68,8 @@ pub struct Parts {
     pub runs: Runs,
     pub margin: Margin,
     pub loops: Loops,
+    /// What was amiss on disk, and was mended before anyone was served.
+    pub mended_at_start: Vec<Mended>,
     pub tasks: TaskTracker,
 }
 

@@ -181,8 +181,14 @@ async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
         Err(error) => Err(error.into()),
     };
     match page {
-        Ok(page) if page.items.is_empty() => vec![Check::ok(NAME, "all as it should be")],
-        Ok(page) => page.items.into_iter().map(Amiss::check).collect(),
+        Ok(page) => {
+            let amiss = page.items.into_iter().chain(page.mended_at_start);
+            let mut checks: Vec<_> = amiss.map(Amiss::check).collect();
+            if checks.is_empty() {
+                checks.push(Check::ok(NAME, "all as it should be"));
+            }
+            checks
+        }
         Err(failure) => vec![Check::of_failure(NAME, failure)],
     }
 }
@@ -190,6 +196,8 @@ async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
 #[derive(Deserialize)]
 struct Page {
     items: Vec<Amiss>,
+    #[serde(default)]
+    mended_at_start: Vec<Amiss>,
 }
 
 /// One finding of the daemon.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rusqlite_migration::Migrations;
 
 pub use error::Error;
-pub use open::{connect, reader, writable};
+pub use open::{connect, kept_aside, reader, writable};
 
 #[cfg(test)]
 pub(crate) use open::parts;

@@ -18,6 +18,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the daemon's user alone. SQLite gives the log the same.
 const MODE: u32 = 0o600;
 
+/// In the name of a file that was set aside.
+const ASIDE: &str = ".damaged-";
+const LOGS: [&str; 2] = ["-wal", "-shm"];
+
 /// Why a file was not taken as it is.
 enum Refused {
     /// Its content is at fault; a new one can take its place.
@@ -197,14 +201,29 @@ fn check_files(path: &Path) -> Result<(), Refused> {
     }
 }
 
+/// The files in `dir` that were set aside, without their logs.
+pub fn kept_aside(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_log = LOGS.iter().any(|log| name.ends_with(log));
+        if name.contains(ASIDE) && !is_log {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The log goes first: if only half of this happens, the rest is found unusable again.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
-    let mut aside = beside(path, &format!(".damaged-{time}"));
+    let mut aside = beside(path, &format!("{ASIDE}{time}"));
     let mut others = 1;
     while parts(&aside).iter().any(|part| part.exists()) {
         others += 1;
-        aside = beside(path, &format!(".damaged-{time}-{others}"));
+        aside = beside(path, &format!("{ASIDE}{time}-{others}"));
     }
     for (from, to) in parts(path).iter().zip(parts(&aside)).rev() {
         match fs::rename(from, to) {
@@ -217,7 +236,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
 
 /// The database itself, its log, and the index of that.
 pub(crate) fn parts(path: &Path) -> [PathBuf; 3] {
-    ["", "-wal", "-shm"].map(|suffix| beside(path, suffix))
+    ["", LOGS[0], LOGS[1]].map(|suffix| beside(path, suffix))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -1,6 +1,8 @@
 //! What is on disk against what should be: told, mended; and maintenance.
 
 use axum::Json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::extract::RepoAt;
 use super::listed::Listed;
@@ -9,8 +11,21 @@ use crate::app::Desk;
 use crate::repos::Maintained;
 use crate::workspace::{Finding, Mended};
 
-pub(super) async fn list(desk: Desk) -> Result<Json<Listed<Finding>>, ProblemResponse> {
-    Ok(Json(Listed::all(desk.findings().await?)))
+/// What is amiss, and what was.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Amiss {
+    #[serde(flatten)]
+    now: Listed<Finding>,
+    /// What was amiss when the daemon started, and what it did about it.
+    mended_at_start: Vec<Mended>,
+}
+
+pub(super) async fn list(desk: Desk) -> Result<Json<Amiss>, ProblemResponse> {
+    let found = desk.findings().await?;
+    Ok(Json(Amiss {
+        now: Listed::all(found.now),
+        mended_at_start: found.mended_at_start,
+    }))
 }
 
 pub(super) async fn mend(desk: Desk) -> Result<Json<Listed<Mended>>, ProblemResponse> {

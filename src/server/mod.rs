@@ -143,8 +143,9 @@ impl Server {
             &state,
         ));
         // Before runs that were queued get back in line.
+        let mut mended_at_start = Vec::new();
         for repo in repos.list() {
-            reconcile(&workspaces, &repo).await;
+            mended_at_start.extend(reconcile(&workspaces, &repo).await);
         }
         workspaces
             .converge(&repos)
@@ -206,6 +207,7 @@ impl Server {
             runs,
             margin,
             loops,
+            mended_at_start,
             tasks: tasks.clone(),
         });
         Ok(Self {

@@ -205,6 +205,7 @@ async fn what_is_broken_is_mended_by_the_request_that_meets_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_broken_is_mended_at_start() {
+    let mut told = 0;
     for (case, damage) in BROKEN_FILES.iter().chain(ELSEWHERE) {
         let mut yard = Yard::new().await;
         let work = Work::begin(&yard).await;
@@ -220,8 +221,18 @@ async fn what_is_broken_is_mended_at_start() {
             left.iter().all(|finding| finding["code"] == "quarantined"),
             "{case}: {findings:#}"
         );
+        // What was done is told to more than the log.
+        for mended in findings["mended_at_start"].as_array().unwrap() {
+            let done = mended["done"].as_str().unwrap();
+            assert!(
+                done.ends_with(", when the daemon started"),
+                "{case}: {mended}"
+            );
+            told += 1;
+        }
         yard.stop().await;
     }
+    assert!(told > 5, "{told}");
 }
 
 /// The codes of findings, apart from what is only kept.

@@ -178,11 +178,11 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
         call.in_time(call.desk.mend_findings()).await?
     } else {
         let found = call.in_time(call.desk.findings()).await?;
-        let untouched = |finding| Mended {
+        let untouched = found.now.into_iter().map(|finding| Mended {
             finding,
             done: None,
-        };
-        found.into_iter().map(untouched).collect()
+        });
+        untouched.chain(found.mended_at_start).collect()
     };
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = Found {
@@ -195,8 +195,11 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
             false => String::new(),
         };
         for Mended { finding, done } in page.shown {
-            let (code, repo) = (finding.code, &finding.repo);
-            let _ = write!(text, "{code} in {repo}: {}", finding.detail);
+            let place = match &finding.repo {
+                Some(repo) => repo.as_str(),
+                None => "the yard",
+            };
+            let _ = write!(text, "{} in {place}: {}", finding.code, finding.detail);
             match (done, finding.mend) {
                 (Some(done), _) => text.push_str(&format!("; done: {done}")),
                 (None, Some(mend)) if !asked.mend => text.push_str(&format!("; mend: {mend}")),

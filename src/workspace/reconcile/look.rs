@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Finding, Kind};
+use crate::database;
 use crate::disk::Quarantine;
 use crate::git::{self, BrokenRef, Depth, Inspection, Worktree, WorktreeDamage};
 use crate::model::{BranchName, RepoName};
@@ -116,7 +117,7 @@ impl Workspaces {
                 |note| format!("{} (was {})", note.why, note.was.display()),
             );
             Some(Finding {
-                repo: owner.clone(),
+                repo: Some(owner.clone()),
                 branch: None,
                 path,
                 code: "quarantined",
@@ -126,6 +127,22 @@ impl Workspaces {
                 mend: None,
                 kind: Kind::LeftAlone,
             })
+        });
+        Ok(found.collect())
+    }
+
+    /// Databases of the yard that could not be used, and are kept in `state`.
+    pub fn look_for_databases(state: &Path) -> Result<Vec<Finding>, Error> {
+        let kept = database::kept_aside(state).map_err(Error::io("look for databases"))?;
+        let found = kept.into_iter().map(|path| Finding {
+            repo: None,
+            branch: None,
+            path,
+            code: "database_kept_aside",
+            detail: "this database could not be used, and another took its place; delete it when it is not needed any more"
+                .to_owned(),
+            mend: None,
+            kind: Kind::LeftAlone,
         });
         Ok(found.collect())
     }
@@ -145,7 +162,7 @@ impl Looker<'_> {
         detail: String,
     ) -> Finding {
         Finding {
-            repo: self.repo.name.clone(),
+            repo: Some(self.repo.name.clone()),
             branch,
             path,
             code: kind.code(),

@@ -21,7 +21,9 @@ pub use mend::{Mended, Zeal};
 /// One difference between what is on disk and what should be.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Finding {
-    pub repo: RepoName,
+    /// None where it is the whole yard's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<RepoName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchName>,
     pub path: PathBuf,

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{AGENTS, DAEMON, PAGE, REPOS, UPKEEP};
 use crate::app::{Begun, CloneRequest, InitRequest, Load, Readiness, RepoSummary};
+use crate::http::findings::Amiss;
 use crate::http::health::Alive;
 use crate::http::listed::Listed;
 use crate::http::oauth::Metadata;
@@ -15,7 +16,7 @@ use crate::http::openapi::operations::runs::LAST_EVENT_ID;
 use crate::http::reap::{Lately, ReapParams};
 use crate::http::streams::FollowParams;
 use crate::repos::{Maintained, Registration};
-use crate::workspace::{Finding, Mended, Reaping};
+use crate::workspace::{Mended, Reaping};
 
 const HTML: &str = "text/html";
 const SVG: &str = "image/svg+xml";
@@ -202,7 +203,7 @@ fn upkeep() -> Vec<Operation> {
             "listFindings",
             "What is on disk and should not be so",
         )
-        .gives::<Listed<Finding>>(200, "The differences. Nothing was changed."),
+        .gives::<Amiss>(200, "The differences. Nothing was changed."),
         post(
             UPKEEP,
             "/api/findings/mend",
