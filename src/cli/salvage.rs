@@ -29,6 +29,8 @@ struct Salvage {
     commit: Option<String>,
     work: Vec<String>,
     #[serde(default)]
+    not_saved: Vec<String>,
+    #[serde(default)]
     files: Vec<File>,
 }
 
@@ -112,6 +114,12 @@ async fn show(context: &Context, id: SalvageId) -> Result<(), Failure> {
         salvage.by,
         salvage.work.join("; ")
     ));
+    if !salvage.not_saved.is_empty() {
+        let paths = salvage.not_saved.join(", ");
+        context
+            .console
+            .note(&format!("could not be saved: {paths}"));
+    }
     let mut listing = Listing::new(&["CHANGE", "SIZE", "FILE"]);
     for file in salvage.files {
         let tone = match file.change.as_str() {

@@ -17,6 +17,11 @@ impl Moment {
         Self(i128::from(now.tv_sec) * IN_A_SECOND + i128::from(now.tv_nsec))
     }
 
+    /// When a file was written.
+    pub fn of_write(meta: &Metadata) -> Self {
+        stamp(meta.mtime(), meta.mtime_nsec())
+    }
+
     pub(super) fn from_nanos(nanos: i128) -> Self {
         Self(nanos)
     }
@@ -32,7 +37,7 @@ impl Moment {
 
     /// The same of what it holds alone: to be moved changes a file as well.
     pub fn is_before_write(self, meta: &Metadata) -> bool {
-        stamp(meta.mtime(), meta.mtime_nsec()) >= self
+        Self::of_write(meta) >= self
     }
 }
 

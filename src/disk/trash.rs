@@ -61,10 +61,16 @@ impl Trash {
 
     /// Moves `path` out of sight, to be deleted later. `name` is for people who look into the trash.
     pub fn take(&self, path: &Path, name: &dyn Display) -> io::Result<()> {
-        let doomed = self.dir.join(format!("{name}-{}", Uuid::now_v7()));
-        self.move_in(path, &doomed)?;
+        let doomed = self.set_aside(path, name)?;
         self.doom(doomed);
         Ok(())
+    }
+
+    /// The same for the caller to delete; where it is now. After a crash it is deleted by the next daemon.
+    pub fn set_aside(&self, path: &Path, name: &dyn Display) -> io::Result<PathBuf> {
+        let aside = self.dir.join(format!("{name}-{}", Uuid::now_v7()));
+        self.move_in(path, &aside)?;
+        Ok(aside)
     }
 
     /// The same for what was found to be saved, or not worth it, when it was looked at after `looked_at`. What was

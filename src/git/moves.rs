@@ -12,9 +12,22 @@ use super::file_comparer::hash_plain;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
 use super::{Error, GITLINK, files_of, head, tracked_statuses, unstaged_changes};
 
-/// The tracked files that a reset to `target` changes: those that the index has otherwise, and those that are not as the
-/// index has them.
+/// The tracked files that a reset to `target` changes: those that [differ](differing) from it, and those that git was told
+/// to overlook, which a reset does not.
 pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
+    let mut changed = differing(repo, target)?;
+    let index = repo.index()?;
+    let flagged = index.iter().filter(|entry| {
+        let is_overlooked = entry.flags & ASSUME_UNCHANGED != 0;
+        let is_outside = entry.flags_extended & SKIP_WORKTREE != 0;
+        entry.mode != GITLINK && (is_overlooked || is_outside)
+    });
+    changed.extend(flagged.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))));
+    Ok(changed)
+}
+
+/// The tracked files that the index has otherwise than `target`, and those that are not as the index has them.
+pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
     let tree = repo.find_commit(target)?.tree()?;
     let mut index = repo.index()?;
     index.read(false)?;
@@ -31,13 +44,6 @@ pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathB
             changed.insert(PathBuf::from(OsStr::from_bytes(path.unwrap_or_default())));
         }
     }
-    // Git was told to overlook these, and a reset does not.
-    let flagged = index.iter().filter(|entry| {
-        let is_overlooked = entry.flags & ASSUME_UNCHANGED != 0;
-        let is_outside = entry.flags_extended & SKIP_WORKTREE != 0;
-        entry.mode != GITLINK && (is_overlooked || is_outside)
-    });
-    changed.extend(flagged.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))));
     let unstaged = unstaged_changes(repo)?.into_iter();
     let unstaged = unstaged.filter(|((mode, ..), _)| *mode != GITLINK);
     changed.extend(unstaged.map(|((_, _, path), _)| path));

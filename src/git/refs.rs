@@ -95,6 +95,27 @@ pub fn delete_ref_at(store: &Repository, name: &str, commit: &str) -> Result<(),
     }
 }
 
+/// Moves a ref if it is still where it was `seen`, or still not there. Returns whether it was.
+pub(super) fn move_ref(
+    store: &Repository,
+    name: &str,
+    to: Oid,
+    seen: Option<Oid>,
+    log: &str,
+) -> Result<bool, Error> {
+    let moved = match seen {
+        Some(seen) => store.reference_matching(name, to, true, seen, log),
+        None => store.reference(name, to, false, log),
+    };
+    match moved {
+        Ok(_) => Ok(true),
+        Err(error) => match error.code() {
+            ErrorCode::Modified | ErrorCode::Exists | ErrorCode::NotFound => Ok(false),
+            _ => Err(error.into()),
+        },
+    }
+}
+
 pub fn delete_ref(store: &Repository, name: &str) -> Result<(), Error> {
     match store.find_reference(name) {
         Ok(mut reference) => Ok(reference.delete()?),

@@ -1,5 +1,5 @@
-//! One workspace's worktree: made, filled, moved, taken away. The caller holds the repo's registry
-//! lock for `add` and `forget`, and the workspace's floor for whatever moves files.
+//! One workspace's worktree: registered, recognised, taken away; what is in it is the business of `contents`. The caller
+//! holds the repo's registry lock for `add` and `forget`, and the workspace's floor for whatever moves files.
 
 use std::fs;
 use std::io;
@@ -7,37 +7,13 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
-use super::checkout::{Filled, register, write_files};
+use super::checkout::register;
 use super::marks::PREPARING;
 use super::plain_file::read_plain;
-use super::refs::set_head;
-use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::store::quoted;
-use super::verbs::conflicts::Working;
-use super::{Error, Git, Store, traps};
+use super::{Error, Git, Store};
+use crate::disk::Moment;
 use crate::model::{BranchName, CommitId};
-
-/// What git keeps about an operation under way, a merge or a rebase or the like.
-const OPERATION: [&str; 18] = [
-    "MERGE_HEAD",
-    "MERGE_MODE",
-    "MERGE_MSG",
-    "MERGE_RR",
-    "MERGE_AUTOSTASH",
-    "AUTO_MERGE",
-    "SQUASH_MSG",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "REBASE_HEAD",
-    "BISECT_LOG",
-    "BISECT_START",
-    "BISECT_TERMS",
-    "BISECT_NAMES",
-    "rebase-merge",
-    "rebase-apply",
-    "sequencer",
-    "refs/bisect",
-];
 
 /// No path is longer, nor what says where a registration is.
 const LONGEST_LINK: u64 = 8 << 10;
@@ -47,15 +23,6 @@ pub struct Worktree {
     path: PathBuf,
     admin: PathBuf,
     branch: BranchName,
-}
-
-/// Whether files could be moved.
-#[derive(Debug)]
-pub enum Moved {
-    /// With what git said on its way, if anything.
-    Yes { complaint: Option<String> },
-    /// Git refused: something stands in the way of the new tree.
-    InTheWay(String),
 }
 
 impl Worktree {
@@ -115,81 +82,16 @@ impl Worktree {
         fs::symlink_metadata(&self.path).is_ok_and(|meta| !meta.is_dir())
     }
 
-    /// Ends a merge, rebase or the like without touching a file. What it knew is lost.
-    pub fn forget_operation(&self) -> Result<(), Error> {
-        for name in OPERATION {
-            let path = self.admin.join(name);
-            let gone = match fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
-                Ok(_) => fs::remove_file(&path),
-                Err(_) => Ok(()),
-            };
-            gone.map_err(Error::io("end an operation under way"))?;
-        }
-        Ok(())
+    /// When it was registered; `None` where it is not, or where that cannot be told.
+    pub fn begun(&self) -> Option<Moment> {
+        let mark = fs::symlink_metadata(self.admin.join("locked")).ok()?;
+        Some(Moment::of_write(&mark))
     }
 
-    /// Moves HEAD, branch and index to `commit`, and writes those of its files that are not there. What is to change the
-    /// caller has taken away by then: a file that is there was written since, and stays. Returns what git complained of,
-    /// if anything.
-    pub async fn reset_to(&self, git: &Git, commit: &CommitId) -> Result<Option<String>, Error> {
-        self.forget_operation()?;
-        self.clear_traps()?;
-        let (branch, target) = (self.branch.local_ref(), Oid::from_str(commit.as_str())?);
-        {
-            let repo = self.open()?;
-            clear_flags(&repo)?;
-            set_head(&self.admin, &format!("ref: {branch}\n"))?;
-        }
-        self.read_index(git, commit.as_str()).await?;
-        let log = format!("reset: moving to {commit}");
-        self.open()?.reference(&branch, target, true, &log)?;
-        let complaint = self.write_missing(git).await?;
-        Ok(Some(complaint).filter(|complaint| !complaint.is_empty()))
-    }
-
-    /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
-    async fn read_index(&self, git: &Git, tree: &str) -> Result<(), Error> {
-        git.in_worktree(&self.path)
-            .args(["read-tree", "--reset", "--no-recurse-submodules", tree])
-            .output()
-            .await
-            .map(drop)
-    }
-
-    /// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
-    /// the place of some.
-    async fn write_missing(&self, git: &Git) -> Result<String, Error> {
-        let written = git
-            .in_worktree(&self.path)
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args(["checkout-index", "--all", "--index", "--quiet"])
-            .output_and_words()
-            .await;
-        match written {
-            Ok((_, words)) => Ok(words),
-            // Of files that are there already it is quiet, and says no all the same.
-            Err(Error::Refused {
-                code: Some(1),
-                stderr,
-                ..
-            }) if stderr.is_empty() => {
-                Ok("files that were written meanwhile stay as they are".to_owned())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Removes what would keep git waiting. There is nothing in it to save.
-    fn clear_traps(&self) -> Result<(), Error> {
-        let files = Working::open(&self.path)?;
-        for trap in traps(&self.open()?)? {
-            files.remove(&trap)?;
-        }
-        Ok(())
+    /// The store that it is registered in.
+    pub fn open_store(&self) -> Result<Repository, Error> {
+        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
+        Ok(Repository::open_bare(store)?)
     }
 
     /// Registers the worktree, without files yet. The branch is created at `start` unless it exists.
@@ -305,78 +207,6 @@ impl Worktree {
         Ok(altered)
     }
 
-    /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
-    pub async fn fill(&self, git: &Git) -> Result<(), Error> {
-        let (this, threads) = (self.clone(), git.settings().checkout_workers);
-        let filled = tokio::task::spawn_blocking(move || write_files(&this, threads)).await?;
-        if let Err(why) = &filled {
-            tracing::debug!(path = %self.path.display(), %why, "left to git");
-        }
-        if !matches!(filled, Ok(Filled::Whole)) {
-            self.fill_by_git(git).await?;
-        }
-        self.mark_whole()
-    }
-
-    /// Writes the files of HEAD that are not there as the index has them.
-    pub(super) async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
-        self.read_index(git, "HEAD").await?;
-        // What a person wrote who was faster stays, and shows as a change.
-        self.write_missing(git).await.map(drop)
-    }
-
-    /// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
-    /// only what differs is touched. An error if git found anything in the way.
-    pub async fn advance(&self, git: &Git, from: &CommitId, to: &CommitId) -> Result<(), Error> {
-        let (_, words) = git
-            .in_worktree(&self.path)
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
-            .args([from.as_str(), to.as_str()])
-            .output_and_words()
-            .await?;
-        match words.is_empty() {
-            true => Ok(()),
-            false => Err(Error::io("check out what differs")(io::Error::other(words))),
-        }
-    }
-
-    /// Moves branch and files to `commit`. Untracked and ignored files stay; if one is in the way,
-    /// nothing moves.
-    pub async fn move_to(&self, git: &Git, commit: &CommitId) -> Result<Moved, Error> {
-        self.clear_traps()?;
-        let moved = git
-            .in_worktree(&self.path)
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args([
-                "checkout",
-                "--quiet",
-                "--no-track",
-                "--no-overwrite-ignore",
-                "--no-recurse-submodules",
-            ])
-            .args(["-B", self.branch.as_str(), commit.as_str(), "--"])
-            .output_and_words()
-            .await;
-        match moved {
-            Ok((_, words)) => Ok(Moved::Yes {
-                complaint: Some(words).filter(|words| !words.is_empty()),
-            }),
-            Err(Error::Refused {
-                code: Some(1),
-                stderr,
-                ..
-            }) => Ok(Moved::InTheWay(stderr)),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Puts the registration of a directory that is gone out of the way, without losing what it knew: an
     /// index, a rebase under way, commits of a detached HEAD. Returns whether there was one.
     pub fn set_aside(&self, store: &Repository) -> Result<bool, Error> {
@@ -475,25 +305,4 @@ pub(super) fn link_to(store: &Path, dir: &Path) -> String {
 pub(super) fn is_exactly(path: &Path, expected: &str) -> bool {
     let found = read_plain(path, expected.len() as u64);
     found.is_ok_and(|found| found.is_some_and(|content| content == expected.as_bytes()))
-}
-
-/// Has git look at all tracked files again, also at those that it was told to overlook.
-fn clear_flags(repo: &Repository) -> Result<(), Error> {
-    let mut index = repo.index()?;
-    index.read(false)?;
-    let flagged: Vec<_> = index
-        .iter()
-        .filter(|entry| {
-            entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
-        })
-        .collect();
-    if flagged.is_empty() {
-        return Ok(());
-    }
-    for mut entry in flagged {
-        entry.flags &= !ASSUME_UNCHANGED;
-        entry.flags_extended &= !SKIP_WORKTREE;
-        index.add(&entry)?;
-    }
-    Ok(index.write()?)
 }

@@ -46,6 +46,20 @@ pub struct Salvage {
     pub commit: Option<CommitId>,
     /// What there was to lose, a reason each.
     pub work: Vec<String>,
+    /// What could not be saved, by path: sockets and devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_saved: Vec<String>,
+}
+
+impl Salvage {
+    /// The work in one line, and what of it is missing.
+    pub fn summary(&self) -> String {
+        let work = self.work.join("; ");
+        match self.not_saved.is_empty() {
+            true => work,
+            false => format!("{work}; not saved: {}", self.not_saved.join(", ")),
+        }
+    }
 }
 
 /// A file that a salvage holds, against the commit that the workspace was at.

@@ -2,7 +2,6 @@
 //! that fails. What a crash left of an earlier attempt is cleared first.
 
 use std::fs;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -87,12 +86,12 @@ impl Workspace {
         let unmade = self
             .blocking(move |this| {
                 if this.worktree.is_preparing() {
-                    this.clear_half_made()?;
+                    this.take_half_made()?;
+                    this.worktree.forget()?;
                 }
-                let (store, branch) = (this.repo.open_store()?, this.branch.local_ref());
-                let tip = git::read_ref(&store, &branch)?.map(|id| id.to_string());
-                if fresh && tip.as_deref() == Some(start.as_str()) {
-                    git::delete_ref(&store, &branch)?;
+                if fresh {
+                    let (store, branch) = (this.repo.open_store()?, this.branch.local_ref());
+                    git::delete_ref_at(&store, &branch, start.as_str())?;
                 }
                 Ok(())
             })
@@ -207,15 +206,6 @@ impl Workspace {
         Ok(())
     }
 
-    fn clear_half_made(&self) -> Result<(), Error> {
-        match fs::remove_dir_all(self.worktree.path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("clear a half-made workspace")(error))
-            }
-            _ => Ok(self.worktree.forget()?),
-        }
-    }
-
     /// Git has a branch in one worktree at a time; somebody may have gone to this one in another's.
     pub(super) fn check_nobody_has_it(&self) -> Result<(), Error> {
         let on_it = format!("ref: {}\n", self.branch.local_ref());
@@ -239,12 +229,7 @@ impl Workspace {
         let path = self.worktree.path();
         self.converge_removal()?;
         if self.worktree.is_preparing() {
-            if path.exists() {
-                self.grounds
-                    .trash
-                    .take(path, &self.branch.dir())
-                    .map_err(Error::io("clear a half-made workspace"))?;
-            }
+            self.take_half_made()?;
             self.worktree.forget()?;
         }
         if path.symlink_metadata().is_ok() {

@@ -95,6 +95,16 @@ pub fn protected_from(branch: &BranchName, done: &str) -> Problem {
         .help("work on a branch of your own (git_clone, git_branch) and have it merged; git_remote tells which branches are protected")
 }
 
+/// Commits are made faster than they can be saved.
+pub(super) fn branch_moves(branch: &BranchName) -> Problem {
+    conflict(
+        "branch_moved",
+        format!("{branch} moves all the time: a program commits there"),
+    )
+    .field("branch")
+    .help("let that end, then ask again")
+}
+
 /// Some files of `target` were not written; what is there is neither the old tree nor the new.
 pub(super) fn incomplete(target: &str, complaint: &str) -> Problem {
     let detail = format!("the workspace is only partly at {target}: {complaint}");

@@ -15,6 +15,7 @@ mod describe;
 mod error;
 mod files;
 mod fits;
+mod half_made;
 mod left_out;
 mod look;
 mod look_limit;

@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
-use super::error::incomplete;
+use super::error::{branch_moves, incomplete};
 use super::salvage::{Scope, tell};
 use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace};
 use crate::config::crash_point;
 use crate::disk::Moment;
 use crate::git::verbs::conflicts::Working;
-use crate::git::{self, Stray};
+use crate::git::{self, Reset, Stray};
 use crate::model::{About, CommitId, Phase, Salvage, SalvageReason};
+
+/// How often a reset is begun anew because there is a commit that was not there when it was looked at.
+pub(super) const ROUNDS: usize = 5;
 
 impl Workspace {
     /// Moves branch, index and tracked files to `target`; with `clean`, what is not tracked goes too.
@@ -27,9 +30,28 @@ impl Workspace {
         by: &str,
         report: &Reporter,
     ) -> Result<About, Error> {
+        for _ in 0..ROUNDS {
+            match self.reset_once(target, (reason, clean), by, report).await? {
+                Reset::TipMoved => {}
+                Reset::Done(complaint) => return self.finish_reset(target, complaint).await,
+            }
+        }
+        Err(branch_moves(&self.branch).into())
+    }
+
+    async fn reset_once(
+        self: &Arc<Self>,
+        target: &CommitId,
+        how: (SalvageReason, bool),
+        by: &str,
+        report: &Reporter,
+    ) -> Result<Reset, Error> {
         let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
-        let saved = self
-            .blocking(move |this| this.clear_the_way(&goal, (reason, clean), looked_at, &who))
+        let (tips, saved) = self
+            .blocking(move |this| {
+                let tips = this.worktree.tips()?;
+                Ok((tips, this.clear_the_way(&goal, how, looked_at, &who)?))
+            })
             .await?;
         if let Some(salvage) = &saved {
             tell(report, salvage);
@@ -42,7 +64,15 @@ impl Workspace {
         self.with_repository(move |this, repo| this.set_aside_changing(repo, goal, looked_at))
             .await?;
         crash_point("reset-begun");
-        let complaint = self.worktree.reset_to(self.repo.git(), target).await?;
+        let git = self.repo.git();
+        Ok(self.worktree.reset_to(git, target, tips).await?)
+    }
+
+    async fn finish_reset(
+        self: &Arc<Self>,
+        target: &CommitId,
+        complaint: Option<String>,
+    ) -> Result<About, Error> {
         crash_point("reset-moved");
         let about = self.about().await?;
         if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
@@ -191,13 +221,22 @@ impl Workspace {
         goal: Oid,
         looked_at: Moment,
     ) -> Result<(), Error> {
+        self.set_aside(&git::changed_by_reset(repo, goal)?, looked_at)
+    }
+
+    /// Discards those of `paths` that are there, and the directories that are empty without them. What is behind a link is
+    /// not the workspace's.
+    pub(super) fn set_aside<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+        looked_at: Moment,
+    ) -> Result<(), Error> {
         let files = Working::open(self.path())?;
-        for path in git::changed_by_reset(repo, goal)? {
-            // What is behind a link is not the workspace's.
-            let is_there = files.stat(&path).map_err(Error::io("look at a file"))?;
-            if is_there.is_some() {
-                self.discard(&path, looked_at)?;
-                self.prune(&path);
+        for path in paths {
+            let found = files.stat(path).map_err(Error::io("look at a file"))?;
+            if found.is_some() {
+                self.discard(path, looked_at)?;
+                self.prune(path);
             }
         }
         Ok(())

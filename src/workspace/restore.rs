@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use git2::Oid;
+
 use super::error::conflict;
 use super::salvage::{Scope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
@@ -40,17 +42,27 @@ impl Workspace {
                     .help("give the name of a branch that is new, or none to restore into the branch that it was saved from")
                     .into());
             }
-            // A branch that is here without its workspace may have commits of its own.
-            if this.exists() || !this.make_for(&saved, &report).await? {
-                this.clear_for(force, &by, &report).await?;
+            let (looked_at, tip) = (Moment::now(), this.local_tip().await?);
+            let made_at = match this.exists() {
+                true => None,
+                false => this.make_for(&saved, &report).await?,
+            };
+            if made_at.is_none() {
+                // A branch that is here without its workspace may have commits of its own.
+                this.clear_for(force, looked_at, &by, &report).await?;
             }
+            let tip = made_at.or(tip);
+            let tip = tip.map(|tip| Oid::from_str(tip.as_str())).transpose();
+            let tip = tip.map_err(git::Error::from)?;
             let stashes = saved.manifest.stashes.clone();
             let salvage = saved.manifest.salvage.clone();
             this.blocking(move |this| {
                 this.guard(&super::silent())?;
                 this.note_files_changed()?;
-                let discard = |path: &std::path::Path| this.grounds.trash.take(path, &this.branch.dir());
-                Ok(git::put_back(&saved, &this.worktree, &this.grounds.archives, &discard)?)
+                let (trash, dir) = (&this.grounds.trash, this.branch.dir());
+                let discard = |path: &std::path::Path| trash.take_seen(path, &dir, looked_at);
+                let archives = &this.grounds.archives;
+                Ok(git::put_back(&saved, &this.worktree, archives, tip, &discard)?)
             })
             .await?;
             this.restore_stashes(&stashes).await?;
@@ -68,13 +80,13 @@ impl Workspace {
     async fn clear_for(
         self: &Arc<Self>,
         force: bool,
+        looked_at: Moment,
         by: &str,
         report: &Reporter,
     ) -> Result<(), Error> {
         let by = by.to_owned();
         let saved = self
             .blocking(move |this| {
-                let looked_at = Moment::now();
                 let repo = this.worktree.open()?;
                 let (mut work, belongings) = this.at_stake(&repo)?;
                 if !work.is_empty() && !force {
@@ -111,13 +123,18 @@ impl Workspace {
     }
 
     /// Makes the workspace at the commit that was saved, without a question to the remote; or, where the
-    /// branch is here, at that. Returns whether the branch is new.
-    async fn make_for(self: &Arc<Self>, saved: &Saved, report: &Reporter) -> Result<bool, Error> {
+    /// branch is here, at that. Returns where the branch was made, if it is new.
+    async fn make_for(
+        self: &Arc<Self>,
+        saved: &Saved,
+        report: &Reporter,
+    ) -> Result<Option<CommitId>, Error> {
         let start = match saved.manifest.start() {
             Some(commit) => commit.clone(),
             None => self.any_commit().await?,
         };
-        self.make(&start, false, report).await
+        let is_new = self.make(&start, false, report).await?;
+        Ok(is_new.then_some(start))
     }
 
     /// For a workspace whose HEAD had no commit: something to start from.
@@ -144,12 +161,9 @@ impl Workspace {
                 .any(|known| known.commit.to_string() == stash.commit.as_str())
         };
         for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
-            let store = self.repo.git().in_worktree(self.path());
-            store
-                .args(["stash", "store", "--quiet", "--message", &stash.message])
-                .arg(stash.commit.as_str())
-                .output()
-                .await?;
+            let commit = Oid::from_str(stash.commit.as_str()).map_err(git::Error::from)?;
+            let git = self.repo.git();
+            git::verbs::stash::store(git, self.path(), commit, &stash.message).await?;
         }
         Ok(())
     }

@@ -72,6 +72,7 @@ impl Workspace {
             by: by.to_owned(),
             commit: None,
             work,
+            not_saved: Vec::new(),
         };
         let saved = git::save(
             &self.worktree,
@@ -81,7 +82,7 @@ impl Workspace {
             &self.grounds.archives,
         )?;
         let salvage = saved.salvage;
-        tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.work.join("; "), "work was saved");
+        tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.summary(), "work was saved");
         let label = serde_json::to_value(reason).unwrap_or_default();
         let label = label.as_str().unwrap_or_default().to_owned();
         metrics::counter!("branchyard_salvages_total", "reason" => label).increment(1);
@@ -109,7 +110,7 @@ pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
         "salvaged",
         format!(
             "saved before it was discarded: {}; `branchyard salvage restore {}` brings it back",
-            salvage.work.join("; "),
+            salvage.summary(),
             salvage.id
         ),
     )));

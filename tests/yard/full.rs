@@ -474,6 +474,47 @@ async fn a_workspace_stays_as_it_is_where_what_is_new_does_not_fit() {
     }
 }
 
+/// Work that there is no room to save stays where it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_whose_salvage_does_not_fit_is_refused_to_go() {
+    let Some(mut small) = small_yard() else {
+        return;
+    };
+    let mut daemon = small.yard.start_binary(&[]).await;
+    complete_run(&small.yard, "who").await;
+    until("there is a reserve", || small.has_reserve()).await;
+    let (disk, yard) = (&small.disk, &small.yard);
+    let path = yard.workspace("main");
+    // More than all of the reserve, and nothing that could be pressed.
+    let noise: Vec<u8> = std::iter::successors(Some(1_u32), |x| {
+        Some(x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223))
+    })
+    .map(|x| (x >> 24) as u8)
+    .take(12 << 20)
+    .collect();
+    std::fs::write(path.join("mine"), &noise).unwrap();
+    disk.fill(Resource::Bytes, 8 << 20);
+    let forced = "/api/repos/demo/branches/main?force=true";
+    for _ in 0..2 {
+        let (status, problem) = problem_of(yard.delete(forced).await).await;
+        assert_eq!(
+            (status, &problem["code"]),
+            (507, &json!("disk_full")),
+            "{problem}"
+        );
+        let asked = json!({"args": ["who"], "clean": true});
+        let events = yard.run("make", "main", asked).await;
+        let problem = &events.last().unwrap().data;
+        assert_eq!(problem["code"], "disk_full", "{problem}");
+        assert!(std::fs::read(path.join("mine")).unwrap() == noise);
+        assert_eq!(yard.salvages("main").await.len(), 0);
+    }
+    disk.empty();
+    let gone = yard.delete(forced).await;
+    assert!(gone.status().is_success());
+    daemon.stop().await;
+}
+
 fn entries(dir: &Path) -> usize {
     std::fs::read_dir(dir).unwrap().count()
 }

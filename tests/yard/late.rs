@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::chance::Chance;
-use crate::support::{Options, Yard, git, try_git, until};
+use crate::support::{Options, Yard, try_git, until};
 
 const BRANCH: &str = "/api/repos/demo/branches/main";
 const WRITERS: usize = 3;
@@ -63,19 +63,7 @@ impl Scene {
         ] {
             collect(&dir, &mut found);
         }
-        let refs = git(
-            &store,
-            &[
-                "for-each-ref",
-                "--format=%(refname)",
-                "refs/branchyard",
-                "refs/heads",
-            ],
-        );
-        for name in refs.lines() {
-            let shown = try_git(&store, &["grep", "-h", "-I", "word-", name]);
-            found.extend(words(&String::from_utf8_lossy(&shown.stdout)));
-        }
+        found.extend(words(&reachable(&store)));
         let written = self.written.lock().unwrap();
         let lost: Vec<_> = written
             .iter()
@@ -90,6 +78,31 @@ impl Scene {
             written.len()
         );
     }
+}
+
+/// Everything that a ref or a stash of the store leads to.
+fn reachable(store: &Path) -> String {
+    let listed = |args: &[&str]| {
+        let shown = try_git(store, args).stdout;
+        String::from_utf8_lossy(&shown).into_owned()
+    };
+    let stashes = listed(&["log", "-g", "--format=%H", "refs/stash", "--"]);
+    let mut args = vec!["rev-list", "--objects", "--all"];
+    args.extend(stashes.lines());
+    let objects = listed(&args);
+    let ids: String = objects
+        .lines()
+        .filter_map(|line| Some(line.split(' ').next()?.to_owned() + "\n"))
+        .collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, ids).unwrap();
+    let shown = std::process::Command::new("git")
+        .args(["cat-file", "--batch"])
+        .current_dir(store)
+        .stdin(file.reopen().unwrap())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&shown.stdout).into_owned()
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -118,33 +131,116 @@ fn save(workspace: &Path, path: &str, word: &str) -> bool {
     saved.is_ok()
 }
 
-/// One person at work until told to stop: each file is written to once, so nothing is overwritten by its owner.
-fn work(
-    workspace: &Path,
-    (writer, seed): (usize, u64),
-    (stop, doing): (&AtomicBool, &AtomicUsize),
-    written: &Mutex<Vec<String>>,
-) {
-    let mut chance = Chance::new(seed + writer as u64);
-    let (mut edited, mut number) = (0, 0);
-    while !stop.load(Ordering::Relaxed) {
-        number += 1;
-        let word = format!(
-            "word-{seed}-{writer}-{number}-{}.",
-            doing.load(Ordering::Relaxed)
-        );
-        let path = match chance.below(3) {
-            0 if edited < TRACKED => {
-                edited += 1;
-                tracked(writer, edited - 1)
+/// One person at work until told to stop: writes, commits, stashes, renames and deletes. Each file is written to once, so
+/// nothing is overwritten by its owner.
+struct Writer {
+    number: usize,
+    workspace: PathBuf,
+    chance: Chance,
+    /// New files that were not deleted, with their words.
+    own: Vec<(PathBuf, String)>,
+    edited: usize,
+    written: Arc<Mutex<Vec<String>>>,
+}
+
+impl Writer {
+    fn go_on(&mut self, word: String) {
+        match self.chance.below(12) {
+            0 => self.rename(&word),
+            1 => self.delete(),
+            2 => self.commit(format!("{word}commit.")),
+            3 => {
+                let own = format!("of/{}", self.number);
+                self.git(&["stash", "push", "-q", "-u", "--", &own]);
             }
-            1 => format!("of/{writer}/new-{number}.txt"),
-            _ => format!("new-of-{writer}-{number}.txt"),
-        };
-        if save(workspace, &path, &word) {
-            written.lock().unwrap().push(word);
+            4..7 if self.edited < TRACKED => {
+                self.edited += 1;
+                let path = tracked(self.number, self.edited - 1);
+                self.save(path, format!("{word}tracked."));
+            }
+            other => {
+                let dir = match other {
+                    ..10 => String::new(),
+                    _ => format!("of/{}/", self.number),
+                };
+                self.save(format!("{dir}new-{word}txt"), format!("{word}new."));
+            }
         }
-        std::thread::sleep(Duration::from_micros(chance.below(20_000) as u64));
+    }
+
+    fn save(&mut self, path: String, word: String) {
+        if !save(&self.workspace, &path, &word) {
+            return;
+        }
+        self.written.lock().unwrap().push(word.clone());
+        if path.contains("new-") {
+            self.own.push((self.workspace.join(path), word));
+        }
+    }
+
+    fn rename(&mut self, word: &str) {
+        if let Some((path, _)) = self.own.last_mut() {
+            let to = path.with_file_name(format!("new-renamed-{word}txt"));
+            if fs::rename(&*path, &to).is_ok() {
+                *path = to;
+            }
+        }
+    }
+
+    /// What its owner deletes is not missed; what was gone before is.
+    fn delete(&mut self) {
+        let Some((path, word)) = self.own.pop() else {
+            return;
+        };
+        let mut written = self.written.lock().unwrap();
+        if fs::remove_file(path).is_ok() {
+            written.retain(|known| *known != word);
+        }
+    }
+
+    fn commit(&mut self, word: String) {
+        let own = format!("of/{}", self.number);
+        self.git(&["add", "-A", "--", &own]);
+        if self.git(&["commit", "-q", "--allow-empty", "-m", &word]) {
+            self.written.lock().unwrap().push(word);
+        }
+    }
+
+    /// Whether it was done; the workspace may be gone, or go meanwhile.
+    fn git(&self, args: &[&str]) -> bool {
+        let workspace = self.workspace.to_str().unwrap();
+        let args = [&["-C", workspace], args].concat();
+        try_git(Path::new("/"), &args).status.success()
+    }
+}
+
+/// One of the things that replace or remove files. It may be refused: the workspace is in use.
+async fn do_to_workspace(yard: &Yard, which: usize) {
+    let make = async |asked| drop(yard.run("make", "main", asked).await);
+    let verb = async |name, asked| drop(yard.try_verb("main", name, asked).await);
+    match which {
+        0 => make(json!({"args": ["who"], "sync": "reset"})).await,
+        1 => make(json!({"args": ["who"], "sync": "reset", "clean": true})).await,
+        2 => verb("clean", json!({"confirm": true, "ignored": true})).await,
+        3 => verb("reset", json!({"mode": "hard", "confirm": true})).await,
+        4 => drop(yard.delete(&format!("{BRANCH}?force=true")).await),
+        5 => verb("checkout", json!({"paths": ["of"], "confirm": true})).await,
+        6 => {
+            if let Some(salvage) = yard.salvages("main").await.first() {
+                let id = salvage["id"].as_str().unwrap();
+                let restore =
+                    yard.request(reqwest::Method::POST, &format!("/api/salvage/{id}/restore"));
+                drop(restore.json(&json!({"force": true})).send().await.unwrap());
+            }
+        }
+        7 => verb("commit", json!({"all": true, "message": "all"})).await,
+        8 => {
+            let asked = json!({"action": "push", "include_untracked": true});
+            verb("stash", asked).await;
+        }
+        9 => verb("stash", json!({"action": "pop"})).await,
+        10 => drop(yard.post_json("/api/reap", json!({})).await),
+        _ => drop(yard.put(BRANCH, json!({})).await),
     }
 }
 
@@ -155,39 +251,32 @@ async fn race(seed: u64, length: Duration) {
     let doing = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let (workspace, stop) = (scene.yard.workspace("main"), stop.clone());
-            let (written, doing) = (scene.written.clone(), doing.clone());
-            std::thread::spawn(move || work(&workspace, (writer, seed), (&stop, &doing), &written))
+            let (stop, doing) = (stop.clone(), doing.clone());
+            let mut writer = Writer {
+                number: writer,
+                workspace: scene.yard.workspace("main"),
+                chance: Chance::new(seed + writer as u64),
+                own: Vec::new(),
+                edited: 0,
+                written: scene.written.clone(),
+            };
+            std::thread::spawn(move || {
+                let mut number = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    let (who, doing) = (writer.number, doing.load(Ordering::Relaxed));
+                    writer.go_on(format!("word-{seed}-{who}-{number}-{doing}."));
+                    let pause = writer.chance.below(20_000) as u64;
+                    std::thread::sleep(Duration::from_micros(pause));
+                }
+            })
         })
         .collect();
     let (mut chance, yard, end) = (Chance::new(seed), &scene.yard, Instant::now() + length);
     while Instant::now() < end {
-        let next = chance.below(6);
+        let next = chance.below(12);
         doing.store(next, Ordering::Relaxed);
-        match next {
-            0 => drop(
-                yard.run("make", "main", json!({"args": ["who"], "sync": "reset"}))
-                    .await,
-            ),
-            1 => drop(
-                yard.run(
-                    "make",
-                    "main",
-                    json!({"args": ["who"], "sync": "reset", "clean": true}),
-                )
-                .await,
-            ),
-            2 => drop(
-                yard.try_verb("main", "clean", json!({"confirm": true, "ignored": true}))
-                    .await,
-            ),
-            3 => drop(
-                yard.try_verb("main", "reset", json!({"mode": "hard", "confirm": true}))
-                    .await,
-            ),
-            4 => drop(yard.delete(&format!("{BRANCH}?force=true")).await),
-            _ => drop(yard.put(BRANCH, json!({})).await),
-        }
+        do_to_workspace(yard, next).await;
     }
     stop.store(true, Ordering::Relaxed);
     for writer in writers {

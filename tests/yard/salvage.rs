@@ -207,6 +207,47 @@ async fn a_salvage_is_listed_shown_restored_as_a_new_branch_and_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_saved_is_named() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    let workspace = yard.workspace("main");
+    write(&workspace, "notes/notes.txt", "mine\n");
+    // The name of a socket has a hundred bytes at most.
+    let socket = std::os::unix::net::UnixListener::bind(yard.dir.path().join("s")).unwrap();
+    std::fs::rename(yard.dir.path().join("s"), workspace.join("notes/socket")).unwrap();
+    git(&workspace, &["init", "-q", "inner"]);
+    write(&workspace, "inner/file", "mine\n");
+    let pipe = workspace.join("inner/pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let gone = yard
+        .delete(&format!("{}?force=true", address("main")))
+        .await;
+    let salvage = json_of(gone).await["salvage"].clone();
+    let mut named = salvage["not_saved"].as_array().unwrap().clone();
+    named.sort_by_key(ToString::to_string);
+    assert_eq!(named, ["inner/pipe", "notes/socket"], "{salvage}");
+    drop(socket);
+    // It stays known.
+    let id = salvage["id"].as_str().unwrap();
+    let shown = yard.get_json(&format!("/api/salvage/{id}")).await;
+    assert_eq!(shown["not_saved"], salvage["not_saved"], "{shown}");
+    yard.post_json(&format!("/api/salvage/{id}/restore"), json!({}))
+        .await;
+    for file in ["notes/notes.txt", "inner/file"] {
+        let text = std::fs::read_to_string(workspace.join(file)).unwrap();
+        assert_eq!(text, "mine\n", "{file}");
+    }
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_restore_does_not_overwrite_other_work() {
     let mut yard = Yard::new().await;
     with_work(&yard).await;

@@ -16,6 +16,7 @@ pub(super) struct Archive {
     settled: PathBuf,
     fresh: PathBuf,
     builder: Option<Builder<File>>,
+    left_out: Vec<PathBuf>,
 }
 
 /// Where the archive of a salvage is, if it has one.
@@ -31,6 +32,7 @@ impl Archive {
             fresh: settled.with_extension("tar.new"),
             settled,
             builder: None,
+            left_out: Vec::new(),
         }
     }
 
@@ -54,7 +56,12 @@ impl Archive {
                 none.insert(builder)
             }
         };
-        append(builder, root, Path::new(top), path).map_err(failed())
+        append(builder, root, (Path::new(top), path), &mut self.left_out).map_err(failed())
+    }
+
+    /// Pipes, sockets and devices within what was added.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &Path> {
+        self.left_out.iter().map(PathBuf::as_path)
     }
 
     /// Brings it to the disk, under its first name.
@@ -88,15 +95,16 @@ impl Drop for Archive {
     }
 }
 
-fn append(builder: &mut Builder<File>, root: &Path, top: &Path, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
+fn append(
+    builder: &mut Builder<File>,
+    root: &Path,
+    (top, path): (&Path, &Path),
+    left_out: &mut Vec<PathBuf>,
+) -> io::Result<()> {
     let full = root.join(path);
     let meta = fs::symlink_metadata(&full)?;
     let kind = meta.file_type();
     let name = top.join(path);
-    if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
-        return Ok(());
-    }
     if kind.is_symlink() {
         let mut header = Header::new_gnu();
         header.set_metadata(&meta);
@@ -104,15 +112,20 @@ fn append(builder: &mut Builder<File>, root: &Path, top: &Path, path: &Path) -> 
         header.set_size(0);
         return builder.append_link(&mut header, name, fs::read_link(&full)?);
     }
-    if !kind.is_dir() {
+    if kind.is_file() {
         return match open_plain(&full)? {
             Some(mut file) => builder.append_file(name, &mut file),
             None => Ok(()),
         };
     }
+    if !kind.is_dir() {
+        left_out.push(path.to_owned());
+        return Ok(());
+    }
     builder.append_dir(&name, &full)?;
     for entry in fs::read_dir(&full)? {
-        append(builder, root, top, &path.join(entry?.file_name()))?;
+        let inner = path.join(entry?.file_name());
+        append(builder, root, (top, &inner), left_out)?;
     }
     Ok(())
 }

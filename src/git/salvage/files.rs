@@ -1,6 +1,6 @@
 //! Files of a workspace as objects, byte for byte, and the tree that they go into.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexTime, ObjectType, Odb, Oid, Repository};
 
+use crate::disk::Room;
 use crate::git::file_comparer::hash_plain;
 use crate::git::look::untimed_entry;
 use crate::git::{Error, open_plain};
@@ -96,12 +97,20 @@ impl<'a> Drawer<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) blob: Option<(Oid, u32)>,
-    /// A socket, a pipe or a device, which no object can stand for.
-    pub(super) is_special: bool,
+    /// No object can stand for it.
+    pub(super) special: Option<Special>,
     /// A large file that is mostly holes: as a blob it would take as long as if they were written.
     pub(super) is_sparse: bool,
     /// Its permissions, where git would not keep them.
     pub(super) unusual: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(super) enum Special {
+    /// A named pipe, with its permissions.
+    Pipe(u32),
+    /// A socket is nothing without who listens to it, and to make a device takes an administrator.
+    Unsavable,
 }
 
 /// Turns files of a workspace into blobs.
@@ -113,9 +122,8 @@ pub(super) struct Blobs<'a> {
     written: IndexTime,
     /// Files may differ from their blobs by what attributes say, and still count as unchanged.
     has_attributes: bool,
-    real_dirs: HashSet<PathBuf>,
-    /// Directories on the way whose permissions are not the usual ones.
-    unusual_dirs: Vec<(PathBuf, u32)>,
+    /// Directories on the way, with their permissions where git would not keep them.
+    dirs: BTreeMap<PathBuf, Option<u32>>,
 }
 
 impl<'a> Blobs<'a> {
@@ -135,8 +143,7 @@ impl<'a> Blobs<'a> {
             index,
             written,
             has_attributes,
-            real_dirs: HashSet::new(),
-            unusual_dirs: Vec::new(),
+            dirs: BTreeMap::new(),
         })
     }
 
@@ -178,9 +185,13 @@ impl<'a> Blobs<'a> {
                 ..Kept::default()
             }));
         }
-        if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
+        let permissions = meta.permissions().mode() & 0o7777;
+        if !kind.is_file() {
             return Ok(Some(Kept {
-                is_special: true,
+                special: Some(match kind.is_fifo() {
+                    true => Special::Pipe(permissions),
+                    false => Special::Unsavable,
+                }),
                 ..Kept::default()
             }));
         }
@@ -197,7 +208,6 @@ impl<'a> Blobs<'a> {
                 None => return Ok(None),
             },
         };
-        let permissions = meta.permissions().mode() & 0o7777;
         let mode = if permissions & 0o100 != 0 {
             PROGRAM
         } else {
@@ -212,10 +222,15 @@ impl<'a> Blobs<'a> {
 
     /// Whether the way to `path` leads through directories alone: behind a link lies another place.
     fn is_beneath(&mut self, path: &Path) -> bool {
-        let Some(dir) = path.parent().filter(|dir| *dir != Path::new("")) else {
-            return true;
-        };
-        if self.real_dirs.contains(dir) {
+        match path.parent().filter(|dir| *dir != Path::new("")) {
+            Some(dir) => self.keep_dir(dir),
+            None => true,
+        }
+    }
+
+    /// Takes note of a directory, and of those on the way. Whether it is one, and not behind a link.
+    pub(super) fn keep_dir(&mut self, dir: &Path) -> bool {
+        if self.dirs.contains_key(dir) {
             return true;
         }
         if !self.is_beneath(dir) {
@@ -223,20 +238,18 @@ impl<'a> Blobs<'a> {
         }
         match fs::symlink_metadata(self.workdir.join(dir)) {
             Ok(meta) if meta.is_dir() => {
-                self.real_dirs.insert(dir.to_owned());
                 let permissions = meta.permissions().mode() & 0o7777;
-                if !USUAL_DIRS.contains(&permissions) {
-                    self.unusual_dirs.push((dir.to_owned(), permissions));
-                }
+                let unusual = (!USUAL_DIRS.contains(&permissions)).then_some(permissions);
+                self.dirs.insert(dir.to_owned(), unusual);
                 true
             }
             _ => false,
         }
     }
 
-    /// Directories whose permissions git would not keep, of those that kept files are in.
-    pub(super) fn unusual_dirs(&self) -> &[(PathBuf, u32)] {
-        &self.unusual_dirs
+    /// The directories that kept files are in, and what else was noted.
+    pub(super) fn dirs(&self) -> &BTreeMap<PathBuf, Option<u32>> {
+        &self.dirs
     }
 
     /// The blob that the index has for a file which was not touched since.
@@ -279,7 +292,14 @@ impl<'a> Blobs<'a> {
             .map_err(reading())?;
         let mut writer = self.odb.writer(size, ObjectType::Blob)?;
         // A build may write more to it meanwhile.
-        io::copy(&mut file.take(len), &mut writer).map_err(reading())?;
+        let written = io::copy(&mut file.take(len), &mut writer);
+        // What it could not write to is gone with the writer, and libgit2 keeps the reason to itself.
+        let shortage = written.is_err().then(|| Room::shortage_at(self.workdir));
+        if let Some(shortage) = shortage.flatten() {
+            let full = io::Error::new(io::ErrorKind::StorageFull, shortage.to_string());
+            return Err(reading()(full));
+        }
+        written.map_err(reading())?;
         Ok(Some(writer.finalize()?))
     }
 }

@@ -13,9 +13,11 @@
 //! | `objects/` | trees and blobs that those files name |
 //!
 //! Its parents are the commits that HEAD, the branch, the stashes and git's own files name. What git
-//! does not hold well (repositories within, submodules) is in an archive beside.
+//! does not hold well (repositories within, submodules) is in an archive beside; permissions, extended attributes, empty
+//! directories and named pipes are in the manifest. Sockets and devices cannot be saved, and are named.
 
 mod archive;
+mod attributes;
 mod files;
 mod listing;
 mod named;
@@ -35,6 +37,7 @@ use super::{Error, read_ref};
 use crate::model::{CommitId, Salvage, SalvageId};
 
 pub use archive::settle_archives;
+use attributes::Attribute;
 pub use listing::{forget_salvage, salvaged_file, salvaged_files, salvages};
 pub use named::left_behind;
 pub use restore::put_back;
@@ -61,8 +64,12 @@ pub struct Manifest {
     empty: Vec<ExactPath>,
     /// What the archive beside holds, relative to the workspace.
     archived: Vec<ExactPath>,
-    /// Sockets, pipes and devices, which cannot be kept.
-    left_out: Vec<ExactPath>,
+    /// Named pipes, and their permissions.
+    #[serde(default)]
+    pipes: Vec<(ExactPath, u32)>,
+    /// Extended attributes of files and directories.
+    #[serde(default)]
+    attributes: Vec<(ExactPath, Vec<Attribute>)>,
 }
 
 impl Manifest {

@@ -6,28 +6,32 @@ use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
+use rustix::fs::{CWD, FileType, Mode};
 
+use super::attributes::Attribute;
 use super::files::{Entry, LINK, SUBMODULE, entries_of};
 use super::{ExactPath, Saved, archive};
 use crate::config::crash_point;
 use crate::git::file_comparer::hash_plain;
-use crate::git::refs::set_head;
+use crate::git::refs::{move_ref, set_head};
 use crate::git::worktree::write_whole;
 use crate::git::{Error, Worktree, read_ref};
-use crate::model::CommitId;
+use crate::model::{CommitId, ErrorKind, Problem};
 
 const EXECUTABLE: u32 = 0o111;
 
 /// Makes `worktree` what the salvage holds. It may be another branch's than the one that was saved; an
-/// operation under way is then about that branch. What is in the way is given to `discard`.
+/// operation under way is then about that branch. Nothing is done where the branch is not at `known_tip` any more: what
+/// was committed since is not saved. What is in the way is given to `discard`.
 pub fn put_back(
     saved: &Saved,
     worktree: &Worktree,
     archives: &Path,
+    known_tip: Option<Oid>,
     discard: &dyn Fn(&Path) -> io::Result<()>,
 ) -> Result<(), Error> {
     let repo = worktree.open()?;
@@ -35,6 +39,12 @@ pub fn put_back(
     let was = manifest.salvage.branch.local_ref();
     let now = worktree.branch().local_ref();
 
+    if let Some(tip) = &manifest.tip {
+        let log = "branchyard: restored";
+        if !move_ref(&repo, &now, oid(tip)?, known_tip, log)? {
+            return Err(branch_moved(&now).into());
+        }
+    }
     let before = tracked(&repo)?;
     let files = entries(&repo, saved.part(&repo, "worktree")?)?;
     let place = Place {
@@ -53,8 +63,11 @@ pub fn put_back(
             .make_way(&path)
             .map_err(Error::io(format!("make {}", path.display())))?;
     }
-    if let Some(tip) = &manifest.tip {
-        repo.reference(&now, oid(tip)?, true, "branchyard: restored")?;
+    for (path, permissions) in &manifest.pipes {
+        let path = path.path();
+        place
+            .put_pipe(&path, *permissions)
+            .map_err(Error::io(format!("make {}", path.display())))?;
     }
     put_admin(&repo, saved, worktree.admin(), &was, &now)?;
     let index = worktree.admin().join("index");
@@ -73,7 +86,17 @@ pub fn put_back(
         }
         unpack(&archive, worktree).map_err(Error::io("unpack the archive of a salvage"))?;
     }
+    for (path, kept) in &manifest.attributes {
+        place.put_attributes(&path.path(), kept);
+    }
     place.settle_modes()
+}
+
+fn branch_moved(name: &str) -> Problem {
+    let detail = format!("{name} moved while a salvage was being restored there");
+    Problem::new(ErrorKind::Conflict, "branch_moved", detail)
+        .field("branch")
+        .help("nothing was changed; ask again")
 }
 
 /// The workspace that files are put into.
@@ -143,7 +166,8 @@ impl Place<'_> {
                 && is_real(self.workdir, path)
                 && fs::symlink_metadata(&full).is_ok_and(|meta| !meta.is_dir())
             {
-                fs::remove_file(&full).map_err(Error::io(format!("remove {}", full.display())))?;
+                self.take_away(&full)
+                    .map_err(Error::io(format!("remove {}", full.display())))?;
                 remove_hollow(self.workdir, path);
             }
         }
@@ -164,11 +188,7 @@ impl Place<'_> {
             if same_kind && hash_plain(&full).is_ok_and(|now| now == Some(id)) {
                 return Ok(());
             }
-            if meta.is_dir() {
-                (self.discard)(&full)?;
-            } else {
-                fs::remove_file(&full)?;
-            }
+            self.take_away(&full)?;
         }
         if mode == SUBMODULE {
             return Ok(());
@@ -180,12 +200,50 @@ impl Place<'_> {
         let usual = if mode & EXECUTABLE != 0 { 0o777 } else { 0o666 };
         // What was closed to others is so from the first byte on.
         let permissions = self.modes.get(path).map_or(usual, |mode| mode | 0o200);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(permissions)
-            .open(&full)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(permissions);
+        let mut file = match options.open(&full) {
+            // Just now, by a person: it is kept.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.take_away(&full)?;
+                options.open(&full)?
+            }
+            opened => opened?,
+        };
         copy_blob(repo, id, &mut file)
+    }
+
+    /// Has what is at `full` discarded. A person who was faster is no error.
+    fn take_away(&self, full: &Path) -> io::Result<()> {
+        match (self.discard)(full) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            taken => taken,
+        }
+    }
+
+    fn put_pipe(&self, path: &Path, permissions: u32) -> io::Result<()> {
+        let full = self.workdir.join(path);
+        if fs::symlink_metadata(&full).is_ok_and(|meta| meta.file_type().is_fifo()) {
+            return Ok(());
+        }
+        self.clear(path)?;
+        let mode = Mode::from_raw_mode(permissions);
+        rustix::fs::mknodat(CWD, &full, FileType::Fifo, mode, 0)?;
+        // Whatever the umask took from it.
+        fs::set_permissions(full, fs::Permissions::from_mode(permissions))
+    }
+
+    /// A file system that has none, or refuses one, keeps nobody from the rest.
+    fn put_attributes(&self, path: &Path, kept: &[Attribute]) {
+        let full = self.workdir.join(path);
+        if !is_real(self.workdir, path) || fs::symlink_metadata(&full).is_err() {
+            return;
+        }
+        for attribute in kept {
+            if let Err(error) = attribute.put(&full) {
+                tracing::warn!(path = %full.display(), name = attribute.name(), %error, "an extended attribute of a salvage cannot be set");
+            }
+        }
     }
 
     /// Makes `dir`, which no link leads out of the workspace.
@@ -196,7 +254,7 @@ impl Place<'_> {
             let full = self.workdir.join(&way);
             match fs::symlink_metadata(&full) {
                 Ok(meta) if meta.is_dir() => continue,
-                Ok(_) => (self.discard)(&full)?,
+                Ok(_) => self.take_away(&full)?,
                 Err(_) => {}
             }
             let is_closed = self.modes.contains_key(&way);
@@ -211,11 +269,7 @@ impl Place<'_> {
     fn clear(&self, path: &Path) -> io::Result<()> {
         self.make_way(path.parent().unwrap_or(Path::new("")))?;
         let full = self.workdir.join(path);
-        match fs::symlink_metadata(&full) {
-            Ok(_) => (self.discard)(&full),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.take_away(&full)
     }
 
     /// Once all is in its place: a directory may be closed to writing. What is within comes first.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use git2::{ObjectType, Oid, Repository, Signature};
 
 use super::archive::Archive;
-use super::files::{Blobs, Drawer, FILE, SUBMODULE};
+use super::attributes;
+use super::files::{Blobs, Drawer, FILE, SUBMODULE, Special};
 use super::named::{ids_in, unseen};
 use super::proof::prove;
 use super::{ExactPath, MANIFEST, Manifest, SavedStash, VERSION, name};
@@ -54,7 +55,8 @@ pub fn save(
         modes: Vec::new(),
         empty: contents.empty.iter().map(|path| exact(path)).collect(),
         archived: Vec::new(),
-        left_out: Vec::new(),
+        pipes: Vec::new(),
+        attributes: Vec::new(),
         salvage: salvage.clone(),
     };
     let at = match head(&repo) {
@@ -71,6 +73,12 @@ pub fn save(
         manifest.archived.push(exact(path));
     }
     keep_files(&mut drawer, worktree, contents, &mut archive, &mut manifest)?;
+    let not_saved = &mut manifest.salvage.not_saved;
+    not_saved.extend(
+        archive
+            .left_out()
+            .map(|path| path.to_string_lossy().into_owned()),
+    );
     keep_index(&mut drawer, worktree.admin())?;
     let mut named = at.iter().map(|head| head.commit).collect::<Vec<_>>();
     named.extend(manifest.tip.iter().filter_map(oid));
@@ -109,9 +117,17 @@ fn keep_files(
         let Some(kept) = blobs.keep(path)? else {
             continue;
         };
-        if kept.is_special {
-            manifest.left_out.push(exact(path));
-            continue;
+        match kept.special {
+            Some(Special::Pipe(permissions)) => {
+                manifest.pipes.push((exact(path), permissions));
+                continue;
+            }
+            Some(Special::Unsavable) => {
+                let path = path.to_string_lossy().into_owned();
+                manifest.salvage.not_saved.push(path);
+                continue;
+            }
+            None => keep_attributes(worktree, path, manifest)?,
         }
         if kept.is_sparse {
             archive.add("worktree", worktree.path(), path)?;
@@ -134,9 +150,26 @@ fn keep_files(
             manifest.modes.push((exact(path), permissions));
         }
     }
-    let dirs = blobs.unusual_dirs().iter();
-    let dirs = dirs.map(|(dir, permissions)| (exact(dir), *permissions));
-    manifest.modes.extend(dirs);
+    for path in &contents.empty {
+        blobs.keep_dir(path);
+    }
+    for (dir, permissions) in blobs.dirs() {
+        if let Some(permissions) = permissions {
+            manifest.modes.push((exact(dir), *permissions));
+        }
+        keep_attributes(worktree, dir, manifest)?;
+    }
+    Ok(())
+}
+
+fn keep_attributes(worktree: &Worktree, path: &Path, manifest: &mut Manifest) -> Result<(), Error> {
+    let found = attributes::of(&worktree.path().join(path)).map_err(Error::io(format!(
+        "read the extended attributes of {}",
+        path.display()
+    )))?;
+    if !found.is_empty() {
+        manifest.attributes.push((exact(path), found));
+    }
     Ok(())
 }
 

@@ -268,31 +268,43 @@ fn untracked_in_the_way(
     Ok(found)
 }
 
-/// Brings these files, which [`changing`] found, back in the worktree at `dir`.
+/// Brings `files` back, whose old ones are gone by now. One that a person has put in its place meanwhile stays.
 pub async fn checkout(
     git: &Git,
     dir: &Path,
     source: Source,
     files: &[PathBuf],
 ) -> Result<(), Error> {
-    let mut command = git
-        .in_worktree(dir)
-        .literal_paths()
-        .args(["restore", "--quiet"]);
-    command = match source {
-        Source::Index => command.arg("--worktree"),
-        Source::Side(Side::Ours) => command.args(["--worktree", "--ours"]),
-        Source::Side(Side::Theirs) => command.args(["--worktree", "--theirs"]),
-        Source::Staging(id) => command.args(["--staged", &format!("--source={id}")]),
-        // What the commit lacks stays where it is.
-        Source::Commit(id) => command
-            .args(["--staged", "--worktree", "--overlay"])
-            .arg(format!("--source={id}")),
+    if let Source::Staging(id) | Source::Commit(id) = source {
+        // What the commit lacks stays where it is, unless it is the index alone that changes.
+        let overlay = match source {
+            Source::Commit(_) => "--overlay",
+            _ => "--no-overlay",
+        };
+        git.in_worktree(dir)
+            .literal_paths()
+            .args(["restore", "--quiet", "--staged", overlay])
+            .arg(format!("--source={id}"))
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(input::paths(files)?)
+            .output()
+            .await?;
+    }
+    let stage: &[&str] = match source {
+        Source::Staging(_) => return Ok(()),
+        Source::Index | Source::Commit(_) => &["--index"],
+        Source::Side(Side::Ours) => &["--stage=2"],
+        Source::Side(Side::Theirs) => &["--stage=3"],
     };
-    command
-        .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
-        .input(input::paths(files)?)
-        .output()
-        .await?;
-    Ok(())
+    let command = git.in_worktree(dir).args(["checkout-index", "--quiet"]);
+    let command = command.args(stage).args(["-z", "--stdin"]);
+    match command.input(input::paths(files)?).output().await {
+        // Of files that are there already it is quiet, and says no all the same.
+        Err(Error::Refused {
+            code: Some(1),
+            stderr,
+            ..
+        }) if stderr.is_empty() => Ok(()),
+        written => written.map(drop),
+    }
 }

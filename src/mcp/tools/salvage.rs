@@ -242,6 +242,6 @@ fn line(item: &SalvageItem) -> String {
         salvage.repo,
         salvage.branch,
         salvage.at,
-        salvage.work.join("; ")
+        salvage.summary()
     )
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::look::look;
 use super::{Finding, Kind, Scope};
 use crate::git::{self, Seen, Worktree, WorktreeDamage};
-use crate::model::BranchName;
+use crate::model::{BranchName, RepoName};
 use crate::process::is_in_use;
 use crate::repos::Repo;
 use crate::workspace::error::conflict;
@@ -211,10 +211,10 @@ fn log(finding: &Finding, done: Option<&str>) {
         detail,
         ..
     } = finding;
-    let path = path.display();
+    let (repo, path) = (repo.as_ref().map(RepoName::as_str), path.display());
     match done {
-        Some(done) => tracing::warn!(%repo, code, %path, detail, done, "mended"),
-        None => tracing::warn!(%repo, code, %path, detail, "found"),
+        Some(done) => tracing::warn!(repo, code, %path, detail, done, "mended"),
+        None => tracing::warn!(repo, code, %path, detail, "found"),
     }
 }
 
@@ -289,12 +289,7 @@ impl Workspace {
         if is_in_use(self.path()) {
             return Ok(None);
         }
-        if self.path().symlink_metadata().is_ok() {
-            self.grounds
-                .trash
-                .take(self.path(), &self.branch.dir())
-                .map_err(Error::io("take a half-made workspace away"))?;
-        }
+        self.take_half_made()?;
         self.worktree.forget()?;
         let store = self.repo.open_store()?;
         if git::unseen_commits(&store, &self.branch)? == 0 {

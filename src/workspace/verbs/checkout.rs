@@ -91,24 +91,26 @@ impl Workspace {
     ) -> Result<Option<Salvage>, Error> {
         let looked_at = Moment::now();
         let lost = checkout::overwritten(repo, files)?;
-        if lost.is_empty() {
-            return Ok(None);
-        }
-        if !confirm {
+        if !lost.is_empty() && !confirm {
             let lost: Vec<_> = lost
                 .iter()
                 .map(|file| format!("changes to {file}"))
                 .collect();
             return Err(confirm_needed("a checkout over files with changes", &lost).into());
         }
-        let belongings = self.belongings(repo, Look::Whole)?;
-        let work = vec![format!("changes to {}", few(&lost))];
-        // What a build made may be among what is overwritten.
-        let saved = self.salvage(work, &belongings, Scope::All, SalvageReason::Checkout, by)?;
-        // Git does not put a file where a directory stands.
-        for file in files.iter().filter(|file| self.path().join(file).is_dir()) {
-            self.discard(file, looked_at)?;
-        }
-        Ok(Some(saved))
+        let saved = match lost.is_empty() {
+            true => None,
+            false => {
+                let belongings = self.belongings(repo, Look::Whole)?;
+                let work = vec![format!("changes to {}", few(&lost))];
+                // What a build made may be among what is overwritten.
+                let reason = SalvageReason::Checkout;
+                Some(self.salvage(work, &belongings, Scope::All, reason, by)?)
+            }
+        };
+        // Before git puts others in their place: what was written since is kept. Nor does git put a file where a directory
+        // stands.
+        self.set_aside(files, looked_at)?;
+        Ok(saved)
     }
 }

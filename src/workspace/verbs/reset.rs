@@ -7,15 +7,15 @@ use git2::{Oid, Repository};
 
 use super::in_gits_words;
 use crate::disk::Moment;
-use crate::git;
 use crate::git::verbs::reset::{self, Done, Mode, Request};
 use crate::git::verbs::{
     Kept, Named, Verbosity, confirm_needed, conflicted, few, operation_under_way, revision, staged,
     unresolved, unstaged,
 };
+use crate::git::{self, Tips};
 use crate::model::{CommitId, Salvage, SalvageReason};
-use crate::workspace::error::{conflict, incomplete};
-use crate::workspace::reset::in_gits_way;
+use crate::workspace::error::{branch_moves, conflict, incomplete};
+use crate::workspace::reset::{ROUNDS, in_gits_way};
 use crate::workspace::salvage::{Scope, tell};
 use crate::workspace::work::Look;
 use crate::workspace::{Error, Reporter, Workspace};
@@ -23,6 +23,7 @@ use crate::workspace::{Error, Reporter, Workspace};
 /// What is to be done, once all that can be refused was, and all that it discards saved.
 struct Plan {
     was: Oid,
+    tips: Tips,
     to: Oid,
     paths: Vec<PathBuf>,
     left_behind: usize,
@@ -37,19 +38,26 @@ impl Workspace {
         by: &str,
         report: &Reporter,
     ) -> Result<Done, Error> {
-        let (mode, verbosity, by) = (request.mode, request.verbosity, by.to_owned());
-        let plan = self
-            .with_repository(move |this, repo| this.plan_reset(repo, &request, &by))
-            .await?;
-        if let Some(salvage) = &plan.saved {
-            tell(report, salvage);
-        }
+        let (mode, verbosity) = (request.mode, request.verbosity);
+        let mut plan = self.planned(request.clone(), by, report).await?;
         let (git, dir) = (self.repo.git(), self.path());
         if !plan.paths.is_empty() {
             let done = reset::unstage(git, dir, plan.to, &plan.paths).await;
             done.map_err(in_gits_words)?;
         } else if mode == Mode::Hard {
-            self.reset_files(plan.to).await?;
+            let mut rounds = 1;
+            while !self.reset_files(plan.to, plan.tips).await? {
+                if rounds == ROUNDS {
+                    return Err(branch_moves(&self.branch).into());
+                }
+                rounds += 1;
+                let again = Request {
+                    // As it was meant the first time.
+                    to: Some(plan.to.to_string()),
+                    ..request.clone()
+                };
+                plan = self.planned(again, by, report).await?;
+            }
         } else {
             let done = reset::reset(git, dir, mode, plan.to).await;
             done.map_err(in_gits_words)?;
@@ -70,19 +78,37 @@ impl Workspace {
         .await
     }
 
-    async fn reset_files(self: &Arc<Self>, to: Oid) -> Result<(), Error> {
+    async fn planned(
+        self: &Arc<Self>,
+        request: Request,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<Plan, Error> {
+        let by = by.to_owned();
+        let plan = self
+            .with_repository(move |this, repo| this.plan_reset(repo, &request, &by))
+            .await?;
+        if let Some(salvage) = &plan.saved {
+            tell(report, salvage);
+        }
+        Ok(plan)
+    }
+
+    /// Returns whether it was done: not if there is a commit that was not there when it was `seen`.
+    async fn reset_files(self: &Arc<Self>, to: Oid, seen: Tips) -> Result<bool, Error> {
         let target = id(to)?;
-        let reset = self.worktree.reset_to(self.repo.git(), &target).await;
-        let complaint = reset.map_err(in_gits_words)?;
-        match complaint {
-            Some(complaint) if self.about().await?.dirty != Some(false) => {
+        let reset = self.worktree.reset_to(self.repo.git(), &target, seen).await;
+        match reset.map_err(in_gits_words)? {
+            git::Reset::TipMoved => Ok(false),
+            git::Reset::Done(Some(complaint)) if self.about().await?.dirty != Some(false) => {
                 Err(incomplete(target.as_str(), &complaint).into())
             }
-            _ => Ok(()),
+            git::Reset::Done(_) => Ok(true),
         }
     }
 
     fn plan_reset(&self, repo: &Repository, request: &Request, by: &str) -> Result<Plan, Error> {
+        let tips = self.worktree.tips()?;
         let head = git::head(repo)?;
         let paths = self.inside("paths", &request.paths)?;
         let to = match &request.to {
@@ -128,6 +154,7 @@ impl Workspace {
         };
         Ok(Plan {
             was: head.commit,
+            tips,
             to,
             paths,
             left_behind,

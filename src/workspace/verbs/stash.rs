@@ -6,12 +6,15 @@ use std::sync::Arc;
 use git2::{Oid, Repository};
 
 use super::in_gits_words;
+use crate::config::crash_point;
+use crate::disk::Moment;
+use crate::git::verbs::checkout::{self, Source};
 use crate::git::verbs::stash::{self, Action, Item, Request, Stashed};
 use crate::git::verbs::{Kept, Named, Verbosity, add, conflicted, operation_under_way, unresolved};
 use crate::git::{self, Stash};
 use crate::model::SalvageReason;
 use crate::workspace::error::conflict;
-use crate::workspace::reset::in_gits_way;
+use crate::workspace::reset::{ROUNDS, in_gits_way};
 use crate::workspace::salvage::{Scope, tell};
 use crate::workspace::work::Look;
 use crate::workspace::{Error, Reporter, Workspace};
@@ -55,26 +58,40 @@ impl Workspace {
     }
 
     async fn push_stash(self: &Arc<Self>, request: Request) -> Result<Stashed, Error> {
-        let asked = request.clone();
-        let (before, named) = self
+        let (asked, looked_at) = (request.clone(), Moment::now());
+        let named = self
             .with_repository(move |this, repo| {
                 let named = Named::new(this.inside("paths", &asked.paths)?);
                 this.check_stashable(repo, &named, asked.include_untracked)?;
-                let newest = git::stashes(repo).first().map(|stash| stash.commit);
-                Ok((newest, named))
+                Ok(named)
             })
             .await?;
-        let pushed = stash::push(self.repo.git(), self.path(), &request, &named).await;
-        pushed.map_err(in_gits_words)?;
+        let git = self.repo.git();
+        let listed = stash::list(git, &self.worktree, &named, request.include_untracked).await;
+        let changes = listed.map_err(in_gits_words)?;
+        let saved = stash::save(git, &self.worktree, &changes, request.message.as_deref()).await;
+        let Some(made) = saved.map_err(in_gits_words)? else {
+            let detail = "no tracked file has changes to put aside";
+            return Err(conflict("nothing_to_stash", detail)
+                .help("`include_untracked: true` takes new files, too")
+                .into());
+        };
+        crash_point("stash-listed");
+        let (head, tracked) = (changes.head, changes.tracked.clone());
+        self.blocking(move |this| {
+            this.set_aside(changes.tracked.iter().chain(&changes.new), looked_at)
+        })
+        .await?;
+        if !tracked.is_empty() {
+            for source in [Source::Staging(head), Source::Index] {
+                let put_back = checkout::checkout(git, self.path(), source, &tracked).await;
+                put_back.map_err(in_gits_words)?;
+            }
+        }
         self.with_repository(move |this, repo| {
-            let newest = git::stashes(repo).into_iter().next();
-            let made = newest.filter(|stash| Some(stash.commit) != before);
-            let Some(made) = made else {
-                let detail = "no tracked file has changes to put aside";
-                return Err(conflict("nothing_to_stash", detail)
-                    .help("`include_untracked: true` takes new files, too")
-                    .into());
-            };
+            let mut listed = git::stashes(repo).into_iter();
+            let made = listed.find(|stash| stash.commit == made);
+            let made = made.ok_or_else(gone_from_list)?;
             Ok(Stashed {
                 stash: Some(Item::of(repo, &this.branch, &made)?),
                 still_listed: Some(true),
@@ -205,23 +222,30 @@ impl Workspace {
         })
     }
 
-    /// Takes a stash out of the list, wherever in it that is by now.
+    /// Takes a stash out of the list, wherever in it that is by now. Git takes the place alone, and a person who stashes in
+    /// the same moment moves the others on: so it is seen afterwards which one went, and another's is put back.
     async fn drop_listed(self: &Arc<Self>, stash: Oid) -> Result<(), Error> {
-        let place = self
-            .with_repository(move |_, repo| {
-                Ok(git::stashes(repo)
-                    .iter()
-                    .position(|listed| listed.commit == stash))
-            })
-            .await?;
-        match place {
-            Some(place) => {
-                let dropped = stash::drop_at(self.repo.git(), self.path(), place).await;
-                dropped.map_err(in_gits_words)
+        let listed = async || self.with_repository(|_, repo| Ok(git::stashes(repo))).await;
+        let (git, dir) = (self.repo.git(), self.path());
+        for _ in 0..ROUNDS {
+            let before = listed().await?;
+            // Gone already: a command of somebody's own was quicker.
+            let Some(place) = before.iter().position(|known| known.commit == stash) else {
+                return Ok(());
+            };
+            let dropped = stash::drop_at(git, dir, place).await;
+            dropped.map_err(in_gits_words)?;
+            let after = listed().await?;
+            let is_gone = |known: &&Stash| !after.iter().any(|left| left.commit == known.commit);
+            for other in before
+                .iter()
+                .filter(is_gone)
+                .filter(|gone| gone.commit != stash)
+            {
+                stash::store(git, dir, other.commit, &other.message).await?;
             }
-            // A command of somebody's own was quicker.
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// The stash of this branch that was asked for; none of another's.
@@ -244,4 +268,14 @@ impl Workspace {
         let missing = || stash::no_such_stash(request.stash.as_deref(), &self.branch);
         Ok(found.ok_or_else(missing)?)
     }
+}
+
+/// A command of a person's own took it back in the same moment.
+fn gone_from_list() -> Error {
+    conflict(
+        "stash_not_found",
+        "the stash was made, and dropped again by another command",
+    )
+    .help("action list shows what there is")
+    .into()
 }

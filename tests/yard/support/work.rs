@@ -1,8 +1,10 @@
 //! Every kind of work that a user could miss.
 
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, getxattr, mknodat, setxattr};
 
 use super::{Yard, git, try_git};
 
@@ -269,6 +271,28 @@ pub const WORK: &[Work] = &[
         "git~1",
     ),
     (
+        "what git does not keep of files",
+        |_, w, _| {
+            write(w, "closed/notes.txt", "mine\n");
+            std::fs::create_dir_all(w.join("closed/empty")).unwrap();
+            let mode = Mode::from_raw_mode(0o620);
+            mknodat(CWD, w.join("closed/pipe"), FileType::Fifo, mode, 0).unwrap();
+            for (path, value) in [("closed/notes.txt", "file"), ("closed/empty", "directory")] {
+                let path = w.join(path);
+                match setxattr(&path, "user.mine", value.as_bytes(), XattrFlags::empty()) {
+                    Err(rustix::io::Errno::OPNOTSUPP) => {
+                        println!("skipped: no extended attributes");
+                    }
+                    set => set.unwrap(),
+                }
+            }
+            for (path, mode) in [("closed/empty", 0o711), ("closed", 0o700)] {
+                std::fs::set_permissions(w.join(path), PermissionsExt::from_mode(mode)).unwrap();
+            }
+        },
+        "closed",
+    ),
+    (
         "intent to add",
         |_, w, _| {
             write(w, "new.txt", "mine\n");
@@ -356,7 +380,19 @@ fn files(root: &Path, path: &Path, seen: &mut Vec<String>) {
     let full = root.join(path);
     let meta = std::fs::symlink_metadata(&full).unwrap();
     let name = path.as_os_str().as_bytes().escape_ascii().to_string();
+    if path != Path::new("") && !meta.is_symlink() {
+        let mut value = [0; 100];
+        if let Ok(len) = getxattr(&full, "user.mine", &mut value[..]) {
+            seen.push(format!("{name} has {}", value[..len].escape_ascii()));
+        }
+    }
+    if meta.file_type().is_fifo() {
+        return seen.push(format!("{name} {:o}", meta.mode()));
+    }
     if meta.is_dir() {
+        if path != Path::new("") {
+            seen.push(format!("{name}/ {:o}", meta.mode()));
+        }
         let mut entries: Vec<_> = std::fs::read_dir(&full)
             .unwrap()
             .map(|e| e.unwrap().file_name())

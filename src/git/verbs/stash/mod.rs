@@ -2,9 +2,9 @@
 //! by its object's id, and its place in the list is looked up under the registry lock.
 
 mod contents;
+mod push;
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use git2::{Oid, Repository};
@@ -21,6 +21,7 @@ use crate::git::{Error, Git, Stash, files_of};
 use crate::model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
+pub use push::{Changes, list, save, store};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -227,27 +228,6 @@ pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(
         true => Ok(()),
         false => Err(no_such_path(&missing).into()),
     }
-}
-
-/// Puts changes of the worktree at `dir` aside.
-pub async fn push(git: &Git, dir: &Path, request: &Request, named: &Named) -> Result<(), Error> {
-    let mut push = git.in_worktree(dir).args(["stash", "push", "--quiet"]);
-    if request.include_untracked {
-        push = push.arg("--include-untracked");
-    }
-    if let Some(message) = &request.message {
-        push = push.arg(format!("--message={message}"));
-    }
-    if !named.is_all() {
-        // Each is said to be literal: where all were, git would not find what it has put aside.
-        let literal = |path: &Path| [b":(top,literal)", path.as_os_str().as_bytes()].concat();
-        let paths: Vec<Vec<u8>> = named.iter().map(literal).collect();
-        push = push
-            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
-            .input(input::bytes(&paths.join(&0))?);
-    }
-    push.output().await?;
-    Ok(())
 }
 
 /// Brings the changes of a stash back. What git says if it does not: conflicts, or a refusal.
