@@ -193,6 +193,8 @@ fn keep_what_came_late(entry: &Path) -> io::Result<()> {
             Ok(_) => {}
             Err(error) => return Err(error),
         }
+        // A program that was at work there has a moment to end.
+        thread::sleep(PAUSE);
     }
     Err(io::Error::other("a program keeps writing into it"))
 }
@@ -214,7 +216,11 @@ fn keep_late(
         None => room.insert(make_room()?),
     };
     for path in &late {
-        let to = room.join("files").join(path);
+        let mut to = room.join("files").join(path);
+        // Written once more under the same name: both are kept.
+        if fs::symlink_metadata(&to).is_ok() {
+            to = room.join(Uuid::now_v7().to_string()).join(path);
+        }
         fs::create_dir_all(to.parent().unwrap_or(room))?;
         fs::rename(entry.join(path), to)?;
     }

@@ -144,9 +144,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn go_on(&mut self, word: String) {
+    fn go_on(&mut self, word: &str) {
         match self.chance.below(12) {
-            0 => self.rename(&word),
+            0 => self.rename(word),
             1 => self.delete(),
             2 => self.commit(format!("{word}commit.")),
             3 => {
@@ -201,7 +201,9 @@ impl Writer {
     fn commit(&mut self, word: String) {
         let own = format!("of/{}", self.number);
         self.git(&["add", "-A", "--", &own]);
-        if self.git(&["commit", "-q", "--allow-empty", "-m", &word]) {
+        // Not in the message: of two who commit at the same time, git may take the other's.
+        let author = format!("--author={word} <writer@localhost>");
+        if self.git(&["commit", "-q", "--allow-empty", "-m", "mine", &author]) {
             self.written.lock().unwrap().push(word);
         }
     }
@@ -265,7 +267,7 @@ async fn race(seed: u64, length: Duration) {
                 while !stop.load(Ordering::Relaxed) {
                     number += 1;
                     let (who, doing) = (writer.number, doing.load(Ordering::Relaxed));
-                    writer.go_on(format!("word-{seed}-{who}-{number}-{doing}."));
+                    writer.go_on(&format!("word-{seed}-{who}-{number}-{doing}."));
                     let pause = writer.chance.below(20_000) as u64;
                     std::thread::sleep(Duration::from_micros(pause));
                 }
