@@ -91,7 +91,7 @@ impl Desk {
 }
 
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
-/// is certain. What cannot be mended is told, and keeps nobody from being served. Returns what was mended.
+/// is certain. What cannot be mended is logged, and the daemon serves all the same. Returns what was mended.
 pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) -> Vec<Mended> {
     if let Err(error) = repo.resume_healing().await {
         tracing::error!(repo = %repo.name, %error, "a damaged store is not finished with");

@@ -55,7 +55,7 @@ pub struct Tips {
 pub enum Reset {
     /// With what git complained of, if anything.
     Done(Option<String>),
-    /// There is a commit by now that nobody has looked at.
+    /// A commit was made after the caller had looked: it is not saved, so nothing was moved.
     TipMoved,
 }
 

@@ -83,7 +83,7 @@ fn save_surely(exit: &Exit, home: &Path) -> io::Result<()> {
     loop {
         match exit.save(home) {
             Ok(()) => return Ok(()),
-            // The run was deleted; nobody will read it.
+            // The run's directory was deleted: no daemon will read it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
             Err(_) => thread::sleep(SAVE_AGAIN),
         }

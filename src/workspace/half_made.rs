@@ -17,21 +17,22 @@ impl Workspace {
         if self.path().symlink_metadata().is_err() {
             return Ok(());
         }
-        let failed = |what| Error::io(what);
         let (trash, dir) = (&self.grounds.trash, self.branch.dir());
         let begun = self.worktree.begun();
-        // Out of reach first: whoever saves by its name fails from here on.
+        // Out of reach first: a program that saves by path fails from here on.
         let aside = trash
             .set_aside(self.path(), &dir)
-            .map_err(failed("take a half-made workspace away"))?;
-        if let Some(begun) = begun.filter(|_| aside.is_dir()) {
+            .map_err(Error::io("take a half-made workspace away"))?;
+        // What a link leads to is not the workspace's.
+        let is_dir = fs::symlink_metadata(&aside).is_ok_and(|meta| meta.is_dir());
+        if let Some(begun) = begun.filter(|_| is_dir) {
             self.keep_strangers(&aside, begun)?;
         }
-        let gone = match aside.is_dir() {
+        let gone = match is_dir {
             true => fs::remove_dir_all(&aside),
             false => fs::remove_file(&aside),
         };
-        gone.map_err(failed("delete a half-made workspace"))
+        gone.map_err(Error::io("delete a half-made workspace"))
     }
 
     fn keep_strangers(&self, aside: &Path, begun: Moment) -> Result<(), Error> {

@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     for (;;) {
         pthread_t thread;
         if (!strcmp(argv[1], "forks")) { fork(); }
-        /* Nobody's children, in sessions of their own. */
+        /* Their parents are gone, and each has a session of its own. */
         if (!strcmp(argv[1], "orphans")) { if (fork() == 0) { if (fork() > 0) _exit(0); setsid(); } }
         if (!strcmp(argv[1], "threads")) { if (pthread_create(&thread, 0, rest, 0)) fork(); }
         /* Without the variable that they could be found by. */

@@ -69,7 +69,7 @@ async fn one_that_is_stopped_still_heeds_a_cancel() {
     yard.stop().await;
 }
 
-/// One that nobody wakes up: its command ends, and is told as what it was asked for.
+/// The daemon wakes it, and something stops it again: the daemon ends it, and the run counts as cancelled.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_is_stopped_again_and_again_is_ended_with_its_command() {
     let mut yard = yard().await;
@@ -116,8 +116,12 @@ async fn an_end_that_cannot_be_written_is_not_lost() {
         processes_in(&workspace).is_empty()
     })
     .await;
-    // It is there to tell, whether or not there is a daemon to hear.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Written beside, it cannot be given its name.
+    until("the supervisor has tried to write the end", || {
+        let fresh = std::fs::read_to_string(home.join("exit.json.new"));
+        fresh.is_ok_and(|text| text.starts_with('{'))
+    })
+    .await;
     let record = yard.get_json(&format!("/api/runs/{run}")).await;
     assert_eq!(record["state"], "running", "{record}");
     daemon.kill().await;

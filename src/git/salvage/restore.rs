@@ -233,7 +233,7 @@ impl Place<'_> {
         fs::set_permissions(full, fs::Permissions::from_mode(permissions))
     }
 
-    /// A file system that has none, or refuses one, keeps nobody from the rest.
+    /// One that the file system refuses is logged, and the restore goes on.
     fn put_attributes(&self, path: &Path, kept: &[Attribute]) {
         let full = self.workdir.join(path);
         if !is_real(self.workdir, path) || fs::symlink_metadata(&full).is_err() {

@@ -229,7 +229,7 @@ impl Workspace {
         let (git, dir) = (self.repo.git(), self.path());
         for _ in 0..ROUNDS {
             let before = listed().await?;
-            // Gone already: a command of somebody's own was quicker.
+            // Dropped already, by a git command that a person ran.
             let Some(place) = before.iter().position(|known| known.commit == stash) else {
                 return Ok(());
             };
