@@ -1,11 +1,15 @@
 //! What a worktree has in it: its files written for the first time, moved to another commit, and reset to one.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::{DiffOptions, Oid, Repository};
 
 use super::checkout::{Filled, write_files};
+use super::look::untimed_entry;
 use super::refs::{move_ref, set_head};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
@@ -34,15 +38,6 @@ const OPERATION: [&str; 18] = [
     "refs/bisect",
 ];
 
-/// Whether files could be moved.
-#[derive(Debug)]
-pub enum Moved {
-    /// With what git said on its way, if anything.
-    Yes { complaint: Option<String> },
-    /// Git refused: something stands in the way of the new tree.
-    InTheWay(String),
-}
-
 /// Where HEAD and the branch were when it was decided what to do with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tips {
@@ -50,9 +45,9 @@ pub struct Tips {
     pub branch: Option<Oid>,
 }
 
-/// What became of a reset.
+/// What became of a move.
 #[derive(Debug)]
-pub enum Reset {
+pub enum Moved {
     /// With what git complained of, if anything.
     Done(Option<String>),
     /// A commit was made after the caller had looked: it is not saved, so nothing was moved.
@@ -76,41 +71,104 @@ impl Worktree {
 
     /// Where HEAD and the branch are.
     pub fn tips(&self) -> Result<Tips, Error> {
-        let repo = self.open()?;
+        self.tips_in(&self.open()?)
+    }
+
+    fn tips_in(&self, repo: &Repository) -> Result<Tips, Error> {
         Ok(Tips {
-            head: match head(&repo) {
+            head: match head(repo) {
                 Ok(head) => Some(head.commit),
                 Err(Error::Unborn) => None,
                 Err(error) => return Err(error),
             },
-            branch: read_ref(&repo, &self.branch().local_ref())?,
+            branch: read_ref(repo, &self.branch().local_ref())?,
         })
+    }
+
+    /// Moves to `commit`, whatever was under way, and has git see all files again that it was told to overlook.
+    pub async fn reset_to(&self, git: &Git, commit: &CommitId, seen: Tips) -> Result<Moved, Error> {
+        self.forget_operation()?;
+        clear_flags(&self.open()?)?;
+        self.move_to(git, commit, seen).await
     }
 
     /// Moves HEAD, branch and index to `commit`, and writes those of its files that are not there. What is to change the
     /// caller has taken away by then: a file that is there was written since, and stays. The branch stays, too, if it is
     /// not as it was `seen` any more.
-    pub async fn reset_to(&self, git: &Git, commit: &CommitId, seen: Tips) -> Result<Reset, Error> {
-        self.forget_operation()?;
-        self.clear_traps()?;
+    pub async fn move_to(&self, git: &Git, commit: &CommitId, seen: Tips) -> Result<Moved, Error> {
         let (branch, target) = (self.branch().local_ref(), Oid::from_str(commit.as_str())?);
-        if self.tips()? != seen {
-            return Ok(Reset::TipMoved);
+        let this = self.clone();
+        let begin = move || this.begin_move(target, seen);
+        let Some((repo, staged)) = tokio::task::spawn_blocking(begin).await?? else {
+            return Ok(Moved::TipMoved);
+        };
+        if let Err(why) = staged {
+            tracing::debug!(path = %self.path().display(), %why, "left to git");
+            self.read_index(git, commit.as_str()).await?;
         }
-        {
-            let repo = self.open()?;
-            clear_flags(&repo)?;
-            set_head(self.admin(), &format!("ref: {branch}\n"))?;
-        }
-        self.read_index(git, commit.as_str()).await?;
         let log = format!("reset: moving to {commit}");
-        if !move_ref(&self.open()?, &branch, target, seen.branch, &log)? {
-            return Ok(Reset::TipMoved);
+        if !move_ref(&repo, &branch, target, seen.branch, &log)? {
+            return Ok(Moved::TipMoved);
         }
+        drop(repo);
         let complaint = self.write_missing(git).await?;
-        Ok(Reset::Done(
+        Ok(Moved::Done(
             Some(complaint).filter(|complaint| !complaint.is_empty()),
         ))
+    }
+
+    /// Puts HEAD on the branch, and has the index be that of `commit`, unless that is left to git. `None` if the branch is
+    /// not as it was `seen` any more.
+    fn begin_move(
+        &self,
+        commit: Oid,
+        seen: Tips,
+    ) -> Result<Option<(Repository, Result<(), Error>)>, Error> {
+        let repo = self.open()?;
+        self.clear_traps(&repo)?;
+        if self.tips_in(&repo)? != seen {
+            return Ok(None);
+        }
+        set_head(
+            self.admin(),
+            &format!("ref: {}\n", self.branch().local_ref()),
+        )?;
+        let staged = self.stage(&repo, commit);
+        Ok(Some((repo, staged)))
+    }
+
+    /// Makes the index that of `commit` where it differs, which saves the start of a git. An error where git has to do it.
+    fn stage(&self, repo: &Repository, commit: Oid) -> Result<(), Error> {
+        // What is to be left out of the worktree, git alone knows.
+        if self.admin().join("info/sparse-checkout").exists() {
+            return Err(Error::io("stage files")(io::ErrorKind::Unsupported.into()));
+        }
+        let tree = repo.find_commit(commit)?.tree()?;
+        let mut index = repo.index()?;
+        index.read(true)?;
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+        let mut entries = Vec::new();
+        for delta in diff.deltas() {
+            for side in [delta.old_file(), delta.new_file()] {
+                let path = Path::new(OsStr::from_bytes(side.path_bytes().unwrap_or_default()));
+                for stage in 0..=3 {
+                    // Most are not there.
+                    let _ = index.remove(path, stage);
+                }
+            }
+            let wanted = delta.old_file();
+            if wanted.exists() {
+                let path = wanted.path_bytes().unwrap_or_default();
+                entries.push(untimed_entry(wanted.mode().into(), wanted.id(), path));
+            }
+        }
+        // After all of what goes: a file may be where a directory was.
+        for entry in &entries {
+            index.add(entry)?;
+        }
+        Ok(index.write()?)
     }
 
     /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
@@ -149,9 +207,9 @@ impl Worktree {
     }
 
     /// Removes what would keep git waiting. There is nothing in it to save.
-    fn clear_traps(&self) -> Result<(), Error> {
+    fn clear_traps(&self, repo: &Repository) -> Result<(), Error> {
         let files = Working::open(self.path())?;
-        for trap in traps(&self.open()?)? {
+        for trap in traps(repo)? {
             files.remove(&trap)?;
         }
         Ok(())
@@ -171,7 +229,7 @@ impl Worktree {
     }
 
     /// Writes the files of HEAD that are not there as the index has them.
-    pub(super) async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
+    pub async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
         self.read_index(git, "HEAD").await?;
         // What a person wrote who was faster stays, and shows as a change.
         self.write_missing(git).await.map(drop)
@@ -193,39 +251,6 @@ impl Worktree {
         match words.is_empty() {
             true => Ok(()),
             false => Err(Error::io("check out what differs")(io::Error::other(words))),
-        }
-    }
-
-    /// Moves branch and files to `commit`. Untracked and ignored files stay; if one is in the way,
-    /// nothing moves.
-    pub async fn move_to(&self, git: &Git, commit: &CommitId) -> Result<Moved, Error> {
-        self.clear_traps()?;
-        let moved = git
-            .in_worktree(self.path())
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args([
-                "checkout",
-                "--quiet",
-                "--no-track",
-                "--no-overwrite-ignore",
-                "--no-recurse-submodules",
-            ])
-            .args(["-B", self.branch().as_str(), commit.as_str(), "--"])
-            .output_and_words()
-            .await;
-        match moved {
-            Ok((_, words)) => Ok(Moved::Yes {
-                complaint: Some(words).filter(|words| !words.is_empty()),
-            }),
-            Err(Error::Refused {
-                code: Some(1),
-                stderr,
-                ..
-            }) => Ok(Moved::InTheWay(stderr)),
-            Err(error) => Err(error),
         }
     }
 }

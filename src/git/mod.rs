@@ -58,7 +58,7 @@ pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
 pub use command::Git;
 pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
-pub use contents::{Moved, Reset, Tips};
+pub use contents::{Moved, Tips};
 pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
 pub use difference::{Change, Difference};
 pub use differs::differs_from_head;
@@ -76,7 +76,7 @@ pub use look::{
 };
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
-pub use moves::{changed_by_reset, differing, is_between};
+pub use moves::{changed_by_move, changed_by_reset, differing, is_between};
 pub use need::checkout_need;
 pub use neighbour::neighbour_heads;
 pub use origin::make_origin;

@@ -28,6 +28,15 @@ pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathB
 
 /// The tracked files that the index has otherwise than `target`, and those that are not as the index has them.
 pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
+    let mut changed = changed_by_move(repo, target)?;
+    let unstaged = unstaged_changes(repo)?.into_iter();
+    let unstaged = unstaged.filter(|((mode, ..), _)| *mode != GITLINK);
+    changed.extend(unstaged.map(|((_, _, path), _)| path));
+    Ok(changed)
+}
+
+/// The tracked files that the index has otherwise than `target`.
+pub fn changed_by_move(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
     let tree = repo.find_commit(target)?.tree()?;
     let mut index = repo.index()?;
     index.read(false)?;
@@ -44,9 +53,6 @@ pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Er
             changed.insert(PathBuf::from(OsStr::from_bytes(path.unwrap_or_default())));
         }
     }
-    let unstaged = unstaged_changes(repo)?.into_iter();
-    let unstaged = unstaged.filter(|((mode, ..), _)| *mode != GITLINK);
-    changed.extend(unstaged.map(|((_, _, path), _)| path));
     Ok(changed)
 }
 

@@ -6,6 +6,7 @@
 use git2::{Oid, Repository};
 use serde::{Deserialize, Serialize};
 
+use super::decide::oid;
 use super::record::Record;
 use super::{Error, Workspace};
 use crate::git;
@@ -88,10 +89,6 @@ impl Workspace {
 pub(super) fn is_ancestor(store: &Repository, commit: Oid, tip: Oid) -> Result<bool, Error> {
     let is_below = || store.graph_descendant_of(tip, commit);
     Ok(commit == tip || is_below().map_err(git::Error::from)?)
-}
-
-fn oid(commit: &CommitId) -> Result<Oid, Error> {
-    Ok(Oid::from_str(commit.as_str()).map_err(git::Error::from)?)
 }
 
 #[cfg(test)]

@@ -23,7 +23,10 @@ pub(super) enum Remote {
 pub(super) enum Plan {
     /// The files are as they should be, or are to be left alone.
     Stay(About, Option<Warning>),
-    Move(CommitId),
+    Move {
+        from: CommitId,
+        to: CommitId,
+    },
     /// To be moved whatever is there, once that is saved.
     Reset(CommitId, SalvageReason),
     /// Was parked while its name was taken upstream, which has the name again.
@@ -83,7 +86,10 @@ impl Workspace {
                 Seen(&self.branch.dir()).settle(&repo, head.commit)?;
                 Ok(Plan::Stay(about, None))
             }
-            None => Ok(Plan::Move(target.clone())),
+            None => Ok(Plan::Move {
+                from: about.commit,
+                to: target.clone(),
+            }),
             Some(work) if matches!(mode, SyncMode::Commit(_)) => {
                 Err(self.has_work(target, &work).into())
             }
@@ -204,7 +210,8 @@ impl Workspace {
     }
 }
 
-fn oid(commit: &CommitId) -> Result<Oid, Error> {
+/// As libgit2 names it.
+pub(super) fn oid(commit: &CommitId) -> Result<Oid, Error> {
     Ok(Oid::from_str(commit.as_str()).map_err(git::Error::from)?)
 }
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use git2::Oid;
-
+use super::decide::oid;
 use super::{Error, Workspace};
 use crate::disk::{Amount, Room};
 use crate::git;
@@ -57,7 +56,7 @@ impl Workspace {
                 true => Some(git::head(&this.worktree.open()?)?.commit),
                 false => None,
             };
-            let to = Oid::from_str(target.as_str()).map_err(git::Error::from)?;
+            let to = oid(&target)?;
             let need = git::checkout_need(&this.repo.open_store()?, from, to)?;
             let room = Room::of(this.repo.home()).map_err(Error::io("see how full the disk is"))?;
             let Some(shortage) = room.less_than(need) else {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedRwLockReadGuard;
 
+use super::decide::oid;
 use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
@@ -200,7 +201,7 @@ impl Workspace {
     async fn require_commit(self: &Arc<Self>, commit: CommitId) -> Result<CommitId, Error> {
         self.blocking(move |this| {
             let store = this.repo.open_store()?;
-            let id = git2::Oid::from_str(commit.as_str()).map_err(git::Error::from)?;
+            let id = oid(&commit)?;
             match store.find_commit(id) {
                 Ok(_) => Ok(commit),
                 Err(_) => {

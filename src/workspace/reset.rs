@@ -5,16 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{Oid, Repository};
 
+use super::decide::oid;
 use super::error::{branch_moves, incomplete};
+use super::in_the_way::in_the_way;
 use super::salvage::{Scope, tell};
-use super::work::{Belongings, Look};
+use super::work::Look;
 use super::{Error, Report, Reporter, Workspace};
 use crate::config::crash_point;
 use crate::disk::Moment;
 use crate::git::verbs::conflicts::Working;
-use crate::git::{self, Reset, Stray};
+use crate::git::{self, Moved, Stray};
 use crate::model::{About, CommitId, Phase, Salvage, SalvageReason};
 
 /// How often a reset is begun anew because there is a commit that was not there when it was looked at.
@@ -32,8 +34,8 @@ impl Workspace {
     ) -> Result<About, Error> {
         for _ in 0..ROUNDS {
             match self.reset_once(target, (reason, clean), by, report).await? {
-                Reset::TipMoved => {}
-                Reset::Done(complaint) => return self.finish_reset(target, complaint).await,
+                Moved::TipMoved => {}
+                Moved::Done(complaint) => return self.finish_reset(target, complaint).await,
             }
         }
         Err(branch_moves(&self.branch).into())
@@ -45,7 +47,7 @@ impl Workspace {
         how: (SalvageReason, bool),
         by: &str,
         report: &Reporter,
-    ) -> Result<Reset, Error> {
+    ) -> Result<Moved, Error> {
         let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
         let (tips, saved) = self
             .blocking(move |this| {
@@ -60,7 +62,7 @@ impl Workspace {
         self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
             .await?;
         // Not before: files that are gone are known to be a move's own from here on.
-        let goal = Oid::from_str(target.as_str()).map_err(git::Error::from)?;
+        let goal = oid(target)?;
         self.with_repository(move |this, repo| this.set_aside_changing(repo, goal, looked_at))
             .await?;
         crash_point("reset-begun");
@@ -95,7 +97,7 @@ impl Workspace {
         by: &str,
     ) -> Result<Option<Salvage>, Error> {
         let repo = self.worktree.open()?;
-        let goal = Oid::from_str(goal.as_str()).map_err(git::Error::from)?;
+        let goal = oid(goal)?;
         // Files that are as the old or the new tree has them are a cut-off move's own.
         if reason == SalvageReason::CutOff
             && self.standing(&repo, None)?.ahead == 0
@@ -139,34 +141,6 @@ impl Workspace {
             }
         }
         Ok(saved)
-    }
-
-    /// Build output that git shows, and in whose place `goal` has something else.
-    pub(super) fn output_in_the_way(
-        &self,
-        repo: &Repository,
-        goal: Oid,
-        belongings: &Belongings,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let tree = tree_of(repo, goal)?;
-        let mut pending: Vec<_> = belongings
-            .output
-            .iter()
-            .filter(|output| !output.ignored)
-            .map(|output| output.stray.clone())
-            .collect();
-        let mut found = Vec::new();
-        while let Some(stray) = pending.pop() {
-            let wanted = tree.get_path(&stray.path);
-            if wanted.is_ok_and(|entry| entry.kind() == Some(ObjectType::Tree))
-                && stray.kind == git::StrayKind::Directory
-            {
-                pending.extend(git::strays_in(self.path(), &stray.path)?);
-            } else if is_wanted(&tree, &stray.path) {
-                found.push(stray.path);
-            }
-        }
-        Ok(found)
     }
 
     /// Takes everything away that is not tracked, for a pristine build.
@@ -266,44 +240,4 @@ impl Workspace {
             taken => taken.map_err(Error::io("move a file to the trash")),
         }
     }
-}
-
-/// Strays in whose place `goal` has something else.
-fn in_the_way(
-    repo: &Repository,
-    goal: Oid,
-    belongings: &Belongings,
-) -> Result<Vec<PathBuf>, Error> {
-    let tree = tree_of(repo, goal)?;
-    let found = belongings.files.iter().chain(&belongings.repositories);
-    Ok(found
-        .map(|found| &found.path)
-        .filter(|path| is_wanted(&tree, path))
-        .cloned()
-        .collect())
-}
-
-/// The same as git itself sees it: where a submodule belongs, it leaves whatever repository there is alone.
-pub(super) fn in_gits_way(
-    repo: &Repository,
-    goal: Oid,
-    belongings: &Belongings,
-) -> Result<Vec<PathBuf>, Error> {
-    let tree = tree_of(repo, goal)?;
-    let mut found = in_the_way(repo, goal, belongings)?;
-    found.retain(|path| !git::is_submodule(&tree, path));
-    Ok(found)
-}
-
-fn tree_of(repo: &Repository, commit: Oid) -> Result<Tree<'_>, Error> {
-    let commit = repo.find_commit(commit).map_err(git::Error::from)?;
-    Ok(commit.tree().map_err(git::Error::from)?)
-}
-
-fn is_wanted(tree: &Tree<'_>, path: &Path) -> bool {
-    tree.get_path(path).is_ok()
-        || path.ancestors().skip(1).any(|dir| {
-            tree.get_path(dir)
-                .is_ok_and(|entry| entry.kind() == Some(ObjectType::Blob))
-        })
 }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::decide::{Plan, Remote};
-use super::error::{conflict, incomplete, locked};
+use super::error::{branch_moves, conflict, incomplete, locked};
+use super::follow::Step;
+use super::reset::ROUNDS;
 use super::{Error, Report, Reporter, Workspace};
-use crate::config::crash_point;
-use crate::disk::Room;
-use crate::git::{self, Moved};
-use crate::model::{About, CommitId, ErrorKind, Phase, Problem, SalvageReason, SyncMode, Warning};
+use crate::disk::Moment;
+use crate::git;
+use crate::model::{About, Phase, SalvageReason, SyncMode, Warning};
 use crate::process::Presence;
 
 /// How long somebody else's git may hold the index, and how often that is looked at: there is nothing
@@ -170,92 +171,46 @@ impl Workspace {
         let _place = self.grounds.checkouts.acquire().await;
         self.wait_for_index().await?;
         self.guard(report)?;
-        let plan = || self.plan(&wish.sync, remote, wish.stale);
-        let mut next = plan().await?;
-        if matches!(next, Plan::Unpark) {
-            self.unpark().await?;
-            next = plan().await?;
-        }
-        if let Plan::Reset(target, reason @ SalvageReason::CutOff) = &next {
-            self.reset(target, *reason, false, &wish.by, report).await?;
-            next = plan().await?;
-        }
         let mut cleaned = false;
-        let mut about = match next {
-            Plan::Stay(about, warning) => {
-                report_warning(report, warning);
-                about
+        let mut rounds = 0..ROUNDS;
+        let mut about = loop {
+            if rounds.next().is_none() {
+                return Err(branch_moves(&self.branch).into());
             }
-            Plan::Move(target) => self.move_files(&wish.sync, &target, report).await?,
-            Plan::Reset(target, reason) => {
-                cleaned = wish.clean;
-                self.check_fits(&target).await?;
-                self.reset(&target, reason, wish.clean, &wish.by, report)
-                    .await?
+            let looked_at = Moment::now();
+            match self.plan(&wish.sync, remote, wish.stale).await? {
+                Plan::Unpark => self.unpark().await?,
+                Plan::Reset(target, reason @ SalvageReason::CutOff) => {
+                    self.reset(&target, reason, false, &wish.by, report).await?;
+                }
+                Plan::Stay(about, warning) => {
+                    report_warning(report, warning);
+                    break about;
+                }
+                Plan::Move { from, to } => {
+                    let step = Step {
+                        from,
+                        to,
+                        looked_at,
+                    };
+                    if let Some(about) = self.follow(&wish.sync, step, report).await? {
+                        break about;
+                    }
+                }
+                Plan::Reset(target, reason) => {
+                    cleaned = wish.clean;
+                    self.check_fits(&target).await?;
+                    break self
+                        .reset(&target, reason, wish.clean, &wish.by, report)
+                        .await?;
+                }
             }
-            Plan::Unpark => return Err(self.drifted("a detached commit").into()),
         };
         about.stale |= matches!(remote, Remote::Unreachable);
         if wish.clean && !cleaned {
             self.clean(&wish.by, report).await?;
         }
         Ok((about, floor.downgrade()))
-    }
-
-    async fn move_files(
-        self: &Arc<Self>,
-        mode: &SyncMode,
-        target: &CommitId,
-        report: &Reporter,
-    ) -> Result<About, Error> {
-        self.check_fits(target).await?;
-        report(Report::Phase(Phase::Checkout, None));
-        self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
-            .await?;
-        crash_point("move-begun");
-        let moved = self.worktree.move_to(self.repo.git(), target).await;
-        crash_point("move-moved");
-        let about = self.about().await?;
-        if moved.is_err() && about.dirty == Some(false) {
-            // Nothing was touched, so nothing is half done.
-            self.seen(target.clone(), |seen, store, _| seen.abandon_move(store))
-                .await?;
-        }
-        let moved = moved?;
-        match moved {
-            Moved::InTheWay(why) => {
-                self.seen(target.clone(), |seen, store, _| seen.abandon_move(store))
-                    .await?;
-                if matches!(mode, SyncMode::Commit(_)) {
-                    let work = format!("files in the way of the new tree ({why})");
-                    return Err(self.has_work(target, &work).into());
-                }
-                let detail = format!(
-                    "not moved to the remote's {target}: files stand in the way of the new tree: {why}"
-                );
-                report(Report::Warning(Warning::new("left_alone", detail)));
-            }
-            // Git calls it a success when it could not write some of the files.
-            Moved::Yes {
-                complaint: Some(complaint),
-            } if about.dirty != Some(false) => {
-                return Err(match Room::shortage_at(self.path()) {
-                    Some(shortage) => {
-                        let detail =
-                            format!("some files of {target} could not be written; {shortage}");
-                        Problem::new(ErrorKind::StorageFull, "disk_full", detail).into()
-                    }
-                    None => incomplete(target.as_str(), &complaint).into(),
-                });
-            }
-            Moved::Yes { .. } => {
-                self.seen(target.clone(), |seen, store, id| {
-                    seen.finish_move(store, id)
-                })
-                .await?;
-            }
-        }
-        Ok(about)
     }
 
     /// A person's own git may be at work here and is given a moment. A lock that nobody is behind goes;

@@ -1,16 +1,17 @@
 //! What people write while their workspace is being reset, cleaned or removed is not lost: it is in the workspace, in a
 //! salvage or in the quarantine.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 
 use crate::support::chance::Chance;
+use crate::support::words::words;
 use crate::support::{Options, Yard, try_git, until};
 
 const BRANCH: &str = "/api/repos/demo/branches/main";
@@ -22,6 +23,8 @@ const TRACKED: usize = 150;
 struct Scene {
     yard: Yard,
     written: Arc<Mutex<Vec<String>>>,
+    /// Nobody begins to write meanwhile.
+    hush: Arc<AtomicBool>,
 }
 
 fn tracked(writer: usize, number: usize) -> String {
@@ -43,7 +46,20 @@ impl Scene {
         Self {
             yard,
             written: Arc::default(),
+            hush: Arc::default(),
         }
+    }
+
+    /// Changes every file that people write to.
+    fn change_upstream(&self) {
+        let (origin, now) = (&self.yard.origin, format!("{:?}\n", Instant::now()));
+        for writer in 0..WRITERS {
+            for number in 0..TRACKED {
+                origin.write(&tracked(writer, number), &now);
+            }
+        }
+        origin.commit("changed");
+        origin.push("main");
     }
 
     /// All of what was written is somewhere where it can be found.
@@ -55,15 +71,7 @@ impl Scene {
         })
         .await;
         self.yard.stop().await;
-        let store = self.yard.store();
-        let mut found = BTreeSet::new();
-        for dir in [
-            self.yard.workspace("main"),
-            self.yard.workspaces.join(".branchyard/quarantine"),
-        ] {
-            collect(&dir, &mut found);
-        }
-        found.extend(words(&reachable(&store)));
+        let found = self.yard.words();
         let written = self.written.lock().unwrap();
         let lost: Vec<_> = written
             .iter()
@@ -80,66 +88,31 @@ impl Scene {
     }
 }
 
-/// Everything that a ref or a stash of the store leads to.
-fn reachable(store: &Path) -> String {
-    let listed = |args: &[&str]| {
-        let shown = try_git(store, args).stdout;
-        String::from_utf8_lossy(&shown).into_owned()
-    };
-    let stashes = listed(&["log", "-g", "--format=%H", "refs/stash", "--"]);
-    let mut args = vec!["rev-list", "--objects", "--all"];
-    args.extend(stashes.lines());
-    let objects = listed(&args);
-    let ids: String = objects
-        .lines()
-        .filter_map(|line| Some(line.split(' ').next()?.to_owned() + "\n"))
-        .collect();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(&file, ids).unwrap();
-    let shown = std::process::Command::new("git")
-        .args(["cat-file", "--batch"])
-        .current_dir(store)
-        .stdin(file.reopen().unwrap())
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&shown.stdout).into_owned()
-}
-
-fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split_whitespace()
-        .filter(|word| word.starts_with("word-"))
-        .map(str::to_owned)
-}
-
-fn collect(dir: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => collect(&entry.path(), found),
-            false => {
-                let text = fs::read(entry.path()).unwrap_or_default();
-                found.extend(words(&String::from_utf8_lossy(&text)));
-            }
-        }
+/// Saves as editors do: a new file, put into place as one step. Returns what its owner overwrote by it.
+fn save(workspace: &Path, path: &str, word: &str) -> std::io::Result<Vec<String>> {
+    let (fresh, path) = (
+        workspace.join(format!(".save-{word}")),
+        workspace.join(path),
+    );
+    fs::write(&fresh, format!("{word}\n"))?;
+    let place = |how| renameat_with(CWD, &fresh, CWD, &path, how);
+    if place(RenameFlags::NOREPLACE).is_ok() {
+        return Ok(Vec::new());
     }
+    place(RenameFlags::EXCHANGE)?;
+    // Whoever looks at the workspace may have taken it by now.
+    let before = fs::read(&fresh).unwrap_or_default();
+    let _ = fs::remove_file(&fresh);
+    Ok(words(&before))
 }
 
-/// Saves as editors do: a new file, renamed into place.
-fn save(workspace: &Path, path: &str, word: &str) -> bool {
-    let fresh: PathBuf = workspace.join(format!(".save-{word}"));
-    let saved = fs::write(&fresh, format!("{word}\n"))
-        .and_then(|()| fs::rename(&fresh, workspace.join(path)));
-    saved.is_ok()
-}
-
-/// One person at work until told to stop: writes, commits, stashes, renames and deletes. Each file is written to once, so
-/// nothing is overwritten by its owner.
+/// One person at work until told to stop: writes, commits, stashes, renames and deletes.
 struct Writer {
     number: usize,
     workspace: PathBuf,
     chance: Chance,
     /// New files that were not deleted, with their words.
     own: Vec<(PathBuf, String)>,
-    edited: usize,
     written: Arc<Mutex<Vec<String>>>,
 }
 
@@ -153,9 +126,8 @@ impl Writer {
                 let own = format!("of/{}", self.number);
                 self.git(&["stash", "push", "-q", "-u", "--", &own]);
             }
-            4..7 if self.edited < TRACKED => {
-                self.edited += 1;
-                let path = tracked(self.number, self.edited - 1);
+            4..7 => {
+                let path = tracked(self.number, self.chance.below(TRACKED));
                 self.save(path, format!("{word}tracked."));
             }
             other => {
@@ -169,10 +141,13 @@ impl Writer {
     }
 
     fn save(&mut self, path: String, word: String) {
-        if !save(&self.workspace, &path, &word) {
+        let mut written = self.written.lock().unwrap();
+        let Ok(overwritten) = save(&self.workspace, &path, &word) else {
             return;
-        }
-        self.written.lock().unwrap().push(word.clone());
+        };
+        written.retain(|known| !overwritten.contains(known));
+        written.push(word.clone());
+        drop(written);
         if path.contains("new-") {
             self.own.push((self.workspace.join(path), word));
         }
@@ -217,13 +192,20 @@ impl Writer {
 }
 
 /// One of the things that replace or remove files. It may be refused: the workspace is in use.
-async fn do_to_workspace(yard: &Yard, which: usize) {
+async fn do_to_workspace(scene: &Scene, which: usize) {
+    let yard = &scene.yard;
     let make = async |asked| drop(yard.run("make", "main", asked).await);
     let verb = async |name, asked| drop(yard.try_verb("main", name, asked).await);
     match which {
         0 => make(json!({"args": ["who"], "sync": "reset"})).await,
         1 => make(json!({"args": ["who"], "sync": "reset", "clean": true})).await,
-        2 => verb("clean", json!({"confirm": true, "ignored": true})).await,
+        2 => {
+            verb(
+                "clean",
+                json!({"dry_run": false, "confirm": true, "directories": true, "ignored": true}),
+            )
+            .await
+        }
         3 => verb("reset", json!({"mode": "hard", "confirm": true})).await,
         4 => drop(yard.delete(&format!("{BRANCH}?force=true")).await),
         5 => verb("checkout", json!({"paths": ["of"], "confirm": true})).await,
@@ -242,6 +224,14 @@ async fn do_to_workspace(yard: &Yard, which: usize) {
         }
         9 => verb("stash", json!({"action": "pop"})).await,
         10 => drop(yard.post_json("/api/reap", json!({})).await),
+        11 => {
+            // Only a workspace without work follows its remote.
+            scene.hush.store(true, Ordering::Relaxed);
+            make(json!({"args": ["who"], "sync": "reset"})).await;
+            scene.change_upstream();
+            scene.hush.store(false, Ordering::Relaxed);
+            make(json!({"args": ["who"]})).await;
+        }
         _ => drop(yard.put(BRANCH, json!({})).await),
     }
 }
@@ -253,18 +243,21 @@ async fn race(seed: u64, length: Duration) {
     let doing = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let (stop, doing) = (stop.clone(), doing.clone());
+            let (stop, doing, hush) = (stop.clone(), doing.clone(), scene.hush.clone());
             let mut writer = Writer {
                 number: writer,
                 workspace: scene.yard.workspace("main"),
                 chance: Chance::new(seed + writer as u64),
                 own: Vec::new(),
-                edited: 0,
                 written: scene.written.clone(),
             };
             std::thread::spawn(move || {
                 let mut number = 0;
                 while !stop.load(Ordering::Relaxed) {
+                    if hush.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
                     number += 1;
                     let (who, doing) = (writer.number, doing.load(Ordering::Relaxed));
                     writer.go_on(&format!("word-{seed}-{who}-{number}-{doing}."));
@@ -274,11 +267,11 @@ async fn race(seed: u64, length: Duration) {
             })
         })
         .collect();
-    let (mut chance, yard, end) = (Chance::new(seed), &scene.yard, Instant::now() + length);
+    let (mut chance, end) = (Chance::new(seed), Instant::now() + length);
     while Instant::now() < end {
-        let next = chance.below(12);
+        let next = chance.below(13);
         doing.store(next, Ordering::Relaxed);
-        do_to_workspace(yard, next).await;
+        do_to_workspace(&scene, next).await;
     }
     stop.store(true, Ordering::Relaxed);
     for writer in writers {
@@ -290,7 +283,7 @@ async fn race(seed: u64, length: Duration) {
 #[tokio::test(flavor = "multi_thread")]
 async fn people_who_write_meanwhile_lose_nothing() {
     let seed = std::env::var("BRANCHYARD_SEED").map_or(22, |seed| seed.parse().unwrap());
-    race(seed, Duration::from_secs(15)).await;
+    race(seed, Duration::from_secs(60)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

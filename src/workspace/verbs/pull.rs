@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::super::decide::oid;
 use super::super::error::{branch_not_found, conflict};
-use super::push::{oid, told};
+use super::push::told;
 use crate::git;
 use crate::git::verbs::conflicts::{Conflict, conflicts};
 use crate::git::verbs::integration::{self, How, Integrated};

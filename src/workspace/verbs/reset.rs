@@ -15,7 +15,8 @@ use crate::git::verbs::{
 use crate::git::{self, Tips};
 use crate::model::{CommitId, Salvage, SalvageReason};
 use crate::workspace::error::{branch_moves, conflict, incomplete};
-use crate::workspace::reset::{ROUNDS, in_gits_way};
+use crate::workspace::in_the_way::in_gits_way;
+use crate::workspace::reset::ROUNDS;
 use crate::workspace::salvage::{Scope, tell};
 use crate::workspace::work::Look;
 use crate::workspace::{Error, Reporter, Workspace};
@@ -99,11 +100,11 @@ impl Workspace {
         let target = id(to)?;
         let reset = self.worktree.reset_to(self.repo.git(), &target, seen).await;
         match reset.map_err(in_gits_words)? {
-            git::Reset::TipMoved => Ok(false),
-            git::Reset::Done(Some(complaint)) if self.about().await?.dirty != Some(false) => {
+            git::Moved::TipMoved => Ok(false),
+            git::Moved::Done(Some(complaint)) if self.about().await?.dirty != Some(false) => {
                 Err(incomplete(target.as_str(), &complaint).into())
             }
-            git::Reset::Done(_) => Ok(true),
+            git::Moved::Done(_) => Ok(true),
         }
     }
 

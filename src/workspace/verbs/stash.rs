@@ -14,7 +14,8 @@ use crate::git::verbs::{Kept, Named, Verbosity, add, conflicted, operation_under
 use crate::git::{self, Stash};
 use crate::model::SalvageReason;
 use crate::workspace::error::conflict;
-use crate::workspace::reset::{ROUNDS, in_gits_way};
+use crate::workspace::in_the_way::in_gits_way;
+use crate::workspace::reset::ROUNDS;
 use crate::workspace::salvage::{Scope, tell};
 use crate::workspace::work::Look;
 use crate::workspace::{Error, Reporter, Workspace};

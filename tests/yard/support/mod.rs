@@ -13,6 +13,7 @@ pub mod remotes;
 mod small_disk;
 mod stream;
 mod table;
+pub mod words;
 pub mod work;
 mod yard;
 
@@ -28,6 +29,6 @@ pub use small_disk::{Resource, SmallYard};
 pub use stream::{Event, read_events};
 pub use table::Table;
 pub use yard::{
-    Following, Options, PATIENCE, PROGRAM, Yard, encode, events_of, json_of, problem_of, text_of,
-    warnings_of,
+    Following, Options, PATIENCE, PROGRAM, Yard, encode, events_of, give_to_ordinary, json_of,
+    problem_of, text_of, warnings_of,
 };

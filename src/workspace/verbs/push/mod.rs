@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use git2::Oid;
 
 use crate::git::verbs::Verbosity;
 use crate::git::verbs::conflicts::Conflict;
 use crate::git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use crate::git::{self, RemoteFailure, Seen};
 use crate::model::{CommitId, Problem, is_agent_branch};
+use crate::workspace::decide::oid;
 use crate::workspace::{Error, Reporter, Workspace};
 
 const FIRST_DELAY: Duration = Duration::from_millis(200);
@@ -270,8 +270,4 @@ impl Workspace {
 pub(super) fn told(conflicts: Vec<Conflict>, verbosity: Verbosity) -> Vec<Conflict> {
     let told = conflicts.into_iter().map(|found| found.told(verbosity));
     told.collect()
-}
-
-pub(super) fn oid(commit: &CommitId) -> Result<Oid, Error> {
-    Ok(Oid::from_str(commit.as_str()).map_err(git::Error::from)?)
 }
