@@ -83,6 +83,11 @@ impl App {
         self.0.auth.who(credential).await
     }
 
+    /// An error if the yard is not where it was when the daemon started.
+    pub fn check_place(&self) -> Result<(), Problem> {
+        self.0.workspaces.check_place()
+    }
+
     /// What there is for this principal.
     pub fn desk(&self, principal: Principal) -> Desk {
         Desk::new(self.0.clone(), principal)

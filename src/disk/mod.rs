@@ -5,6 +5,8 @@
 pub mod crew;
 mod margin;
 mod moment;
+mod mounts;
+mod place;
 mod private;
 mod quarantine;
 mod reserve;
@@ -14,6 +16,9 @@ mod trash;
 
 pub use margin::Margin;
 pub use moment::Moment;
+pub use mounts::Mount;
+use mounts::{mount_of, mounted_in};
+pub use place::Place;
 pub use private::{create_private_dir, make_private, write_private};
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};

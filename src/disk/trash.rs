@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Moment, Quarantine};
+use super::{Moment, Quarantine, mount_of, mounted_in};
 use crate::background::Loops;
 
-/// As little as the kernel gives: nobody waits for this.
-const NICE: i32 = 19;
+/// Less than builds have. Not as little as there is: on a busy machine a daemon that stops would leave all to the next.
+const NICE: i32 = 10;
 /// How often is tried to delete what somebody still writes to, and how long is waited in between: there is
 /// nothing to be woken by.
 const ATTEMPTS: usize = 50;
@@ -68,6 +68,7 @@ impl Trash {
 
     /// The same for the caller to delete; where it is now. After a crash it is deleted by the next daemon.
     pub fn set_aside(&self, path: &Path, name: &dyn Display) -> io::Result<PathBuf> {
+        refuse_mounts(path)?;
         let aside = self.dir.join(format!("{name}-{}", Uuid::now_v7()));
         self.move_in(path, &aside)?;
         Ok(aside)
@@ -79,6 +80,7 @@ impl Trash {
         let meta = fs::symlink_metadata(path)?;
         let id = Uuid::now_v7();
         if meta.is_dir() {
+            refuse_mounts(path)?;
             // It is looked through when it is deleted.
             let doomed = format!("{name}{SEEN}{}-{id}", looked_at.nanos());
             let doomed = self.dir.join(doomed);
@@ -98,6 +100,20 @@ impl Trash {
         }
         self.doom(doomed);
         Ok(())
+    }
+
+    /// An error if a directory cannot be moved here: it is on another file system, or one is mounted in it.
+    pub fn check(&self, path: &Path) -> io::Result<()> {
+        refuse_mounts(path)?;
+        if mount_of(path)? == mount_of(&self.dir)? {
+            return Ok(());
+        }
+        let why = format!(
+            "{} and {} are not on the same mount",
+            path.display(),
+            self.dir.display()
+        );
+        Err(io::Error::new(io::ErrorKind::CrossesDevices, why))
     }
 
     fn move_in(&self, path: &Path, doomed: &Path) -> io::Result<()> {
@@ -263,10 +279,22 @@ fn delete_patiently(path: &Path) -> io::Result<()> {
     delete(path)
 }
 
+/// What is mounted in a directory would go with it to be moved, and then be deleted.
+fn refuse_mounts(path: &Path) -> io::Result<()> {
+    match mounted_in(path)? {
+        None => Ok(()),
+        Some(place) => Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!("a file system is mounted at {}", place.display()),
+        )),
+    }
+}
+
 fn delete(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return fs::remove_file(path);
     }
+    refuse_mounts(path)?;
     match fs::remove_dir_all(path) {
         // Some tools write-protect the directories of their caches.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -104,7 +104,7 @@ pub use statuses::{
     Tracked, compared, is_any_changed, suspects, tracked_statuses, traps, unstaged_changes,
 };
 pub use still_files::StillFiles;
-pub use store::{Store, StoreInfo};
+pub use store::{Store, StoreInfo, open_store};
 pub use strangers::strangers;
 pub use strays::{GITLINK, Stray, StrayKind, is_submodule, strays_in, submodules};
 pub use untracked::Untracked;

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use git2::Repository;
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::read_plain;
@@ -15,7 +16,7 @@ use super::remote::{parse_default, transfer};
 use super::retry::retried;
 use super::worktree::{clear_special, is_exactly, write_whole};
 use super::{Error, Git};
-use crate::model::RepoName;
+use crate::model::{ErrorKind, Problem, RepoName};
 
 const INFO_FILE: &str = "branchyard.json";
 const INFO_VERSION: u32 = 1;
@@ -44,6 +45,25 @@ pub struct StoreInfo {
     pub url: String,
     /// The branch that the remote's HEAD named when it was last asked.
     pub default_branch: Option<String>,
+}
+
+/// Opens the store at `path`.
+pub fn open_store(path: &Path) -> Result<Repository, Error> {
+    refuse_link(path)?;
+    Ok(Repository::open_bare(path)?)
+}
+
+/// What a link in the place of a store leads to may have another yard's workspaces beside it, which libgit2 would take for
+/// those of this one.
+pub(super) fn refuse_link(store: &Path) -> Result<(), Error> {
+    if !store.is_symlink() {
+        return Ok(());
+    }
+    let detail = format!("{} is a link, and no store of this yard", store.display());
+    Err(Problem::new(ErrorKind::Conflict, "store_replaced", detail)
+        .field("repo")
+        .help("put the directory itself back, or mount it there")
+        .into())
 }
 
 impl Store {

@@ -10,7 +10,7 @@ use git2::{Oid, Repository};
 use super::checkout::register;
 use super::marks::PREPARING;
 use super::plain_file::read_plain;
-use super::store::quoted;
+use super::store::{open_store, quoted, refuse_link};
 use super::{Error, Git, Store};
 use crate::disk::Moment;
 use crate::model::{BranchName, CommitId};
@@ -54,7 +54,8 @@ impl Worktree {
     /// A FIFO, a socket, a device or a link among git's own files of this worktree or its store goes: git and libgit2 open those by
     /// name, and nothing of ours is any of them.
     pub fn open(&self) -> Result<Repository, Error> {
-        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
+        let store = self.store();
+        refuse_link(store)?;
         for dir in [self.admin.as_path(), store, &store.join("info")] {
             match clear_special(dir) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -90,8 +91,11 @@ impl Worktree {
 
     /// The store that it is registered in.
     pub fn open_store(&self) -> Result<Repository, Error> {
-        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
-        Ok(Repository::open_bare(store)?)
+        open_store(self.store())
+    }
+
+    fn store(&self) -> &Path {
+        self.admin.ancestors().nth(2).unwrap_or(&self.admin)
     }
 
     /// Registers the worktree, without files yet. The branch is created at `start` unless it exists.
@@ -137,8 +141,7 @@ impl Worktree {
 
     /// What the `.git` file of the workspace says.
     fn link(&self) -> String {
-        let store = self.admin.ancestors().nth(2).unwrap_or(&self.admin);
-        link_to(store, self.branch.dir().as_str().as_ref())
+        link_to(self.store(), self.branch.dir().as_str().as_ref())
     }
 
     /// What the registration says of where the worktree is. By its name alone: what stands there may be a link.

@@ -80,7 +80,10 @@ async fn authorize(State(guard): State<Guard>, mut request: Request, next: Next)
         true => check_page(request.method(), request.headers()),
         false => Ok(()),
     };
-    let allowed = own.and_then(|()| right.map_or(Ok(()), |right| principal.require(right)));
+    let allowed = own.and_then(|()| match right {
+        Some(right) => principal.require(right).and_then(|()| app.check_place()),
+        None => Ok(()),
+    });
     let mut response = match allowed {
         Ok(()) => {
             request.extensions_mut().insert(principal.clone());

@@ -149,7 +149,7 @@ impl Repo {
     }
 
     pub fn open_store(&self) -> Result<Repository, Error> {
-        Ok(Repository::open_bare(self.store.path()).map_err(git::Error::from)?)
+        Ok(git::open_store(self.store.path())?)
     }
 
     /// The default branch: as configured, else what the remote's HEAD named when it was last asked.

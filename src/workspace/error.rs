@@ -1,5 +1,6 @@
 //! Why a workspace cannot be had or changed.
 
+use std::io;
 use std::path::Path;
 
 use crate::git::{self, RemoteFailure};
@@ -103,6 +104,14 @@ pub(super) fn branch_moves(branch: &BranchName) -> Problem {
     )
     .field("branch")
     .help("let that end, then ask again")
+}
+
+/// What is mounted in the workspace is not its own, and files do not move from one mount to another.
+pub(super) fn mounted(branch: &BranchName, why: &io::Error) -> Problem {
+    let detail = format!("nothing of the workspace of {branch} can be discarded: {why}");
+    conflict("workspace_in_use", detail)
+        .field("branch")
+        .help("unmount it; a yard, with its `.branchyard`, is on one mount")
 }
 
 /// Some files of `target` were not written; what is there is neither the old tree nor the new.

@@ -15,9 +15,9 @@ use super::names::Names;
 use super::warm::Lending;
 use super::{Error, Ticks, Turn};
 use crate::config::Config;
-use crate::disk::Trash;
+use crate::disk::{Place, Trash};
 use crate::git::Worktree;
-use crate::model::{BranchName, RepoName};
+use crate::model::{BranchName, ErrorKind, Problem, RepoName};
 use crate::news::{WorkspaceChange, WorkspaceNews};
 use crate::repos::Repo;
 
@@ -32,6 +32,8 @@ pub struct Workspaces {
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
     gate: Gate<()>,
     names: Names,
+    /// Where the yard keeps its own state.
+    state: Place,
 }
 
 #[derive(Debug)]
@@ -87,7 +89,23 @@ impl Workspaces {
             agents: state.join("agents"),
             gate: Gate::default(),
             names: Names::default(),
+            state: Place::of(state),
         }
+    }
+
+    /// An error if the yard is not where it was when the daemon started: what is there now may be a copy of it, or
+    /// nothing, while the daemon's own records are elsewhere.
+    pub fn check_place(&self) -> Result<(), Problem> {
+        if self.state.is_same() {
+            return Ok(());
+        }
+        let detail = format!(
+            "{} is not the directory that this daemon was started with: it was moved or replaced",
+            self.state.path().display()
+        );
+        Err(Problem::new(ErrorKind::Unavailable, "yard_moved", detail).help(
+            "nothing is changed until it is back; or stop this daemon, and start one where the yard is now",
+        ))
     }
 
     /// The workspace of this branch, whether it exists on disk yet or not, for somebody who asked for it.

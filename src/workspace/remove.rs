@@ -121,6 +121,12 @@ impl Workspace {
                 .help("end that process, or have it leave the directory")
                 .into());
         }
+        for dir in [self.path(), self.worktree.admin()] {
+            self.grounds
+                .trash
+                .check(dir)
+                .map_err(|error| self.cannot_discard("move the workspace to the trash", error))?;
+        }
         // These pin nothing, but somebody might want them back.
         work.extend(belongings.shown_output());
         let left = git::left_behind(&self.worktree)?;

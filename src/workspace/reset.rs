@@ -8,7 +8,7 @@ use std::sync::Arc;
 use git2::{Oid, Repository};
 
 use super::decide::oid;
-use super::error::{branch_moves, incomplete};
+use super::error::{branch_moves, incomplete, mounted};
 use super::in_the_way::in_the_way;
 use super::salvage::{Scope, tell};
 use super::work::Look;
@@ -51,6 +51,10 @@ impl Workspace {
         let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
         let (tips, saved) = self
             .blocking(move |this| {
+                this.grounds
+                    .trash
+                    .check(this.path())
+                    .map_err(|error| this.cannot_discard("look at the workspace", error))?;
                 let tips = this.worktree.tips()?;
                 Ok((tips, this.clear_the_way(&goal, how, looked_at, &who)?))
             })
@@ -237,7 +241,17 @@ impl Workspace {
         match self.grounds.trash.take_seen(&path, &dir, looked_at) {
             // Its owner was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            taken => taken.map_err(Error::io("move a file to the trash")),
+            taken => taken.map_err(|error| self.cannot_discard("move a file to the trash", error)),
+        }
+    }
+
+    /// What is on a mount of its own stays where it is.
+    pub(super) fn cannot_discard(&self, what: &'static str, error: io::Error) -> Error {
+        match error.kind() {
+            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+                mounted(&self.branch, &error).into()
+            }
+            _ => Error::io(what)(error),
         }
     }
 }

@@ -279,7 +279,7 @@ async fn a_link_in_the_place_of_a_workspace_is_not_followed() {
             assert!(read.status().is_client_error(), "{what}");
             for (verb, body) in [
                 ("status", json!({})),
-                ("clean", json!({"confirm": true})),
+                ("clean", json!({"dry_run": false, "confirm": true})),
                 ("reset", json!({"mode": "hard", "confirm": true})),
                 ("add", json!({"all": true})),
             ] {

@@ -41,6 +41,7 @@ mod nothing_lost;
 mod oauth;
 mod openapi;
 mod parallel;
+mod places;
 mod process_table;
 mod reads;
 mod reaper;

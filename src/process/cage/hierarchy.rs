@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::Mount;
+
 /// The directories of the groups that this process is in.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
@@ -44,35 +46,6 @@ fn directory(cgroup: &str, mounts: &[Mount], controller: Option<&str>) -> Option
         // Component by component: joining an empty path would leave a slash at the end.
         (is_it && inside).then(|| mount.at.components().chain(below.components()).collect())
     })
-}
-
-struct Mount<'a> {
-    root: String,
-    at: PathBuf,
-    kind: &'a str,
-    options: &'a str,
-}
-
-impl<'a> Mount<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let (place, system) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let mut system = system.split(' ');
-        Some(Self {
-            root: unescape(place.next()?),
-            at: unescape(place.next()?).into(),
-            kind: system.next()?,
-            options: system.nth(1)?,
-        })
-    }
-}
-
-/// Blanks in a path stand there as `\040`.
-fn unescape(path: &str) -> String {
-    path.replace("\\040", " ")
-        .replace("\\011", "\t")
-        .replace("\\012", "\n")
-        .replace("\\134", "\\")
 }
 
 #[cfg(test)]

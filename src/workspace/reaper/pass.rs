@@ -14,6 +14,11 @@ use crate::repos::Repo;
 impl Reaper {
     pub(super) async fn pass(&self, care: Care, dry_run: bool, only: Option<&RepoName>) -> Reaping {
         let _alone = self.one_at_a_time.lock().await;
+        let moved = self.workspaces.check_place().err();
+        if let Some(problem) = &moved {
+            tracing::warn!(detail = problem.detail, "nothing is reaped");
+        }
+        let dry_run = dry_run || moved.is_some();
         let Survey {
             workspaces,
             stores,
