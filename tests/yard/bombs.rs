@@ -3,14 +3,15 @@
 //!
 //! The outer bound is a control group which the test makes, with the real program inside.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::process_table::see_all_at_work;
-use crate::support::{Binary, Options, Table, Yard, json_of, processes_in, processes_of, until};
+use crate::support::{
+    Binary, Options, PATIENCE, Table, Yard, json_of, processes_in, processes_of, until,
+};
 
 const LIMIT: usize = 60;
 /// Its supervisor, and what there is of a sandbox.
@@ -67,12 +68,12 @@ fn options(profile: &str) -> Options {
     }
 }
 
-async fn start(yard: &Yard, task: &str) -> String {
+async fn start(yard: &Yard, task: &str, timeout: Duration) -> String {
     let path = "/stream/repos/demo/branches/main/task";
     let request = yard
         .request(reqwest::Method::POST, path)
         .header("prefer", "respond-async");
-    let asked = json!({"task": task, "timeout": format!("{}s", TIMEOUT.as_secs())});
+    let asked = json!({"task": task, "timeout": format!("{}s", timeout.as_secs())});
     let started = json_of(request.json(&asked).send().await.unwrap()).await;
     started["run_id"].as_str().unwrap().to_owned()
 }
@@ -86,14 +87,14 @@ fn asleep(profile: &str) -> Yard {
 }
 
 async fn build(yard: &Yard) {
-    let built = start(yard, "build").await;
+    let built = start(yard, "build", PATIENCE).await;
     let record = yard.ended(&built).await;
     assert_eq!(record["state"], "succeeded", "{record}");
 }
 
 /// Sets one off, and sees it end with its time.
 async fn set_off(yard: &Yard, kind: &str, meanwhile: impl AsyncFnOnce(&str)) -> Value {
-    let run = start(yard, kind).await;
+    let run = start(yard, kind, TIMEOUT).await;
     meanwhile(&run).await;
     let record = yard.ended(&run).await;
     // A shell that cannot fork gives up.
@@ -110,20 +111,10 @@ async fn set_off(yard: &Yard, kind: &str, meanwhile: impl AsyncFnOnce(&str)) -> 
     record
 }
 
-/// How many processes and threads are in a group and those within. Each once: they may be on the move.
+/// How many processes and threads are in a group and those within.
 fn tasks_in(group: &Path) -> usize {
-    let mut dirs = vec![group.to_owned()];
-    let mut tasks = HashSet::new();
-    while let Some(dir) = dirs.pop() {
-        let listed =
-            ["tasks", "cgroup.threads"].map(|file| std::fs::read_to_string(dir.join(file)));
-        for listed in listed.into_iter().flatten() {
-            tasks.extend(listed.lines().map(str::to_owned));
-        }
-        let inner = std::fs::read_dir(&dir).into_iter().flatten().flatten();
-        dirs.extend(inner.map(|entry| entry.path()).filter(|path| path.is_dir()));
-    }
-    tasks.len()
+    let now = std::fs::read_to_string(group.join("pids.current"));
+    now.map_or(0, |now| now.trim().parse().unwrap())
 }
 
 async fn see_no_harm(table: &Table, yard: &Yard) {

@@ -143,7 +143,7 @@ async fn a_half_made_clone_is_cleared_away_and_made_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_half_made_workspace_is_made_again() {
     type Break = fn(&Yard, PathBuf, PathBuf);
-    let steps: [(&str, Break); 5] = [
+    let steps: [(&str, Break); 6] = [
         ("some files are missing", |_, _, workspace| {
             std::fs::remove_file(workspace.join("name.txt")).unwrap();
         }),
@@ -164,6 +164,13 @@ async fn a_half_made_workspace_is_made_again() {
         ("no directory at all", |_, admin, workspace| {
             std::fs::remove_dir_all(&workspace).unwrap();
             std::fs::remove_file(admin.join("branchyard.json")).unwrap();
+        }),
+        ("a link in its place", |yard, _, workspace| {
+            std::fs::remove_dir_all(&workspace).unwrap();
+            let outside = yard.dir.path().join("outside");
+            std::fs::create_dir(&outside).unwrap();
+            std::fs::write(outside.join("theirs.txt"), "theirs").unwrap();
+            std::os::unix::fs::symlink(outside, workspace).unwrap();
         }),
     ];
     let mut yard = Yard::new().await;
@@ -215,6 +222,8 @@ async fn a_half_made_workspace_is_made_again() {
             "{what}: it is not taken for work"
         );
     }
+    let theirs = yard.dir.path().join("outside/theirs.txt");
+    assert!(theirs.exists(), "what a link leads to stays");
     assert_eq!(text_of(&yard.make("main", &["who"]).await), "main\n");
     yard.stop().await;
 }

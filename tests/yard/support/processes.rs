@@ -104,21 +104,11 @@ impl Yard {
     pub fn groups_of(run: &str) -> Vec<PathBuf> {
         let name = format!("branchyard-{run}");
         let found = std::process::Command::new("find")
-            .args(["/sys/fs/cgroup", "-xdev", "-type", "d", "-name", &name])
+            .args(["/sys/fs/cgroup", "-type", "d", "-name", &name])
             .output()
             .unwrap();
-        // Every hierarchy of version 1 is a mount of its own.
         let mut groups: Vec<PathBuf> = lines_of(&found.stdout);
-        for hierarchy in ["pids", "memory"] {
-            let found = std::process::Command::new("find")
-                .arg(format!("/sys/fs/cgroup/{hierarchy}"))
-                .args(["-type", "d", "-name", &name])
-                .output()
-                .unwrap();
-            groups.extend(lines_of(&found.stdout));
-        }
         groups.sort();
-        groups.dedup();
         groups
     }
 }

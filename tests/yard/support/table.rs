@@ -1,50 +1,78 @@
 //! A process table of a test's own, which a bomb can fill without harm.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{XattrFlags, setxattr};
 use rustix::process::Signal;
 
 use super::{Binary, PROGRAM, Yard, kill, until};
 
 /// A control group with a limit of processes; whatever is in it ends with it.
-pub struct Table(PathBuf);
+pub struct Table {
+    dir: PathBuf,
+    /// Where the daemon is: in version 2, beside the groups that it makes.
+    daemon: PathBuf,
+}
 
 impl Table {
     /// Or none, where no such group can be made.
     pub fn new(name: &str) -> Option<Self> {
-        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
-        let own = groups.lines().find_map(|line| line.split_once(":pids:"));
-        let own = own.map_or("/", |(_, own)| own).trim_start_matches('/');
         let name = format!("branchyard-test-{name}-{}", std::process::id());
-        let dir = PathBuf::from("/sys/fs/cgroup/pids").join(own).join(name);
-        if let Err(error) = std::fs::create_dir(&dir) {
-            println!("skipped: no control group of version 1 with a limit of processes: {error}");
-            return None;
+        match Self::of_version_1(&name).or_else(|_| Self::of_version_2(&name)) {
+            Ok(table) => Some(table),
+            Err(error) => {
+                println!("skipped: no control group with a limit of processes: {error}");
+                None
+            }
         }
-        Some(Self(dir))
+    }
+
+    fn of_version_1(name: &str) -> io::Result<Self> {
+        let dir = Path::new("/sys/fs/cgroup/pids")
+            .join(own(":pids:"))
+            .join(name);
+        fs::create_dir(&dir)?;
+        let daemon = dir.clone();
+        Ok(Self { dir, daemon })
+    }
+
+    /// As systemd leaves a group to a service that has `Delegate=` and `DelegateSubgroup=`.
+    fn of_version_2(name: &str) -> io::Result<Self> {
+        let places = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(Path::new);
+        let is_one = |place: &&Path| place.join("cgroup.controllers").exists();
+        let place = places.into_iter().find(is_one);
+        let parent = place.ok_or(io::ErrorKind::NotFound)?.join(own("0::"));
+        fs::write(parent.join("cgroup.subtree_control"), "+pids")?;
+        let dir = parent.join(name);
+        let daemon = dir.join("daemon");
+        fs::create_dir_all(&daemon)?;
+        setxattr(&dir, "trusted.delegate", b"1", XattrFlags::empty())?;
+        Ok(Self { dir, daemon })
     }
 
     pub fn read(&self, file: &str) -> String {
-        let text = std::fs::read_to_string(self.0.join(file)).unwrap();
+        let text = fs::read_to_string(self.dir.join(file)).unwrap();
         text.trim().to_owned()
     }
 
     pub fn limit(&self, most: &str) {
-        std::fs::write(self.0.join("pids.max"), most).unwrap();
+        fs::write(self.dir.join("pids.max"), most).unwrap();
     }
 
     /// Starts the daemon inside.
     pub async fn start(&self, yard: &mut Yard) -> Binary {
         use std::os::unix::fs::PermissionsExt;
         let program = yard.dir.path().join("inside");
-        let group = self.0.join("cgroup.procs");
+        let group = self.daemon.join("cgroup.procs");
         let script = format!(
             "#!/bin/sh\necho $$ > {}\nexec {PROGRAM} \"$@\"\n",
             group.display()
         );
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         yard.start_program(program.to_str().unwrap(), &[]).await
     }
 
@@ -53,11 +81,11 @@ impl Table {
         let mut pids = vec![daemon.pid()];
         let mut at = 0;
         while let Some(pid) = pids.get(at) {
-            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter();
+            let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter();
             let children = tasks
                 .flatten()
                 .flatten()
-                .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+                .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
             let children: Vec<u32> = children
                 .flat_map(|line| {
                     line.split(' ')
@@ -65,7 +93,7 @@ impl Table {
                         .collect::<Vec<_>>()
                 })
                 .collect();
-            std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+            fs::write(self.daemon.join("cgroup.procs"), pid.to_string()).unwrap();
             pids.extend(children);
             at += 1;
         }
@@ -73,10 +101,10 @@ impl Table {
 
     /// It and the groups within, each after the one that it is in.
     fn dirs(&self) -> Vec<PathBuf> {
-        let mut dirs = vec![self.0.clone()];
+        let mut dirs = vec![self.dir.clone()];
         let mut at = 0;
         while let Some(dir) = dirs.get(at) {
-            let below = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            let below = fs::read_dir(dir).into_iter().flatten().flatten();
             let below = below.map(|entry| entry.path()).filter(|path| path.is_dir());
             let below: Vec<_> = below.collect();
             dirs.extend(below);
@@ -86,7 +114,7 @@ impl Table {
     }
 
     fn members(&self) -> Vec<i32> {
-        let listed = |dir: &PathBuf| std::fs::read_to_string(dir.join("cgroup.procs"));
+        let listed = |dir: &PathBuf| fs::read_to_string(dir.join("cgroup.procs"));
         let listed = self
             .dirs()
             .iter()
@@ -101,8 +129,13 @@ impl Table {
     /// The daemon left nothing inside.
     pub async fn remove(self) {
         until("nothing is left inside", || self.members().is_empty()).await;
-        assert_eq!(self.dirs(), std::slice::from_ref(&self.0));
-        let gone = || std::fs::remove_dir(&self.0).is_ok() || !self.0.exists();
+        let mut left = self.dirs();
+        left.retain(|dir| *dir != self.dir && *dir != self.daemon);
+        assert_eq!(left, Vec::<PathBuf>::new());
+        let gone = || {
+            let _ = fs::remove_dir(&self.daemon);
+            fs::remove_dir(&self.dir).is_ok() || !self.dir.exists()
+        };
         until("the group is gone", gone).await;
     }
 }
@@ -111,7 +144,7 @@ impl Drop for Table {
     /// After a test that failed: what it started in there ends.
     fn drop(&mut self) {
         for _ in 0..200 {
-            if !self.0.exists() {
+            if !self.dir.exists() {
                 return;
             }
             self.limit("0");
@@ -119,9 +152,17 @@ impl Drop for Table {
                 kill(pid, Signal::KILL);
             }
             for dir in self.dirs().iter().rev() {
-                let _ = std::fs::remove_dir(dir);
+                let _ = fs::remove_dir(dir);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// The group of this process in the hierarchy that is marked so.
+fn own(mark: &str) -> String {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap();
+    let own = groups.lines().find_map(|line| line.split_once(mark));
+    let own = own.map_or("/", |(_, own)| own);
+    own.trim_start_matches('/').to_owned()
 }
