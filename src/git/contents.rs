@@ -99,11 +99,10 @@ impl Worktree {
         let (branch, target) = (self.branch().local_ref(), Oid::from_str(commit.as_str())?);
         let this = self.clone();
         let begin = move || this.begin_move(target, seen);
-        let Some((repo, staged)) = tokio::task::spawn_blocking(begin).await?? else {
+        let Some((repo, is_staged)) = tokio::task::spawn_blocking(begin).await?? else {
             return Ok(Moved::TipMoved);
         };
-        if let Err(why) = staged {
-            tracing::debug!(path = %self.path().display(), %why, "left to git");
+        if !is_staged {
             self.read_index(git, commit.as_str()).await?;
         }
         let log = format!("reset: moving to {commit}");
@@ -117,13 +116,9 @@ impl Worktree {
         ))
     }
 
-    /// Puts HEAD on the branch, and has the index be that of `commit`, unless that is left to git. `None` if the branch is
-    /// not as it was `seen` any more.
-    fn begin_move(
-        &self,
-        commit: Oid,
-        seen: Tips,
-    ) -> Result<Option<(Repository, Result<(), Error>)>, Error> {
+    /// Puts HEAD on the branch, and has the index be that of `commit`; or not, which leaves that to git. `None` if the
+    /// branch is not as it was `seen` any more.
+    fn begin_move(&self, commit: Oid, seen: Tips) -> Result<Option<(Repository, bool)>, Error> {
         let repo = self.open()?;
         self.clear_traps(&repo)?;
         if self.tips_in(&repo)? != seen {
@@ -134,7 +129,10 @@ impl Worktree {
             &format!("ref: {}\n", self.branch().local_ref()),
         )?;
         let staged = self.stage(&repo, commit);
-        Ok(Some((repo, staged)))
+        if let Err(why) = &staged {
+            tracing::debug!(path = %self.path().display(), %why, "left to git");
+        }
+        Ok(Some((repo, staged.is_ok())))
     }
 
     /// Makes the index that of `commit` where it differs, which saves the start of a git. An error where git has to do it.
