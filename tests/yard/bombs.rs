@@ -153,7 +153,9 @@ async fn every_kind(profile: &str) {
         })
         .await;
         println!("{profile} {kind}: at most {most}");
-        assert!(most <= LIMIT + NOT_ITS_OWN, "{kind}: {most}");
+        // One that is being refused counts until it is; each processor may be at one.
+        let refused = std::thread::available_parallelism().unwrap().get();
+        assert!(most <= LIMIT + NOT_ITS_OWN + refused, "{kind}: {most}");
         // It did run into it.
         let reason = record["reason"].as_str().unwrap_or_default();
         assert!(reason.contains("max_processes"), "{kind}: {record}");
