@@ -3,10 +3,10 @@
 //! what is broken is kept. And the threads that share work on many files.
 
 pub mod crew;
+mod known_dir;
 mod margin;
 mod moment;
 mod mounts;
-mod place;
 mod private;
 mod quarantine;
 mod reserve;
@@ -14,11 +14,11 @@ mod room;
 mod spread;
 mod trash;
 
+pub use known_dir::KnownDir;
 pub use margin::Margin;
 pub use moment::Moment;
 pub use mounts::Mount;
 use mounts::{mount_of, mounted_in};
-pub use place::Place;
 pub use private::{create_private_dir, make_private, write_private};
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};

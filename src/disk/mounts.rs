@@ -35,10 +35,12 @@ impl Mount {
 /// A place in `dir` where a file system is mounted, or `dir` itself: what is there is not the directory's, and would be
 /// deleted with it.
 pub fn mounted_in(dir: &Path) -> io::Result<Option<PathBuf>> {
-    // Names are told as they are without links.
-    let Ok(dir) = dir.canonicalize() else {
+    // What a link leads to does not go with it.
+    if !fs::symlink_metadata(dir)?.is_dir() {
         return Ok(None);
-    };
+    }
+    // The kernel names mounts without links on the way.
+    let dir = dir.canonicalize()?;
     let text = fs::read_to_string(FILE)?;
     let mounts = text.lines().filter_map(Mount::parse);
     Ok(mounts
@@ -71,6 +73,9 @@ mod tests {
         assert!(mounted_in(Path::new("/")).unwrap().is_some());
         let empty = tempfile::tempdir().unwrap();
         assert_eq!(mounted_in(empty.path()).unwrap(), None);
-        assert_eq!(mounted_in(&empty.path().join("none")).unwrap(), None);
+        let link = empty.path().join("link");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        assert_eq!(mounted_in(&link).unwrap(), None);
+        assert!(mounted_in(&empty.path().join("none")).is_err());
     }
 }

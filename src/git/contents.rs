@@ -6,10 +6,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{DiffOptions, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::checkout::{Filled, write_files};
 use super::look::untimed_entry;
+use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
@@ -141,12 +142,9 @@ impl Worktree {
         if self.admin().join("info/sparse-checkout").exists() {
             return Err(Error::io("stage files")(io::ErrorKind::Unsupported.into()));
         }
-        let tree = repo.find_commit(commit)?.tree()?;
         let mut index = repo.index()?;
         index.read(true)?;
-        let mut options = DiffOptions::new();
-        options.include_typechange(true);
-        let diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+        let diff = diff_to_index(repo, commit, &index)?;
         let mut entries = Vec::new();
         for delta in diff.deltas() {
             for side in [delta.old_file(), delta.new_file()] {

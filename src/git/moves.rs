@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, DiffFile, DiffOptions, FileMode, ObjectType, Oid, Repository};
+use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, ObjectType, Oid, Repository};
 
 use super::file_comparer::hash_plain;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
@@ -37,12 +37,9 @@ pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Er
 
 /// The tracked files that the index has otherwise than `target`.
 pub fn changed_by_move(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
-    let tree = repo.find_commit(target)?.tree()?;
     let mut index = repo.index()?;
     index.read(false)?;
-    let mut options = DiffOptions::new();
-    options.include_typechange(true);
-    let diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    let diff = diff_to_index(repo, target, &index)?;
     let mut changed = BTreeSet::new();
     for delta in diff.deltas() {
         let sides = [delta.old_file(), delta.new_file()];
@@ -54,6 +51,18 @@ pub fn changed_by_move(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBu
         }
     }
     Ok(changed)
+}
+
+/// From `target`, the old side, to the index.
+pub(super) fn diff_to_index<'r>(
+    repo: &'r Repository,
+    target: Oid,
+    index: &Index,
+) -> Result<Diff<'r>, Error> {
+    let tree = repo.find_commit(target)?.tree()?;
+    let mut options = DiffOptions::new();
+    options.include_typechange(true);
+    Ok(repo.diff_tree_to_index(Some(&tree), Some(index), Some(&mut options))?)
 }
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,

@@ -15,7 +15,7 @@ use super::names::Names;
 use super::warm::Lending;
 use super::{Error, Ticks, Turn};
 use crate::config::Config;
-use crate::disk::{Place, Trash};
+use crate::disk::{KnownDir, Trash};
 use crate::git::Worktree;
 use crate::model::{BranchName, ErrorKind, Problem, RepoName};
 use crate::news::{WorkspaceChange, WorkspaceNews};
@@ -33,7 +33,7 @@ pub struct Workspaces {
     gate: Gate<()>,
     names: Names,
     /// Where the yard keeps its own state.
-    state: Place,
+    state: KnownDir,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Workspaces {
             agents: state.join("agents"),
             gate: Gate::default(),
             names: Names::default(),
-            state: Place::of(state),
+            state: KnownDir::of(state),
         }
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
+use tokio::sync::RwLock;
 
 use crate::support::chance::Chance;
 use crate::support::words::words;
@@ -23,8 +24,8 @@ const TRACKED: usize = 150;
 struct Scene {
     yard: Yard,
     written: Arc<Mutex<Vec<String>>>,
-    /// Nobody begins to write meanwhile.
-    hush: Arc<AtomicBool>,
+    /// Held by each writer while it writes; exclusively, while none may.
+    writing: Arc<RwLock<()>>,
 }
 
 fn tracked(writer: usize, number: usize) -> String {
@@ -46,7 +47,7 @@ impl Scene {
         Self {
             yard,
             written: Arc::default(),
-            hush: Arc::default(),
+            writing: Arc::default(),
         }
     }
 
@@ -100,7 +101,7 @@ fn save(workspace: &Path, path: &str, word: &str) -> std::io::Result<Vec<String>
         return Ok(Vec::new());
     }
     place(RenameFlags::EXCHANGE)?;
-    // Whoever looks at the workspace may have taken it by now.
+    // The daemon may have discarded it by now.
     let before = fs::read(&fresh).unwrap_or_default();
     let _ = fs::remove_file(&fresh);
     Ok(words(&before))
@@ -224,10 +225,10 @@ async fn do_to_workspace(scene: &Scene, which: usize) {
         9 => drop(yard.post_json("/api/reap", json!({})).await),
         10 => {
             // Only a workspace without work follows its remote.
-            scene.hush.store(true, Ordering::Relaxed);
+            let hush = scene.writing.write().await;
             make(json!({"args": ["who"], "sync": "reset"})).await;
             scene.change_upstream();
-            scene.hush.store(false, Ordering::Relaxed);
+            drop(hush);
             make(json!({"args": ["who"]})).await;
         }
         _ => drop(yard.put(BRANCH, json!({})).await),
@@ -241,7 +242,7 @@ async fn race(seed: u64, length: Duration) {
     let doing = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let (stop, doing, hush) = (stop.clone(), doing.clone(), scene.hush.clone());
+            let (stop, doing, writing) = (stop.clone(), doing.clone(), scene.writing.clone());
             let mut writer = Writer {
                 number: writer,
                 workspace: scene.yard.workspace("main"),
@@ -252,13 +253,11 @@ async fn race(seed: u64, length: Duration) {
             std::thread::spawn(move || {
                 let mut number = 0;
                 while !stop.load(Ordering::Relaxed) {
-                    if hush.load(Ordering::Relaxed) {
-                        std::thread::sleep(Duration::from_millis(1));
-                        continue;
-                    }
                     number += 1;
                     let (who, doing) = (writer.number, doing.load(Ordering::Relaxed));
+                    let turn = writing.blocking_read();
                     writer.go_on(&format!("word-{seed}-{who}-{number}-{doing}."));
+                    drop(turn);
                     let pause = writer.chance.below(20_000) as u64;
                     std::thread::sleep(Duration::from_micros(pause));
                 }

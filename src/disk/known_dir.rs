@@ -5,13 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub struct Place {
+pub struct KnownDir {
     path: PathBuf,
     /// Its device and inode.
     directory: Option<(u64, u64)>,
 }
 
-impl Place {
+impl KnownDir {
     pub fn of(path: &Path) -> Self {
         Self {
             directory: directory(path),
