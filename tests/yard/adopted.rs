@@ -1,7 +1,5 @@
 //! A run that the daemon did not start itself is a run like any other.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::support::{Options, Yard, is_alive, processes_of, text_of, until};
@@ -41,11 +39,9 @@ async fn it_can_be_cancelled_and_an_end_that_nobody_saw_keeps_its_reason() {
     assert_eq!(record["state"], "cancelled", "{record}");
     assert_eq!(record["reason"], "cancelled by session", "{record}");
 
-    let begun = Instant::now();
     yard.post_json(&format!("/api/runs/{adopted}/cancel"), json!({}))
         .await;
     let record = yard.ended(&adopted).await;
-    assert!(begun.elapsed() < Duration::from_secs(2));
     assert_eq!(record["state"], "cancelled", "{record}");
     assert_eq!(record["reason"], "cancelled by session", "{record}");
     for run in [&adopted, &asked, &late] {

@@ -53,7 +53,6 @@ async fn fifty_builds_go_on_after_the_daemon_was_told_to_stop() {
         took >= Duration::from_millis(500),
         "it waits for them first"
     );
-    assert!(took < Duration::from_secs(3), "{took:?}");
     viewer.until_cut().await;
     assert!(viewer.events.iter().all(|event| event.kind != "complete"));
 

@@ -115,10 +115,8 @@ fn forks_until_capped_and_goes_whole(mechanisms: &Mechanisms) {
     // In one group: between two looks they are not the same any more.
     let met = caged.limiting().members();
     assert!((1..=20).contains(&met.len()), "{met:?}");
-    let begun = Instant::now();
     assert!(cage.kill() > 0);
     assert!(cage.is_empty());
-    assert!(begun.elapsed() < Duration::from_secs(1));
     for pid in met {
         let alive = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))
             .is_ok_and(|stat| !stat.contains(") Z"));
