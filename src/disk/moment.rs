@@ -12,6 +12,9 @@ pub struct Moment(i128);
 const IN_A_SECOND: i128 = 1_000_000_000;
 
 impl Moment {
+    /// Before anything was written.
+    pub const EPOCH: Self = Self(0);
+
     pub fn now() -> Self {
         let now = clock_gettime(ClockId::RealtimeCoarse);
         Self(i128::from(now.tv_sec) * IN_A_SECOND + i128::from(now.tv_nsec))

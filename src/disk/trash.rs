@@ -59,6 +59,16 @@ impl Trash {
         Ok(trash)
     }
 
+    /// One that nothing can be moved to.
+    #[cfg(test)]
+    pub fn nowhere() -> Self {
+        Self {
+            dir: "/nonexistent".into(),
+            doomed: channel().0,
+            left: Arc::default(),
+        }
+    }
+
     /// Moves `path` out of sight, to be deleted later. `name` is for people who look into the trash.
     pub fn take(&self, path: &Path, name: &dyn Display) -> io::Result<()> {
         let doomed = self.set_aside(path, name)?;

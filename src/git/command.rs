@@ -13,9 +13,10 @@ use super::credential::RemoteCredential;
 use super::environment::Reach;
 use super::progress::last_words;
 use super::public_host::{PublicHost, Unusable};
+use super::shadow::{Ending, Shadow};
 use super::{Error, RemoteFailure, Settings};
 use crate::config::{Credential, WebHost};
-use crate::disk::Room;
+use crate::disk::{Room, Trash};
 use crate::process::{CaptureError, Captured, Confinement, Patience, capture, plain_command};
 
 /// How long a command may take that says nothing of it. A worktree may hold a file that never ends, and its
@@ -35,22 +36,30 @@ pub struct Git {
     confinement: Result<Confinement, Arc<str>>,
     /// The remote's host, where that must not be an inner one.
     pub(super) public_host: Option<Arc<PublicHost>>,
+    /// Where files go that commands replace.
+    pub(super) trash: Trash,
 }
 
 impl Git {
-    /// Where there is a `confinement`, commands that look at a worktree run in it.
-    pub fn new(settings: Settings, confinement: Result<Confinement, String>) -> Self {
+    /// Where there is a `confinement`, commands that look at a worktree run in it. Files that commands replace go to the
+    /// `trash`.
+    pub fn new(settings: Settings, confinement: Result<Confinement, String>, trash: Trash) -> Self {
         Self {
             settings: Arc::new(settings),
             credential: None,
             confinement: confinement.map_err(Arc::from),
             public_host: None,
+            trash,
         }
     }
 
     #[cfg(test)]
     pub fn for_tests() -> Self {
-        Self::new(Settings::for_tests(), Err("a test".to_owned()))
+        Self::new(
+            Settings::for_tests(),
+            Err("a test".to_owned()),
+            Trash::nowhere(),
+        )
     }
 
     /// Why commands that look at a worktree are not confined, if so.
@@ -279,6 +288,26 @@ impl GitCommand {
     /// Output of a command that must succeed, and what it said on standard error all the same.
     pub async fn output_and_words(self) -> Result<(Vec<u8>, String), Error> {
         self.succeed(|_| {}).await
+    }
+
+    /// As [`GitCommand::output`], for a command that replaces files of its worktree: see [`Shadow`].
+    pub async fn change_files(self) -> Result<Vec<u8>, Error> {
+        let (dir, trash) = (self.dir.clone(), self.git.trash.clone());
+        let begin = move || Ok::<_, Error>((Shadow::begin(&dir, &trash)?, trash));
+        let (Some(shadow), trash) = tokio::task::spawn_blocking(begin).await?? else {
+            return self.output().await;
+        };
+        let mut command = self;
+        for (name, path) in shadow.environment() {
+            command = command.env(name, path.to_string_lossy());
+        }
+        let done = command.output().await;
+        let ending = match done {
+            Ok(_) => Ending::Complete,
+            Err(_) => Ending::Failed,
+        };
+        tokio::task::spawn_blocking(move || shadow.take_over(&trash, ending)).await??;
+        done
     }
 
     async fn succeed(

@@ -22,14 +22,16 @@ const HEADER: usize = 12;
 const MAX_SIZE: u64 = 2 << 30;
 /// Set in an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
-/// Flags of entries that git was told to overlook, or that are not merged: none of them is plain.
-const NOT_PLAIN: u16 = 0x8000 | 0x3000;
+/// Set in an entry whose file git takes for unchanged without a look at it.
+const ASSUME_UNCHANGED: u16 = 0x8000;
+/// Not zero in entries of a path that is not merged.
+const STAGE: u16 = 0x3000;
+const OURS: u16 = 0x2000;
 
 const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const EXECUTABLE: u32 = 0o100;
 
-/// An index whose entries are all plain: merged, and looked at by git.
 #[derive(Debug)]
 pub struct IndexFile {
     bytes: Vec<u8>,
@@ -46,6 +48,7 @@ pub struct IndexFile {
 pub struct IndexedFile {
     at: usize,
     path: Range<usize>,
+    flags: u16,
     pub mode: u32,
 }
 
@@ -63,9 +66,14 @@ pub struct FileStat {
 }
 
 impl IndexFile {
-    /// Reads the index at `path`; `None` if it is of a kind that is not handled here: split, sparse or
-    /// compressed, with paths that are not merged or that git was told to overlook.
+    /// Reads the index at `path` if all of its entries are plain: merged, and looked at by git. `None` otherwise.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        let index = Self::read_any(path)?;
+        Ok(index.filter(|index| index.entries.iter().all(IndexedFile::is_plain)))
+    }
+
+    /// Reads the index at `path`; `None` if it is of a kind that is not handled here: split, sparse or compressed.
+    pub fn read_any(path: &Path) -> io::Result<Option<Self>> {
         let Some(file) = open_plain(path)? else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -174,6 +182,30 @@ impl IndexFile {
         Oid::from_bytes(rest.get(line + 1..line + 1 + HASH)?).ok()
     }
 
+    /// Writes the index to `path`, a new file, in which git takes the files of these entries for unchanged, and looks at all
+    /// others. Where there is a stat, it is what the entry's file is now.
+    pub fn write_assuming(
+        &self,
+        path: &Path,
+        is_assumed: impl Fn(&IndexedFile) -> bool,
+        stat: impl Fn(&IndexedFile) -> Option<FileStat>,
+    ) -> io::Result<()> {
+        let mut bytes = self.bytes[..self.bytes.len() - HASH].to_vec();
+        for entry in self.entries.iter().filter(|entry| entry.is_merged()) {
+            let assumed = if is_assumed(entry) {
+                ASSUME_UNCHANGED
+            } else {
+                0
+            };
+            let flags = (entry.flags & !ASSUME_UNCHANGED) | assumed;
+            bytes[entry.at + FIXED - 2..entry.at + FIXED].copy_from_slice(&flags.to_be_bytes());
+            if let Some(stat) = stat(entry) {
+                stat.write(&mut bytes[entry.at..entry.at + STATS]);
+            }
+        }
+        write_hashed(path, bytes)
+    }
+
     /// Writes the index to `path`, a new file, with what each of its entries' files is now. `stats` are in the
     /// order of the entries; where there is none, git will look at the file.
     pub fn write_with(&self, path: &Path, stats: &[Option<FileStat>]) -> io::Result<()> {
@@ -184,26 +216,46 @@ impl IndexFile {
         }
         // What else may follow is about the place that the index comes from.
         bytes.extend_from_slice(&self.bytes[self.tree.clone().unwrap_or_default()]);
-        let hash = digest(&SHA1, &bytes);
-        bytes.extend_from_slice(hash.as_ref());
-        fs::write(path, bytes)
+        write_hashed(path, bytes)
     }
+}
+
+fn write_hashed(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
+    let hash = digest(&SHA1, &bytes);
+    bytes.extend_from_slice(hash.as_ref());
+    fs::write(path, bytes)
 }
 
 impl IndexedFile {
     fn parse(bytes: &[u8], at: usize) -> Option<Self> {
         let flags = u16::from_be_bytes(bytes.get(at + FIXED - 2..at + FIXED)?.try_into().ok()?);
-        // The second flags are those of paths that are not checked out or not added yet.
-        if flags & (NOT_PLAIN | EXTENDED) != 0 {
-            return None;
-        }
-        let start = at + FIXED;
+        let start = at + FIXED + if flags & EXTENDED == 0 { 0 } else { 2 };
         let len = memchr::memchr(0, bytes.get(start..)?)?;
         Some(Self {
             at,
             path: start..start + len,
+            flags,
             mode: number(bytes, at + 24)?,
         })
+    }
+
+    /// The second flags are those of paths that are not checked out or not added yet.
+    fn is_plain(&self) -> bool {
+        self.flags & (ASSUME_UNCHANGED | STAGE | EXTENDED) == 0
+    }
+
+    pub fn is_merged(&self) -> bool {
+        self.flags & STAGE == 0
+    }
+
+    /// Whether it is what the current branch has at a path that is not merged.
+    pub fn is_ours(&self) -> bool {
+        self.flags & STAGE == OURS
+    }
+
+    /// Whether git takes its file for unchanged without a look at it.
+    pub fn is_assumed(&self) -> bool {
+        self.flags & ASSUME_UNCHANGED != 0
     }
 }
 

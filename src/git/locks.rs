@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::broken::files_below;
-use super::{Error, Store};
+use super::shadow::settle;
+use super::{Error, Git, Store};
 use crate::model::BranchName;
 use crate::process::{Presence, is_in_use};
 
@@ -47,7 +48,9 @@ impl Lock {
         })
     }
 
-    pub fn remove(&self) -> Result<(), Error> {
+    /// What git did under it for a daemon that is gone is completed first.
+    pub fn remove(&self, git: &Git) -> Result<(), Error> {
+        settle(&self.path, &git.trash)?;
         tracing::warn!(lock = %self.path.display(), "a lock file that nobody is behind is removed");
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

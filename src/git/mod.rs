@@ -40,6 +40,7 @@ mod retry;
 mod salvage;
 mod settings;
 mod settle;
+mod shadow;
 mod signing;
 mod ssh;
 mod status;

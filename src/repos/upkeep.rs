@@ -45,7 +45,7 @@ impl Repo {
         }
         let presence = Presence::below(self.home());
         for lock in locks.iter().filter(|lock| !lock.is_held(&presence)) {
-            lock.remove()?;
+            lock.remove(&self.git)?;
         }
         Ok(())
     }

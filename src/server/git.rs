@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::THIS_PROGRAM;
 use crate::config::Config;
+use crate::disk::Trash;
 use crate::git::{Git, Settings, Signing, lacks_bearer, ssh_command};
 use crate::process::{Confinement, own_program};
 
 /// Git by the settings of `config`, confined where this machine allows it.
-pub(super) async fn open(config: &Config, program: &Path) -> anyhow::Result<Git> {
+pub(super) async fn open(config: &Config, program: &Path, trash: Trash) -> anyhow::Result<Git> {
     let confinement = match config.wants_sandbox() {
         true => Confinement::probe(&config.path, &["git", "--version"]).await,
         false => Err("no build is to have a sandbox".to_owned()),
@@ -19,7 +20,7 @@ pub(super) async fn open(config: &Config, program: &Path) -> anyhow::Result<Git>
             "git looks at worktrees without a sandbox of its own: what a build left there it may run"
         );
     }
-    let git = Git::new(settings(config, program), confinement);
+    let git = Git::new(settings(config, program), confinement, trash);
     check(&git, config).await?;
     Ok(git)
 }

@@ -126,7 +126,7 @@ impl Server {
         let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash"), &loops).context("failed to open the trash")?;
-        let git = git::open(&config, &program).await?;
+        let git = git::open(&config, &program, trash.clone()).await?;
         let repos = Arc::new(Repos::load(
             config.clone(),
             git,

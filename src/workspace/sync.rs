@@ -249,7 +249,7 @@ impl Workspace {
             }
             match lock.is_held(&presence) {
                 true => held = Some(lock.path),
-                false => lock.remove()?,
+                false => lock.remove(self.repo.git())?,
             }
         }
         Ok(held)

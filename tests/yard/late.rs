@@ -51,8 +51,8 @@ impl Scene {
         }
     }
 
-    /// Changes every file that people write to.
-    fn change_upstream(&self) {
+    /// Changes every file that people write to, on the remote's `branch`.
+    fn change_upstream(&self, branch: &str) {
         let (origin, now) = (&self.yard.origin, format!("{:?}\n", Instant::now()));
         for writer in 0..WRITERS {
             for number in 0..TRACKED {
@@ -60,7 +60,24 @@ impl Scene {
             }
         }
         origin.commit("changed");
-        origin.push("main");
+        origin.push(branch);
+        if branch != "main" {
+            origin.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        }
+    }
+
+    /// Does something to a workspace that is as the remote has it, and lets people write again after a while.
+    async fn do_to_clean(&self, pause: Duration, act: impl Future<Output = ()>) {
+        let hush = self.writing.write().await;
+        let reset = json!({"args": ["who"], "sync": "reset"});
+        drop(self.yard.run("make", "main", reset).await);
+        self.change_upstream("other");
+        drop(self.yard.try_verb("main", "fetch", json!({})).await);
+        let release = async {
+            tokio::time::sleep(pause).await;
+            drop(hush);
+        };
+        tokio::join!(act, release);
     }
 
     /// All of what was written is somewhere where it can be found.
@@ -192,8 +209,11 @@ impl Writer {
     }
 }
 
-/// One of the things that replace or remove files. It may be refused: the workspace is in use.
-async fn do_to_workspace(scene: &Scene, which: usize) {
+/// So many things replace or remove files.
+const ACTS: usize = 19;
+
+/// One of them. It may be refused: the workspace is in use.
+async fn do_to_workspace(scene: &Scene, which: usize, pause: Duration) {
     let yard = &scene.yard;
     let make = async |asked| drop(yard.run("make", "main", asked).await);
     let verb = async |name, asked| drop(yard.try_verb("main", name, asked).await);
@@ -227,9 +247,36 @@ async fn do_to_workspace(scene: &Scene, which: usize) {
             // Only a workspace without work follows its remote.
             let hush = scene.writing.write().await;
             make(json!({"args": ["who"], "sync": "reset"})).await;
-            scene.change_upstream();
+            scene.change_upstream("main");
             drop(hush);
             make(json!({"args": ["who"]})).await;
+        }
+        11 => verb("stash", json!({"action": "pop"})).await,
+        12 => {
+            let (put, get) = (json!({"action": "push"}), json!({"action": "pop"}));
+            let pop = async {
+                verb("stash", put).await;
+                verb("stash", get).await;
+            };
+            scene.do_to_clean(pause, pop).await;
+        }
+        13 | 14 => {
+            let how = ["merge", "rebase"][which - 13];
+            let asked = json!({"from": "other", "how": how, "abort_on_conflict": false});
+            scene.do_to_clean(pause, verb("pull", asked)).await;
+        }
+        15 => {
+            let asked = json!({"commits": ["origin/other"]});
+            scene.do_to_clean(pause, verb("cherry_pick", asked)).await;
+        }
+        16 => {
+            let asked = json!({"commits": ["HEAD"]});
+            scene.do_to_clean(pause, verb("revert", asked)).await;
+        }
+        17 => {
+            for operation in ["merge", "rebase", "cherry_pick", "revert"] {
+                verb(operation, json!({"action": "abort"})).await;
+            }
         }
         _ => drop(yard.put(BRANCH, json!({})).await),
     }
@@ -266,9 +313,10 @@ async fn race(seed: u64, length: Duration) {
         .collect();
     let (mut chance, end) = (Chance::new(seed), Instant::now() + length);
     while Instant::now() < end {
-        let next = chance.below(12);
+        let next = chance.below(ACTS);
         doing.store(next, Ordering::Relaxed);
-        do_to_workspace(&scene, next).await;
+        let pause = Duration::from_millis(chance.below(300) as u64);
+        do_to_workspace(&scene, next, pause).await;
     }
     stop.store(true, Ordering::Relaxed);
     for writer in writers {

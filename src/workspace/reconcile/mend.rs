@@ -115,7 +115,7 @@ impl Mender<'_> {
                 if self.zeal != Zeal::Alone && lock.is_young() {
                     return Ok(None);
                 }
-                lock.remove()?;
+                lock.remove(self.repo.git())?;
                 Ok(Some("removed".to_owned()))
             }
             Kind::Unknown if self.zeal == Zeal::Thorough => self.quarantine(&finding.path),

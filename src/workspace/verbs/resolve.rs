@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::salvage::tell;
 use super::super::{Error, Reporter, Workspace};
+use crate::disk::Moment;
 use crate::git::verbs::resolve::{Plan, Request, Resolved};
 use crate::model::SalvageReason;
 
@@ -20,6 +21,7 @@ impl Workspace {
         let resolved = match request.chosen()? {
             None => Vec::new(),
             Some(chosen) => {
+                let looked_at = Moment::now();
                 let planned = self.with_repository(move |this, repo| {
                     let named = this.conflicted_paths(&request)?;
                     let allow_markers = request.allow_markers;
@@ -28,6 +30,7 @@ impl Workspace {
                         true => Some(this.save(repo, SalvageReason::Resolve, &by)?),
                         false => None,
                     };
+                    this.set_aside(&plan.replaced(this.path())?, looked_at)?;
                     Ok((plan, saved))
                 });
                 let (plan, saved) = planned.await?;

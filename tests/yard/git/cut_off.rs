@@ -1,6 +1,7 @@
 //! The daemon is killed while git is at work for it.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -21,6 +22,25 @@ fn slow_git(yard: &Yard) -> String {
     format!("{}:{path}", bin.display())
 }
 
+/// Commits `ours` on the workspace's branch, and `theirs` beside it, which a tag names. Both change one file, at its two ends;
+/// `last` is how ours ends.
+fn fork(workspace: &Path, last: &str) {
+    let text = |first: &str, last: &str| format!("{first}\n1\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+    write(workspace, "text", &text("a", "z"));
+    write(workspace, "old", "old\n");
+    git(workspace, &["add", "."]);
+    git(workspace, &["commit", "-q", "-m", "text"]);
+    write(workspace, "text", &text("a", "theirs"));
+    write(workspace, "new", "theirs\n");
+    git(workspace, &["rm", "-q", "old"]);
+    git(workspace, &["add", "."]);
+    git(workspace, &["commit", "-q", "-m", "theirs"]);
+    git(workspace, &["tag", "-f", "theirs"]);
+    git(workspace, &["reset", "-q", "--hard", "HEAD~1"]);
+    write(workspace, "text", &text("ours", last));
+    git(workspace, &["commit", "-q", "-a", "-m", "ours"]);
+}
+
 #[tokio::test]
 async fn a_merge_outlives_the_daemon() {
     let mut yard = Yard::asleep(Options::default());
@@ -28,21 +48,7 @@ async fn a_merge_outlives_the_daemon() {
     let mut daemon = yard.start_binary(&[("PATH", &path)]).await;
     yard.make("main", &["who"]).await;
     let workspace = yard.workspace("main");
-    let tip = git(&workspace, &["rev-parse", "HEAD"]);
-    // Both change one file, far apart: git tells that it merges it before it is done.
-    let text = |first: &str, last: &str| format!("{first}\n1\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
-    write(&workspace, "text", &text("a", "z"));
-    git(&workspace, &["add", "text"]);
-    git(&workspace, &["commit", "-q", "-m", "text"]);
-    write(&workspace, "text", &text("a", "theirs"));
-    write(&workspace, "new", "theirs\n");
-    git(&workspace, &["add", "."]);
-    git(&workspace, &["commit", "-q", "-m", "theirs"]);
-    git(&workspace, &["tag", "theirs"]);
-    git(&workspace, &["reset", "-q", "--hard", "HEAD~1"]);
-    write(&workspace, "text", &text("ours", "z"));
-    git(&workspace, &["commit", "-q", "-a", "-m", "ours"]);
-    assert_ne!(git(&workspace, &["rev-parse", "HEAD"]), tip);
+    fork(&workspace, "z");
 
     let url = "/api/repos/demo/branches/main/git/merge";
     let body = json!({ "from": "theirs" });
@@ -59,6 +65,64 @@ async fn a_merge_outlives_the_daemon() {
     assert_eq!(status["clean"], true, "{status}");
     assert!(is_merged());
     daemon.stop().await;
+}
+
+/// Between git's end and its files in the workspace.
+const SHADOW_POINTS: [&str; 3] = ["shadow-written", "shadow-cleared", "shadow-placed"];
+
+#[tokio::test]
+async fn what_git_wrote_is_taken_over_by_the_next_daemon() {
+    for (last, is_merged) in [("z", true), ("ours", false)] {
+        for point in SHADOW_POINTS {
+            let what = format!("{point}, merged: {is_merged}");
+            let mut yard = Yard::asleep(Options::default());
+            let mut daemon = yard.start_binary(&[]).await;
+            yard.make("main", &["who"]).await;
+            daemon.stop().await;
+            let workspace = yard.workspace("main");
+            fork(&workspace, last);
+            write(&workspace, "name.txt", "edited\n");
+
+            let mut doomed = yard.start_binary(&[("BRANCHYARD_CRASH_AT", point)]).await;
+            let url = "/api/repos/demo/branches/main/git/merge";
+            let request = yard.request(reqwest::Method::POST, url);
+            assert!(
+                request
+                    .json(&json!({ "from": "theirs" }))
+                    .send()
+                    .await
+                    .is_err()
+            );
+            assert!(!doomed.ended().await.success(), "{what}: passed");
+
+            let mut daemon = yard.start_binary(&[]).await;
+            let status = yard.verb("main", "status", json!({})).await;
+            let text = std::fs::read_to_string(workspace.join("text")).unwrap();
+            assert!(text.starts_with("ours\n1\n"), "{what}: {text}");
+            assert_eq!(text.contains("<<<<<<<"), !is_merged, "{what}: {text}");
+            assert!(!workspace.join("old").exists(), "{what}");
+            let new = std::fs::read_to_string(workspace.join("new"));
+            assert_eq!(new.unwrap(), "theirs\n", "{what}");
+            let changed = git(&workspace, &["status", "--porcelain"]);
+            match is_merged {
+                true => assert_eq!(changed, "M name.txt", "{what}: {status}"),
+                false => {
+                    let abort = json!({ "action": "abort" });
+                    yard.verb("main", "merge", abort).await;
+                    let changed = git(&workspace, &["status", "--porcelain"]);
+                    assert_eq!(changed, "M name.txt", "{what}");
+                    assert!(workspace.join("old").exists(), "{what}");
+                }
+            }
+            let edited = std::fs::read_to_string(workspace.join("name.txt"));
+            assert_eq!(edited.unwrap(), "edited\n", "{what}");
+            let admin = yard.store().join("worktrees/main");
+            for left in ["shadow", "index.lock"] {
+                assert!(!admin.join(left).exists(), "{what}: {left}");
+            }
+            daemon.stop().await;
+        }
+    }
 }
 
 #[tokio::test]

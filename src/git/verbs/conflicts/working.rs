@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, renameat_with};
 use rustix::io::Errno;
 
 use crate::git::Error;
@@ -101,17 +101,23 @@ impl Working {
         Some(target.into_bytes())
     }
 
-    /// Writes a file, in place of the file or link that is there.
+    /// Writes a file, where none is.
     pub fn write(&self, path: &Path, content: &[u8], executable: bool) -> Result<(), Error> {
         let mode = if executable { 0o777 } else { 0o666 };
-        self.create(path, mode)
+        self.make_parents(path)
+            .and_then(|()| self.create_new(path, mode))
             .and_then(|mut file| file.write_all(content))
             .map_err(Error::io(format!("write {}", path.display())))
     }
 
     /// Creates a file, in place of the file or link that is there.
     pub fn create(&self, path: &Path, mode: u32) -> io::Result<File> {
-        let (dir, name) = self.make_way(path)?;
+        self.make_way(path)?;
+        self.create_new(path, mode)
+    }
+
+    fn create_new(&self, path: &Path, mode: u32) -> io::Result<File> {
+        let (dir, name) = self.parent(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::from_raw_mode(mode);
         let file = rustix::fs::openat(&dir, name, flags | OFlags::CLOEXEC, mode)?;
@@ -149,6 +155,12 @@ impl Working {
                 ));
             }
         }
+        self.remove_empty_above(path);
+        Ok(())
+    }
+
+    /// Removes the directories above `path` that are empty.
+    pub fn remove_empty_above(&self, path: &Path) {
         for dir in path.ancestors().skip(1).filter(|dir| *dir != Path::new("")) {
             let Ok((above, name)) = self.parent(dir) else {
                 break;
@@ -157,17 +169,36 @@ impl Working {
                 break;
             }
         }
-        Ok(())
+    }
+
+    /// Moves the file that `other` has at `path` here, to the same path. Not if something is there, or in the place of a
+    /// directory on the way.
+    pub fn take_in(&self, other: &Self, path: &Path) -> io::Result<bool> {
+        let (from, name) = other.parent(path)?;
+        let take = || -> Result<(), Errno> {
+            self.make_dirs_above(path)?;
+            let (to, _) = self.parent(path)?;
+            renameat_with(&from, name, &to, name, RenameFlags::NOREPLACE)
+        };
+        match take() {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     pub fn make_parents(&self, path: &Path) -> io::Result<()> {
+        Ok(self.make_dirs_above(path)?)
+    }
+
+    fn make_dirs_above(&self, path: &Path) -> Result<(), Errno> {
         let mut dirs: Vec<_> = path.ancestors().skip(1).collect();
         dirs.reverse();
         for dir in dirs.into_iter().filter(|dir| *dir != Path::new("")) {
             let (above, name) = self.parent(dir)?;
             match rustix::fs::mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
+                Err(errno) => return Err(errno),
             }
         }
         Ok(())

@@ -84,7 +84,7 @@ pub async fn abort(git: &Git, dir: &Path, operation: Operation) -> Result<(), Er
         Operation::Apply => &["reset", "--merge"],
         Operation::Mailbox | Operation::Bisect => return Err(operation.in_the_way().into()),
     };
-    command(git, dir).args(args).output().await?;
+    command(git, dir).args(args).change_files().await?;
     Ok(())
 }
 

@@ -36,7 +36,7 @@ pub fn command(git: &Git, dir: &Path) -> GitCommand {
 
 /// Runs a command that begins a merge or a rebase where nothing is under way.
 pub async fn begin(git: &Git, command: GitCommand, dir: &Path) -> Result<Ended, Error> {
-    let error = match command.output().await {
+    let error = match command.change_files().await {
         Ok(_) => return Ok(Ended::Done),
         Err(error @ Error::Refused { .. }) => error,
         Err(error) => return Err(error),
@@ -89,7 +89,7 @@ pub async fn go_on(
 ) -> Result<Ended, Error> {
     let mut next = command;
     loop {
-        let error = match next.output().await {
+        let error = match next.change_files().await {
             Ok(_) => return Ok(Ended::Done),
             Err(error @ Error::Refused { .. }) => error,
             Err(error) => return Err(error),

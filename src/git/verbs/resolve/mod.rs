@@ -126,24 +126,18 @@ impl Request {
 
 impl Plan {
     /// Writes the files and stages them. The index comes last, so that whatever is cut off is still in
-    /// conflict.
+    /// conflict. What is there has been taken away by then: a file that is there was written since, and stays.
     pub async fn carry_out(&self, git: &Git, dir: &Path) -> Result<(), Error> {
-        let (removed, written) = (self.removed.clone(), self.content.clone());
-        let workdir = dir.to_owned();
-        tokio::task::spawn_blocking(move || {
-            let working = Working::open(&workdir)?;
-            for path in &removed {
-                working.remove(path)?;
-            }
-            match &written {
-                Some(file) => working.write(&file.path, &file.content, file.executable),
-                None => Ok(()),
-            }
-        })
-        .await??;
+        if let Some(file) = self.content.clone() {
+            let workdir = dir.to_owned();
+            tokio::task::spawn_blocking(move || {
+                Working::open(&workdir)?.write(&file.path, &file.content, file.executable)
+            })
+            .await??;
+        }
         for (stage, paths) in [(1, &self.base), (2, &self.ours), (3, &self.theirs)] {
             for paths in paths.chunks(AT_ONCE) {
-                let checkout = command(git, dir).args(["checkout-index", "--force"]);
+                let checkout = command(git, dir).arg("checkout-index");
                 let checkout = checkout
                     .arg(format!("--stage={stage}"))
                     .arg("--")

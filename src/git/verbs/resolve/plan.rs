@@ -45,6 +45,22 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The files that go, or are written anew. Blocks.
+    pub fn replaced(&self, workdir: &Path) -> Result<Vec<PathBuf>, Error> {
+        let working = Working::open(workdir)?;
+        let mut replaced = Vec::new();
+        for path in [&self.base, &self.ours, &self.theirs, &self.removed]
+            .into_iter()
+            .flatten()
+            .chain(self.content.as_ref().map(|file| &file.path))
+        {
+            if working.standing(path)? == Standing::File {
+                replaced.push(path.clone());
+            }
+        }
+        Ok(replaced)
+    }
+
     /// What to do for `paths`, or for all conflicts where none are named. Blocks.
     pub fn new(
         repo: &Repository,

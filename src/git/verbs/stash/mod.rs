@@ -242,7 +242,7 @@ pub async fn apply(
     if index {
         apply = apply.arg("--index");
     }
-    match apply.arg(stash.to_string()).output().await {
+    match apply.arg(stash.to_string()).change_files().await {
         Ok(_) => Ok(None),
         Err(Error::Refused {
             code: Some(1),
