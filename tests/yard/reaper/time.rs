@@ -56,11 +56,12 @@ async fn what_lies_idle_goes_without_a_trace_and_what_has_work_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_too_many_the_least_recently_used_goes_as_soon_as_one_is_made() {
-    let mut yard = yard("max_worktrees_per_repo = 2").await;
+    let mut yard = yard("").await;
     for branch in ["one", "two", "three"] {
         workspace(&yard, branch).await;
     }
     yard.stop().await;
+    yard.configure(options("max_worktrees_per_repo = 2"));
     // Seconds tell them apart, so that it need not be waited for them.
     set_ticks(&yard, 1000);
     for (branch, tick) in [("one", 100), ("two", 50), ("three", 200)] {
@@ -81,11 +82,12 @@ async fn of_too_many_the_least_recently_used_goes_as_soon_as_one_is_made() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_is_a_use() {
-    let mut yard = yard("max_worktrees_per_repo = 1").await;
+    let mut yard = yard("").await;
     for branch in ["read", "built"] {
         workspace(&yard, branch).await;
     }
     yard.stop().await;
+    yard.configure(options("max_worktrees_per_repo = 1"));
     set_ticks(&yard, 1000);
     age(&yard, "read", |record| record["used_tick"] = json!(100));
     age(&yard, "built", |record| record["used_tick"] = json!(500));
