@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::{Commit, Oid, Repository};
 
 use crate::git::{Error, Worktree, head};
 
@@ -34,13 +34,23 @@ pub(super) fn ids_in(bytes: &[u8]) -> impl Iterator<Item = Oid> {
         .filter(|id| !id.is_zero())
 }
 
+/// Those of the commits that exist, without the parents of others among them: a walk from these meets the rest. Each commit
+/// that a walk begins at makes all of its steps slower, and a log may name thousands.
+fn newest(repo: &Repository, commits: &[Oid]) -> HashSet<Oid> {
+    let found = commits.iter().filter_map(|id| repo.find_commit(*id).ok());
+    let found: Vec<_> = found.collect();
+    let mut newest: HashSet<Oid> = found.iter().map(Commit::id).collect();
+    for parent in found.iter().flat_map(Commit::parent_ids) {
+        newest.remove(&parent);
+    }
+    newest
+}
+
 /// Of the commits that a log names, those that no remote branch has.
 pub(super) fn unseen(repo: &Repository, logged: &[Oid]) -> Result<Vec<Oid>, Error> {
     let mut walk = repo.revwalk()?;
-    for id in logged {
-        if repo.find_commit(*id).is_ok() {
-            walk.push(*id)?;
-        }
+    for id in newest(repo, logged) {
+        walk.push(id)?;
     }
     walk.hide_glob("refs/remotes/*")?;
     let unseen: HashSet<Oid> = walk.collect::<Result<_, _>>()?;
@@ -56,10 +66,8 @@ pub(super) fn unseen(repo: &Repository, logged: &[Oid]) -> Result<Vec<Oid>, Erro
 pub fn left_behind(worktree: &Worktree) -> Result<usize, Error> {
     let repo = worktree.open()?;
     let mut walk = repo.revwalk()?;
-    for id in made_here(worktree.admin())? {
-        if repo.find_commit(id).is_ok() {
-            walk.push(id)?;
-        }
+    for id in newest(&repo, &made_here(worktree.admin())?) {
+        walk.push(id)?;
     }
     if let Ok(head) = head(&repo) {
         walk.hide(head.commit)?;

@@ -200,7 +200,9 @@ pub(super) fn settle(lock: &Path, trash: &Trash) -> Result<(), Error> {
         worktree: PathBuf::new(),
         admin: admin.to_owned(),
     };
-    if !shadow.begun().exists() {
+    // A build may have put a link there, which could lead anywhere.
+    let is_own = fs::symlink_metadata(shadow.dir()).is_ok_and(|found| found.is_dir());
+    if !is_own || !shadow.begun().exists() {
         return Ok(());
     }
     let Some(worktree) = files_of(&git2::Repository::open_bare(admin)?) else {

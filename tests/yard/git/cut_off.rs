@@ -125,6 +125,30 @@ async fn what_git_wrote_is_taken_over_by_the_next_daemon() {
     }
 }
 
+/// What leads out of the repository is not what a daemon left there.
+#[tokio::test]
+async fn a_link_that_stands_in_for_a_worktree_is_not_followed() {
+    let mut yard = at_work().await;
+    let (admin, outside) = (
+        yard.store().join("worktrees/main"),
+        yard.dir.path().join("outside"),
+    );
+    for (name, content) in [("begun", ""), ("files/name.txt", "secret\n")] {
+        write(&outside, name, content);
+    }
+    std::fs::copy(admin.join("index"), outside.join("index")).unwrap();
+    std::os::unix::fs::symlink(&outside, admin.join("shadow")).unwrap();
+    std::fs::write(admin.join("index.lock"), "").unwrap();
+    write(&yard.workspace("main"), "name.txt", "mine\n");
+    yard.verb("main", "commit", json!({ "message": "mine", "all": true }))
+        .await;
+    let kept = std::fs::read_to_string(outside.join("files/name.txt"));
+    assert_eq!(kept.unwrap(), "secret\n");
+    let name = std::fs::read_to_string(yard.workspace("main").join("name.txt"));
+    assert_eq!(name.unwrap(), "mine\n");
+    yard.stop().await;
+}
+
 #[tokio::test]
 async fn a_lock_that_a_killed_git_left_is_in_no_verbs_way() {
     let mut yard = at_work().await;
