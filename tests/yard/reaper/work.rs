@@ -32,10 +32,11 @@ async fn every_kind_of_work_stays_by_age_by_number_and_under_pressure() {
         ("budget", "max_size = \"1B\""),
     ] {
         yard.stop().await;
-        yard.configure(options(reaper));
+        yard.configure(options(""));
         yard.start().await;
         yard.make("empty", &["who"]).await;
         yard.stop().await;
+        yard.configure(options(reaper));
         set_ticks(&yard, 1_000_000);
         for branch in branches.iter().chain([&"empty".to_owned()]) {
             age(&yard, branch, |record| record["used_tick"] = json!(0));
