@@ -1,5 +1,5 @@
 //! Commands that do not want to go, and commands that want too much. Whatever they do, they are gone
-//! long before they would go by themselves, their end says why, and nobody else is harmed.
+//! long before they would go by themselves, their end says why, and other runs are not harmed.
 
 use std::path::{Path, PathBuf};
 

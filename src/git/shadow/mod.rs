@@ -50,7 +50,11 @@ impl Shadow {
     pub fn begin(dir: &Path, trash: &Trash) -> Result<Option<Self>, Error> {
         let admin = open_at(dir)?.path().to_owned();
         let admin = admin.canonicalize().map_err(Error::io("find a worktree"))?;
-        if admin.join("info/sparse-checkout").exists() || trash.check(dir).is_err() {
+        if admin.join("info/sparse-checkout").exists() {
+            return Ok(None);
+        }
+        if let Err(why) = trash.check(dir) {
+            tracing::debug!(worktree = %dir.display(), %why, "git replaces files in the worktree itself");
             return Ok(None);
         }
         let shadow = Self {

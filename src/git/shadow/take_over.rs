@@ -130,7 +130,7 @@ impl Shadow {
             };
             let known = old.find(path.as_os_str().as_bytes());
             let is_dir = FileType::from_raw_mode(found.st_mode).is_dir();
-            // A submodule's directory stays, whatever is in it.
+            // Git leaves a submodule's directory with anything in it alone.
             if is_dir && known.is_some_and(|known| known.mode == GITLINK) {
                 let _ = fs::remove_dir(self.worktree.join(path));
                 continue;
@@ -159,7 +159,8 @@ impl Shadow {
         for path in touched {
             let entry = new.find(path.as_os_str().as_bytes());
             if entry.is_some_and(|entry| entry.mode == GITLINK) {
-                let made = files.make_parents(&path.join("x"));
+                // Git does no more than to warn where it cannot.
+                let made = files.make_dir(path);
                 made.map_err(Error::io("make a submodule's directory"))?;
                 continue;
             }

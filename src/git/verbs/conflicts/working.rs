@@ -180,11 +180,13 @@ impl Working {
             let (to, _) = self.parent(path)?;
             renameat_with(&from, name, &to, name, RenameFlags::NOREPLACE)
         };
-        match take() {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => Ok(false),
-            Err(errno) => Err(errno.into()),
-        }
+        unless_in_the_way(take())
+    }
+
+    /// Makes a directory and those above it, where they are missing. Not if something else is in the place of one.
+    pub fn make_dir(&self, path: &Path) -> io::Result<bool> {
+        // What would be in it does not matter.
+        unless_in_the_way(self.make_dirs_above(&path.join("file")))
     }
 
     pub fn make_parents(&self, path: &Path) -> io::Result<()> {
@@ -218,6 +220,15 @@ impl Working {
         };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)
+    }
+}
+
+/// Whether it was done; not where something stands in the way, or the path leads out of the worktree.
+fn unless_in_the_way(done: Result<(), Errno>) -> io::Result<bool> {
+    match done {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 
