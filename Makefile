@@ -39,9 +39,8 @@ run: tools demo ## Build soon and serve the demo (ARGS='…' for more flags)
 
 .PHONY: check
 check: tools ## Check format, lints, licences and dependencies
-	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets --locked -- -D warnings
-	$(CARGO) clippy --no-default-features --locked -- -D warnings
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 	    echo '$(CARGO) deny --locked check bans licenses sources'; \
 	    $(CARGO) deny --locked check bans licenses sources; \
@@ -61,18 +60,18 @@ test: export NEXTEST_TEST_THREADS ?= $(shell echo $$(($$(nproc) * 2)))
 test: export TMPDIR := $(shell .ci/tmpdir.sh)
 test: setup ## Run the tests (TESTS='…' for some of them)
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    set -x; $(CARGO) nextest run --locked $(TESTS); \
+	    set -x; $(CARGO) nextest run --workspace --locked $(TESTS); \
 	else \
-	    set -x; $(CARGO) test --locked --tests $(TESTS); \
+	    set -x; $(CARGO) test --workspace --locked --tests $(TESTS); \
 	fi
 
 .PHONY: soak
 soak: setup ## Run the long tests under load, in release mode
 	@export BRANCHYARD_SOAK=1; \
 	if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    set -x; $(CARGO) nextest run --locked --release --profile soak --run-ignored only soak; \
+	    set -x; $(CARGO) nextest run --workspace --locked --release --profile soak --run-ignored only soak; \
 	else \
-	    set -x; $(CARGO) test --locked --release --tests soak -- --ignored; \
+	    set -x; $(CARGO) test --workspace --locked --release --tests soak -- --ignored; \
 	fi
 
 .PHONY: bench

@@ -1,6 +1,7 @@
 //! `make bench`: what the yard costs beside the plain tool, as ratios measured side by side in one run.
 //! `make bench BENCH=reads` runs one group. Results are checked before a time counts.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run has failed")]
 
 mod groups;

@@ -1,4 +1,6 @@
-//! The `branchyard` program. All of it is in the library, so that tests can reach it.
+//! The `branchyard` program.
+
+mod cli;
 
 use std::process::ExitCode;
 
@@ -8,5 +10,5 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    branchyard::cli::main()
+    cli::main()
 }

@@ -1,6 +1,7 @@
 //! Every group of `make bench`, with one round of sizes that take no time: so that none of them can rot.
 //! What is measured is checked there; no time is asserted.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../benches/groups/mod.rs"]

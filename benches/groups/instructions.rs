@@ -8,9 +8,9 @@ use std::hint::black_box;
 use std::process::{Command, Stdio};
 
 use branchyard::http::{Events, Format, Text};
-use branchyard::journal::{Cursor, Frame, FrameKind, MAX_OUTPUT, Sink, Stream};
-use branchyard::model::{BranchName, RepoName, RunId};
-use branchyard::runs::argv::{MakePolicy, git, make};
+use branchyard_journal::{Cursor, Frame, FrameKind, MAX_OUTPUT, Sink, Stream};
+use branchyard_model::{BranchName, RepoName, RunId};
+use branchyard_runs::argv::{MakePolicy, git, make};
 
 use crate::measure::{Report, Row, Series, Unit};
 use crate::support::PROGRAM;

@@ -58,7 +58,7 @@ impl ByHand {
         let dir = dir.join("by-hand");
         std::fs::create_dir(&dir).unwrap();
         // As the yard does it: else what earlier rounds deleted would slow these down, and flatter the yard.
-        branchyard::disk::spread(&dir);
+        branchyard_runtime::disk::spread(&dir);
         Self { dir, clone }
     }
 

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Desk;
 use super::branches::collecting;
-use crate::config::{RepoUrl, UrlPolicy};
-use crate::model::{AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Right, Warning};
-use crate::repos::{Registration, Repo};
-use crate::workspace::{AgentBranch, Reporter, Wish, Workspace};
+use branchyard_config::{RepoUrl, UrlPolicy};
+use branchyard_model::{
+    AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Right, Warning,
+};
+use branchyard_workspace::repos::{Registration, Repo};
+use branchyard_workspace::{AgentBranch, Reporter, Wish, Workspace};
 
 /// What can be part of the name of a branch.
 const AGENT_ID: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
@@ -137,7 +139,7 @@ impl Desk {
         base: Option<&str>,
         report: &Reporter,
     ) -> Result<(AgentBranch, bool), Problem> {
-        let told = |error: crate::workspace::Error| self.yard.margin.judge(error.problem());
+        let told = |error: branchyard_workspace::Error| self.yard.margin.judge(error.problem());
         let (repo, branch) = (&workspace.repo, &workspace.branch);
         let known = self.yard.workspaces.agent_branch(&repo.name, branch);
         let known = known.map_err(told)?;

@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::Desk;
-use crate::git;
-use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
-use crate::repos::{Registration, Repo, Source};
-use crate::workspace::{
+use branchyard_git as git;
+use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
+use branchyard_workspace::repos::{Registration, Repo, Source};
+use branchyard_workspace::{
     Description, Going, LIST_PATIENCE, Report, Reporter, Wish, several, unresponsive,
 };
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::Parts;
 use super::audit::Auditor;
-use crate::auth::Principal;
-use crate::config::Config;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right};
-use crate::repos::Repo;
-use crate::workspace::{Workspace, protected_from};
+use branchyard_auth::Principal;
+use branchyard_config::Config;
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right};
+use branchyard_workspace::repos::Repo;
+use branchyard_workspace::{Workspace, protected_from};
 
 /// All that a face can reach of the yard; cheap to clone.
 #[derive(Debug, Clone)]

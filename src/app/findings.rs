@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Desk;
-use crate::model::{Problem, RepoName};
-use crate::repos::{Maintained, Repo};
-use crate::workspace::{Error, Finding, Mended, Scope, Workspaces, Zeal};
+use branchyard_model::{Problem, RepoName};
+use branchyard_workspace::repos::{Maintained, Repo};
+use branchyard_workspace::{Error, Finding, Mended, Scope, Workspaces, Zeal};
 
 /// What is amiss, and what was.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Desk {
         });
         let healed = healing
             .await
-            .map_err(|error| Error::from(crate::git::Error::from(error)).problem())?;
+            .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?;
         let warning = healed.map_err(|error| error.problem())?;
         Ok(warning.map(|warning| warning.message))
     }
@@ -81,7 +81,7 @@ impl Desk {
         if !repo.is_cloned() {
             let detail = format!("{} is not cloned yet", repo.name);
             return Err(Problem::new(
-                crate::model::ErrorKind::Conflict,
+                branchyard_model::ErrorKind::Conflict,
                 "not_cloned",
                 detail,
             ));
@@ -132,14 +132,14 @@ async fn mend(
     });
     mending
         .await
-        .map_err(|error| Error::from(crate::git::Error::from(error)).problem())?
+        .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?
 }
 
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::from(crate::git::Error::from(error)))
+    done.map_err(|error| Error::from(branchyard_git::Error::from(error)))
         .flatten()
         .map_err(|error| error.problem())
 }

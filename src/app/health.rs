@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Desk, Machine};
-use crate::background::LoopStatus;
-use crate::runs::SandboxReport;
+use branchyard_runs::SandboxReport;
+use branchyard_runtime::background::LoopStatus;
 
 /// Whether new runs can be had, and what there is to know about it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl Desk {
         }
         let free = Machine::read(&yard.config.workspaces).disk_free_bytes;
         metrics::gauge!("branchyard_disk_free_bytes").set(as_f64(free));
-        crate::telemetry::metrics().render()
+        branchyard_runtime::telemetry::metrics().render()
     }
 }
 

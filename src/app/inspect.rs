@@ -10,14 +10,14 @@ use tokio::sync::OwnedRwLockReadGuard;
 
 use super::Desk;
 use super::machine::{EnvironmentReport, Machine};
-use crate::model::{BranchName, Problem, RepoName};
-use crate::runs::argv::{self, Args};
-use crate::workspace::{
+use branchyard_model::{BranchName, Problem, RepoName};
+use branchyard_runs::argv::{self, Args};
+use branchyard_workspace::{
     Error, FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp, Workspace,
     silent,
 };
 
-pub use crate::model::About;
+pub use branchyard_model::About;
 
 const QUICK_LIMIT: usize = 1024 * 1024;
 const QUICK_PATIENCE: Duration = Duration::from_secs(30);

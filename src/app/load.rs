@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Desk, Queue};
-use crate::background::LoopStatus;
-use crate::disk::Room;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
+use branchyard_runtime::background::LoopStatus;
+use branchyard_runtime::disk::Room;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Load {
@@ -120,7 +120,7 @@ impl Desk {
         if self.principal().require_all_branches().is_err() {
             return Vec::new();
         }
-        let usage = |repo: &RepoName, of: crate::workspace::Usage| RepoUsage {
+        let usage = |repo: &RepoName, of: branchyard_workspace::Usage| RepoUsage {
             repo: repo.clone(),
             workspaces: of.workspaces,
             clone: self.yard.reaper.store_size(repo),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::process::{Patience, capture, find_program, plain_command};
+use branchyard_process::{Patience, capture, find_program, plain_command};
 
 /// Asked for their version, in this order; what is not installed is left out.
 const TOOLS: [&str; 14] = [
@@ -59,7 +59,7 @@ impl Machine {
 }
 
 /// Bytes that may still be written to the file system of `path`.
-pub fn disk_free(path: &Path) -> Option<u64> {
+pub(super) fn disk_free(path: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some(stat.f_bavail * stat.f_frsize)
 }

@@ -23,16 +23,16 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use crate::auth::{Auth, Limiter, Principal, Tickets, Tokens};
-use crate::background::Loops;
-use crate::config::Config;
-use crate::disk::Margin;
-use crate::model::Problem;
-use crate::repos::Repos;
-use crate::runs::Runs;
-use crate::trust::audit::Audit;
-use crate::workspace::{Mended, Reaper, Workspaces};
 use audit::Auditor;
+use branchyard_auth::{Auth, Limiter, Principal, Tickets, Tokens};
+use branchyard_config::Config;
+use branchyard_db::security_db::audit::Audit;
+use branchyard_model::Problem;
+use branchyard_runs::Runs;
+use branchyard_runtime::background::Loops;
+use branchyard_runtime::disk::Margin;
+use branchyard_workspace::repos::Repos;
+use branchyard_workspace::{Mended, Reaper, Workspaces};
 
 pub use agents::{Begun, CloneRequest, InitRequest};
 pub use branches::{BranchPage, Unavailable};

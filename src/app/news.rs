@@ -7,9 +7,9 @@ use serde::Serialize;
 use tokio_stream::Stream;
 
 use super::Desk;
-use crate::auth::Principal;
-use crate::model::Right;
-use crate::news::{Change, Item, Place};
+use branchyard_auth::Principal;
+use branchyard_model::Right;
+use branchyard_runtime::news::{Change, Item, Place};
 
 /// Something that a watcher is told, and the place after it.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::Desk;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName};
-use crate::workspace::{Description, Pin, Reaped, Reaping};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
+use branchyard_workspace::{Description, Pin, Reaped, Reaping};
 
 /// Enough for a sentence or two; it is shown in lists.
 const LONGEST_REASON: usize = 500;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Desk;
-use crate::model::RepoName;
-use crate::repos::{Repo, Source};
+use branchyard_model::RepoName;
+use branchyard_workspace::repos::{Repo, Source};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RepoSummary {

@@ -8,15 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Desk;
-use crate::diagnostics::Diagnostics;
-use crate::model::{
+use branchyard_db::run_index::Filter;
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_model::{
     BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunKind, RunRecord,
     RunState,
 };
-use crate::runs::{
+use branchyard_runs::{
     Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, run_not_found,
 };
-use crate::store::Filter;
 
 /// How a branch was last built, or whatever else was run there.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

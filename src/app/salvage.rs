@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Desk;
 use super::branches::collecting;
-use crate::git::Manifest;
-use crate::model::{
+use branchyard_git::Manifest;
+use branchyard_model::{
     BranchName, ErrorKind, Problem, RepoName, Salvage, SalvageId, SalvagedFile, Warning,
 };
-use crate::repos::Repo;
-use crate::workspace::{Description, no_salvage};
+use branchyard_workspace::repos::Repo;
+use branchyard_workspace::{Description, no_salvage};
 
 /// Which salvages are wanted.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

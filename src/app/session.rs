@@ -6,9 +6,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{App, Desk};
-use crate::auth::{Area, Credential, Lifetime, May, Name, TICKETS_GOOD_FOR, Wish};
-use crate::config::{BranchGlobs, RepoGlobs};
-use crate::model::{ErrorKind, Problem};
+use branchyard_auth::{Area, Credential, Lifetime, May, Name, TICKETS_GOOD_FOR, Wish};
+use branchyard_config::{BranchGlobs, RepoGlobs};
+use branchyard_model::{ErrorKind, Problem};
 
 const LASTS: SignedDuration = SignedDuration::from_hours(12);
 

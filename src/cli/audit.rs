@@ -43,7 +43,7 @@ struct Item {
     count: u64,
 }
 
-pub async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Failure> {
+pub(super) async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Failure> {
     let mut query = Query::default();
     for (name, value) in filters(args) {
         query.add(name, &value);

@@ -13,7 +13,7 @@ use super::verdict;
 use super::watch::Viewer;
 
 #[derive(Debug)]
-pub struct Board {
+pub(super) struct Board {
     console: Console,
     outlet: Outlet,
     rows: Rows,
@@ -22,7 +22,7 @@ pub struct Board {
 }
 
 impl Board {
-    pub fn new(console: Console, output: bool) -> Self {
+    pub(super) fn new(console: Console, output: bool) -> Self {
         Self {
             console,
             outlet: Outlet::new(console),
@@ -32,7 +32,7 @@ impl Board {
     }
 
     /// Takes what moves off the terminal, for whoever must leave in a hurry.
-    pub fn clearing(&self) -> Clear {
+    pub(super) fn clearing(&self) -> Clear {
         self.rows.clearing()
     }
 

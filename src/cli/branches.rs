@@ -104,7 +104,7 @@ async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> 
     }
 }
 
-pub async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure> {
+pub(super) async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let answer = patiently(console, "asking the remote", all(context, args)).await?;
     if console.json {
@@ -124,7 +124,7 @@ pub async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure>
     Ok(exit::OK)
 }
 
-pub async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8, Failure> {
+pub(super) async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let path = branch_path(&args.repo, &args.branch, "");
     let body = match &args.from {
@@ -154,7 +154,7 @@ pub async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8, Failur
     Ok(exit::OK)
 }
 
-pub async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failure> {
+pub(super) async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failure> {
     let query = if args.force { "?force=true" } else { "" };
     let path = branch_path(&args.repo, &args.branch, query);
     let message = format!("removing {} of {}", args.branch, args.repo);

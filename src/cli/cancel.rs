@@ -6,7 +6,7 @@ use super::Context;
 use super::args::CancelArgs;
 use super::exit::{self, Failure};
 use super::subject::Subject;
-use crate::model::{GroupId, RunId};
+use branchyard_model::{GroupId, RunId};
 
 /// A run or a group, as far as its end goes.
 #[derive(Deserialize)]
@@ -17,7 +17,7 @@ struct Cancelled {
     wanted_by: usize,
 }
 
-pub async fn cancel(context: &Context, args: &CancelArgs) -> Result<u8, Failure> {
+pub(super) async fn cancel(context: &Context, args: &CancelArgs) -> Result<u8, Failure> {
     if let Some(group) = args.group {
         cancel_group(context, group).await?;
     }

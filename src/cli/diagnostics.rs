@@ -16,7 +16,7 @@ struct Found {
     truncated: bool,
 }
 
-pub async fn list(context: &Context, args: &DiagnosticsArgs) -> Result<u8, Failure> {
+pub(super) async fn list(context: &Context, args: &DiagnosticsArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let path = format!("/api/runs/{}/diagnostics", args.run);
     let answer = context.client.get(&path).await?;

@@ -19,7 +19,7 @@ const GIT_NEEDED: (u32, u32) = (2, 33);
 const DISK_LOW: u64 = 5 << 30;
 const DISK_FULL: u64 = 256 << 20;
 
-pub async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Result<u8, Failure> {
+pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Result<u8, Failure> {
     let mut checks = vec![git(), make(), compiler(), curl()];
     let endpoint = lookup.find();
     checks.push(found(&endpoint));

@@ -19,15 +19,15 @@ use serde::Deserialize;
 
 use super::args::Global;
 use super::exit::Failure;
-use crate::config::STATE_IN_HOME;
 use address::{SOCKET, checked_socket, checked_url};
+use branchyard_config::STATE_IN_HOME;
 use key::read_key;
 
 const START_ONE: &str = "start one with `branchyard serve`, or name one with --url and --key-file";
 
 /// The few variables that the command heeds.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub(super) struct Surroundings {
     pub url: Option<String>,
     pub key_file: Option<PathBuf>,
     pub ca_file: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub struct Surroundings {
 
 /// How to find the daemon; kept, so that a daemon that was started anew is found again.
 #[derive(Debug, Clone)]
-pub struct Lookup {
+pub(super) struct Lookup {
     url: Option<String>,
     key_file: Option<PathBuf>,
     ca_file: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub struct Lookup {
 
 /// What somebody named, and another has to be told to find the same daemon.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub(super) struct Named<'a> {
     pub url: Option<&'a str>,
     pub key_file: Option<&'a Path>,
     pub ca_file: Option<&'a Path>,
@@ -56,7 +56,7 @@ pub struct Named<'a> {
 
 /// A daemon to speak to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub(super) struct Endpoint {
     /// Without a slash at its end; `unix:/path` for a socket.
     pub url: String,
     /// The socket, where it is to be reached by one.
@@ -75,7 +75,7 @@ pub struct Endpoint {
 }
 
 impl Surroundings {
-    pub fn from_env() -> Self {
+    pub(super) fn from_env() -> Self {
         // A variable that is set to nothing counts as not set.
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let path = |name: &str| variable(name).map(PathBuf::from);
@@ -92,7 +92,7 @@ impl Surroundings {
 }
 
 impl Lookup {
-    pub fn new(global: &Global, surroundings: Surroundings) -> Self {
+    pub(super) fn new(global: &Global, surroundings: Surroundings) -> Self {
         Self {
             url: global.url.clone(),
             key_file: global.key_file.clone(),
@@ -103,7 +103,7 @@ impl Lookup {
 
     /// A lookup that finds nothing but what the surroundings name.
     #[cfg(test)]
-    pub fn nowhere(surroundings: Surroundings) -> Self {
+    pub(super) fn nowhere(surroundings: Surroundings) -> Self {
         Self {
             url: None,
             key_file: None,
@@ -113,7 +113,7 @@ impl Lookup {
     }
 
     /// Finds the daemon. Whether it answers is another question.
-    pub fn find(&self) -> Result<Endpoint, Failure> {
+    pub(super) fn find(&self) -> Result<Endpoint, Failure> {
         let around = &self.surroundings;
         let named = match (&self.url, &around.url) {
             (Some(url), _) => Some((url, "--url")),
@@ -144,7 +144,7 @@ impl Lookup {
     }
 
     /// The address and the files that somebody named: whoever is to find the same daemon needs them.
-    pub fn named(&self) -> Named<'_> {
+    pub(super) fn named(&self) -> Named<'_> {
         let around = &self.surroundings;
         Named {
             url: self.url.as_deref().or(around.url.as_deref()),
@@ -154,7 +154,7 @@ impl Lookup {
     }
 
     /// Where a daemon keeps its things unless told otherwise.
-    pub fn default_workspaces(&self) -> Option<PathBuf> {
+    pub(super) fn default_workspaces(&self) -> Option<PathBuf> {
         let home = self.surroundings.home.as_ref()?;
         Some(home.join("build-workspaces"))
     }
@@ -187,7 +187,7 @@ impl Lookup {
 
 impl Endpoint {
     /// A daemon of which nothing but its address is known.
-    pub fn at(address: &str, source: &str) -> Result<Self, Failure> {
+    pub(super) fn at(address: &str, source: &str) -> Result<Self, Failure> {
         let (url, socket) = match address.strip_prefix(SOCKET) {
             Some(path) => {
                 let path = checked_socket(path, source)?;
@@ -208,7 +208,7 @@ impl Endpoint {
     }
 
     /// What a request's path is put behind.
-    pub fn base(&self) -> &str {
+    pub(super) fn base(&self) -> &str {
         match self.socket {
             Some(_) => "http://localhost",
             None => &self.url,
@@ -216,7 +216,7 @@ impl Endpoint {
     }
 
     /// Its address for those who know of no sockets, where it is known.
-    pub fn web(&self) -> Option<&str> {
+    pub(super) fn web(&self) -> Option<&str> {
         match self.socket {
             Some(_) => self.also_at.as_deref(),
             None => Some(&self.url),
@@ -229,7 +229,7 @@ impl Endpoint {
     }
 
     /// What to say when nobody answers there.
-    pub fn unreachable(&self, cause: &str) -> Failure {
+    pub(super) fn unreachable(&self, cause: &str) -> Failure {
         Failure::daemon(format!(
             "no daemon answers at {} (from {}): {cause}",
             self.url, self.source

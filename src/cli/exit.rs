@@ -18,16 +18,16 @@ use std::io;
 
 use reqwest::StatusCode;
 
-pub const OK: u8 = 0;
-pub const LOCAL: u8 = 1;
-pub const USAGE: u8 = 2;
-pub const TIMED_OUT: u8 = 124;
-pub const DAEMON: u8 = 125;
-pub const CANCELLED: u8 = 130;
-pub const BROKEN_PIPE: u8 = 141;
+pub(super) const OK: u8 = 0;
+pub(super) const LOCAL: u8 = 1;
+pub(super) const USAGE: u8 = 2;
+pub(super) const TIMED_OUT: u8 = 124;
+pub(super) const DAEMON: u8 = 125;
+pub(super) const CANCELLED: u8 = 130;
+pub(super) const BROKEN_PIPE: u8 = 141;
 
 /// The exit code for a run's end state, as the wire spells it.
-pub fn of_run(state: &str, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
+pub(super) fn of_run(state: &str, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
     match state {
         "succeeded" => OK,
         // Failed is failed, also where the code is missing or is one that no shell could pass on.
@@ -46,7 +46,7 @@ pub fn of_run(state: &str, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
 }
 
 /// The exit code for a refusal by the daemon.
-pub fn of_status(status: StatusCode) -> u8 {
+pub(super) fn of_status(status: StatusCode) -> u8 {
     match status {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => USAGE,
         _ => DAEMON,
@@ -55,7 +55,7 @@ pub fn of_status(status: StatusCode) -> u8 {
 
 /// Why a command could not do what it was asked, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub(super) struct Failure {
     pub exit: u8,
     /// A sentence for people; empty where there is nothing to say to anybody.
     pub detail: String,
@@ -63,22 +63,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn usage(detail: impl Into<String>) -> Self {
+    pub(super) fn usage(detail: impl Into<String>) -> Self {
         Self::new(USAGE, detail)
     }
 
     /// The daemon refused, misbehaved or is not there.
-    pub fn daemon(detail: impl Into<String>) -> Self {
+    pub(super) fn daemon(detail: impl Into<String>) -> Self {
         Self::new(DAEMON, detail)
     }
 
     /// Something on this side went wrong.
-    pub fn local(detail: impl Into<String>) -> Self {
+    pub(super) fn local(detail: impl Into<String>) -> Self {
         Self::new(LOCAL, detail)
     }
 
     /// A write to our stdout or stderr that failed. A reader that went away has seen enough.
-    pub fn writing(error: &io::Error) -> Self {
+    pub(super) fn writing(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::new(BROKEN_PIPE, "")
         } else {
@@ -87,7 +87,7 @@ impl Failure {
     }
 
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }

@@ -9,9 +9,9 @@ use super::exit::{self, Failure};
 use super::signals::{Interrupts, Role};
 use super::stream::EventStream;
 use super::watch::watch;
-use crate::model::GroupId;
+use branchyard_model::GroupId;
 
-pub async fn start(
+pub(super) async fn start(
     context: &Context,
     request: &Start,
     output: bool,

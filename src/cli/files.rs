@@ -16,7 +16,7 @@ use super::render::{Cell, Listing, Tone, human_size};
 
 const PREPARING: &str = "preparing the workspace";
 
-pub async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> {
+pub(super) async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let path = branch_path(&args.repo, &args.branch, "/ls");
     let body = json!({"path": args.path, "recursive": args.recursive, "all": args.all});
@@ -38,7 +38,7 @@ pub async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-pub async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
+pub(super) async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let path = branch_path(&args.repo, &args.branch, "/read_file");
     let mut body = json!({"path": args.path});
@@ -63,7 +63,7 @@ pub async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-pub async fn env(context: &Context, args: &EnvArgs) -> Result<u8, Failure> {
+pub(super) async fn env(context: &Context, args: &EnvArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let path = branch_path(&args.repo, &args.branch, "/env");
     let answer = patiently(console, PREPARING, context.client.get_slowly(&path)).await?;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// One complaint, as far as people and editors want to know.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Finding {
+pub(super) struct Finding {
     #[serde(default)]
     pub file: Option<String>,
     #[serde(default)]
@@ -19,7 +19,7 @@ pub struct Finding {
 
 /// How many there were, and the first that matters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct Findings {
+pub(super) struct Findings {
     #[serde(default)]
     pub errors: usize,
     #[serde(default)]
@@ -47,14 +47,14 @@ impl fmt::Display for Finding {
 
 impl Findings {
     /// The first error, where there is one.
-    pub fn first_error(&self) -> Option<&Finding> {
+    pub(super) fn first_error(&self) -> Option<&Finding> {
         self.first
             .as_ref()
             .filter(|first| first.severity == "error")
     }
 
     /// `2 errors, 1 warning`
-    pub fn count(&self) -> String {
+    pub(super) fn count(&self) -> String {
         let some = |count: usize, noun: &str| match count {
             0 => None,
             1 => Some(format!("1 {noun}")),

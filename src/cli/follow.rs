@@ -14,7 +14,7 @@ use super::stream::EventStream;
 use super::subject::Subject;
 use super::watch::watch;
 
-pub async fn follow(context: &Context, args: &FollowArgs) -> Result<u8, Failure> {
+pub(super) async fn follow(context: &Context, args: &FollowArgs) -> Result<u8, Failure> {
     let progress = Progress::new(&context.console);
     let mut board = Board::new(context.console, args.output);
     let (line, lines) = (progress.clearing(), board.clearing());
@@ -49,7 +49,7 @@ async fn open(context: &Context, args: &FollowArgs) -> Result<EventStream, Failu
 }
 
 /// Shows one run, whoever started it.
-pub async fn watch_one(
+pub(super) async fn watch_one(
     context: &Context,
     stream: EventStream,
     interrupts: &Interrupts,

@@ -5,7 +5,7 @@ use super::args::LogArgs;
 use super::client::Query;
 use super::exit::{self, Failure};
 
-pub async fn log(context: &Context, args: &LogArgs) -> Result<u8, Failure> {
+pub(super) async fn log(context: &Context, args: &LogArgs) -> Result<u8, Failure> {
     let mut response = context.client.text(&path(args)).await?;
     let mut passage = context.console.passage();
     loop {

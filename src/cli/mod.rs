@@ -55,11 +55,11 @@ use endpoint::{Lookup, Surroundings};
 use exit::Failure;
 use render::Console;
 
-use crate::git::{CREDENTIAL_COMMAND, credential_helper_main};
-use crate::process::{INIT_COMMAND, SUPERVISOR_COMMAND, init_main, supervisor_main};
+use branchyard_git::{CREDENTIAL_COMMAND, credential_helper_main};
+use branchyard_process::{INIT_COMMAND, SUPERVISOR_COMMAND, init_main, supervisor_main};
 
 /// Parses the command line and does what it says.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     // Not for people, and on every run's way: nothing else is looked at first.
     let mut words = std::env::args_os().skip(1);
     match words.next() {

@@ -14,7 +14,7 @@ struct Ticket {
     expires_in: u64,
 }
 
-pub async fn open(context: &Context, args: &OpenArgs) -> Result<u8, Failure> {
+pub(super) async fn open(context: &Context, args: &OpenArgs) -> Result<u8, Failure> {
     let (console, client) = (&context.console, &context.client);
     let Some(address) = client.endpoint().web() else {
         let detail = "the daemon was named by its socket, which no browser can reach";

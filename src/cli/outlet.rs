@@ -12,7 +12,7 @@ use super::terminal::TerminalFilter;
 const ENOUGH: usize = 64 * 1024;
 
 #[derive(Debug)]
-pub struct Outlet {
+pub(super) struct Outlet {
     console: Console,
     /// Output that was not written yet, all for one channel, so that the order stays.
     pending: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    pub fn new(console: Console) -> Self {
+    pub(super) fn new(console: Console) -> Self {
         Self {
             console,
             pending: Vec::with_capacity(ENOUGH),
@@ -36,7 +36,7 @@ impl Outlet {
         }
     }
 
-    pub fn write(&mut self, channel: Channel, parts: &[&[u8]]) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, channel: Channel, parts: &[&[u8]]) -> Result<(), Failure> {
         if channel != self.channel {
             self.flush()?;
             self.channel = channel;
@@ -51,7 +51,7 @@ impl Outlet {
     }
 
     /// Writes what has gathered.
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
         let (on_terminal, filter) = match self.channel {
             Channel::Stdout => (self.console.stdout_is_terminal, &mut self.to_stdout),
             Channel::Stderr => (self.console.stderr_is_terminal, &mut self.to_stderr),
@@ -74,12 +74,12 @@ impl Outlet {
     }
 
     /// Forgets what could not be written.
-    pub fn discard(&mut self) {
+    pub(super) fn discard(&mut self) {
         self.pending.clear();
     }
 
     /// Before words of our own: the cursor goes to a line's start.
-    pub fn end_line(&mut self) {
+    pub(super) fn end_line(&mut self) {
         if self.open_line && self.console.stderr_is_terminal {
             let _ = io::stderr().lock().write_all(b"\n");
             self.open_line = false;

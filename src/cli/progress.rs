@@ -19,12 +19,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Cheap to clone: all clones are the same line.
 #[derive(Debug, Clone)]
-pub struct Progress {
+pub(super) struct Progress {
     line: Option<ProgressBar>,
 }
 
 impl Progress {
-    pub fn new(console: &Console) -> Self {
+    pub(super) fn new(console: &Console) -> Self {
         let shown = console.stderr_is_terminal && !console.quiet && !console.json;
         Self {
             line: shown
@@ -33,7 +33,7 @@ impl Progress {
     }
 
     /// Shows where a run stands on its way to its command.
-    pub fn status(&self, status: &Status) {
+    pub(super) fn status(&self, status: &Status) {
         match status.state.as_str() {
             "queued" => self.spin(&waiting(status)),
             "preparing" => {
@@ -47,11 +47,11 @@ impl Progress {
         }
     }
 
-    pub fn spin(&self, message: &str) {
+    pub(super) fn spin(&self, message: &str) {
         self.show("{spinner} {msg}", message, None);
     }
 
-    pub fn clear(&self) {
+    pub(super) fn clear(&self) {
         if let Some(line) = &self.line {
             line.disable_steady_tick();
             line.finish_and_clear();
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// [`Self::clear`] for whoever must leave in a hurry.
-    pub fn clearing(&self) -> Clear {
+    pub(super) fn clearing(&self) -> Clear {
         let progress = self.clone();
         Arc::new(move || progress.clear())
     }
@@ -86,7 +86,11 @@ impl Progress {
 }
 
 /// Waits for `answer`, with a spinner if that takes a while.
-pub async fn patiently<T>(console: &Console, message: &str, answer: impl Future<Output = T>) -> T {
+pub(super) async fn patiently<T>(
+    console: &Console,
+    message: &str,
+    answer: impl Future<Output = T>,
+) -> T {
     let progress = Progress::new(console);
     tokio::pin!(answer);
     let value = match tokio::time::timeout(PATIENCE, &mut answer).await {

@@ -78,7 +78,7 @@ struct Totals {
     bytes: u64,
 }
 
-pub async fn reap(context: &Context, args: &ReapArgs) -> Result<u8, Failure> {
+pub(super) async fn reap(context: &Context, args: &ReapArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let mut query = Query::default();
     if args.dry_run {
@@ -102,7 +102,7 @@ pub async fn reap(context: &Context, args: &ReapArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-pub async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure> {
+pub(super) async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure> {
     let path = branch_path(&args.repo, &args.branch, "/pin");
     let body = match &args.reason {
         Some(reason) => json!({"reason": reason}),
@@ -118,7 +118,7 @@ pub async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-pub async fn unpin(context: &Context, args: &UnpinArgs) -> Result<u8, Failure> {
+pub(super) async fn unpin(context: &Context, args: &UnpinArgs) -> Result<u8, Failure> {
     let path = branch_path(&args.repo, &args.branch, "/pin");
     context.client.delete(&path).await?;
     if context.console.json {

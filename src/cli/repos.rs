@@ -8,7 +8,7 @@ use super::args::RepoAction;
 use super::client::{Answer, repo_path};
 use super::exit::{self, Failure};
 use super::render::{Cell, Listing, Tone};
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Deserialize)]
 struct Page {
@@ -29,7 +29,7 @@ struct Item {
     workspaces: u64,
 }
 
-pub async fn repos(context: &Context, action: Option<RepoAction>) -> Result<u8, Failure> {
+pub(super) async fn repos(context: &Context, action: Option<RepoAction>) -> Result<u8, Failure> {
     match action {
         None | Some(RepoAction::List) => list(context).await,
         Some(RepoAction::Add {

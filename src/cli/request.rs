@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::args::RunFlags;
 use super::client::{Start, encode};
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 /// What kind of run, on what.
-pub type What = Map<String, Value>;
+pub(super) type What = Map<String, Value>;
 
 /// A request for a run on one branch.
-pub fn on_branch(
+pub(super) fn on_branch(
     (repo, branch): (&RepoName, &BranchName),
     verb: &str,
     what: What,
@@ -26,7 +26,7 @@ pub fn on_branch(
 }
 
 /// A request for a run of make on each of many branches.
-pub fn on_branches(
+pub(super) fn on_branches(
     repo: &RepoName,
     branches: &[String],
     output: bool,

@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::render::{Console, printable};
 use super::signals::Clear;
 use super::stream::{Group, Member, MemberEnded};
-use crate::model::RunId;
+use branchyard_model::RunId;
 
 const TICK: Duration = Duration::from_millis(120);
 /// With more branches than this, those that wait are only counted.
@@ -18,7 +18,7 @@ const MANY: usize = 16;
 const WIDEST_NAME: usize = 40;
 
 #[derive(Debug)]
-pub struct Rows {
+pub(super) struct Rows {
     /// `None` where nothing may move.
     lines: Option<MultiProgress>,
     total: ProgressBar,
@@ -27,7 +27,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn new(console: &Console, wanted: bool) -> Self {
+    pub(super) fn new(console: &Console, wanted: bool) -> Self {
         let shown = wanted && console.stderr_is_terminal && !console.quiet && !console.json;
         Self {
             lines: shown.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
@@ -37,12 +37,12 @@ impl Rows {
         }
     }
 
-    pub fn are_shown(&self) -> bool {
+    pub(super) fn are_shown(&self) -> bool {
         self.lines.is_some()
     }
 
     /// Which runs there are.
-    pub fn name(&mut self, group: &Group) {
+    pub(super) fn name(&mut self, group: &Group) {
         let Some(lines) = &self.lines else { return };
         let members = &group.members;
         let names = members.iter().map(|member| member.branch.chars().count());
@@ -59,14 +59,14 @@ impl Rows {
         self.total.tick();
     }
 
-    pub fn started(&mut self, member: &Member) {
+    pub(super) fn started(&mut self, member: &Member) {
         let bar = self.bar(member);
         bar.reset_elapsed();
         bar.set_message("running");
     }
 
     /// Its line gives way to one that stays.
-    pub fn ended(&mut self, ended: &MemberEnded, sentence: &str) {
+    pub(super) fn ended(&mut self, ended: &MemberEnded, sentence: &str) {
         let Some(lines) = &self.lines else { return };
         if let Some(bar) = self.bars.remove(&ended.member.run_id) {
             bar.finish_and_clear();
@@ -82,21 +82,21 @@ impl Rows {
     }
 
     /// Says something else meanwhile.
-    pub fn aside(&self, say: impl FnOnce()) {
+    pub(super) fn aside(&self, say: impl FnOnce()) {
         match &self.lines {
             Some(lines) => lines.suspend(say),
             None => say(),
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         for (_, bar) in self.bars.drain() {
             bar.finish_and_clear();
         }
         self.total.finish_and_clear();
     }
 
-    pub fn clearing(&self) -> Clear {
+    pub(super) fn clearing(&self) -> Clear {
         let lines = self.lines.clone();
         Arc::new(move || {
             if let Some(lines) = &lines {

@@ -15,9 +15,9 @@ use super::progress::Progress;
 use super::request::{What, on_branch, on_branches};
 use super::signals::{Interrupts, Role};
 use super::stream::EventStream;
-use crate::model::RunId;
+use branchyard_model::RunId;
 
-pub async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failure> {
+pub(super) async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failure> {
     match args.wanted() {
         Wanted::One(branch, words) => {
             let place = (&args.repo, &branch);
@@ -31,7 +31,7 @@ pub async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failure> {
     }
 }
 
-pub async fn git(context: &Context, args: &GitArgs) -> Result<u8, Failure> {
+pub(super) async fn git(context: &Context, args: &GitArgs) -> Result<u8, Failure> {
     let Some((operation, words)) = args.command.split_first() else {
         return Err(Failure::usage("name a git operation, such as status"));
     };
@@ -47,14 +47,14 @@ pub async fn git(context: &Context, args: &GitArgs) -> Result<u8, Failure> {
     start(context, &request, args.flags.detach).await
 }
 
-pub async fn task(context: &Context, args: &TaskArgs) -> Result<u8, Failure> {
+pub(super) async fn task(context: &Context, args: &TaskArgs) -> Result<u8, Failure> {
     let what = What::from_iter([("task".to_owned(), json!(args.task))]);
     let place = (&args.repo, &args.branch);
     let request = on_branch(place, "task", what, &args.args, &args.flags);
     start(context, &request, args.flags.detach).await
 }
 
-pub async fn rerun(context: &Context, args: &RerunArgs) -> Result<u8, Failure> {
+pub(super) async fn rerun(context: &Context, args: &RerunArgs) -> Result<u8, Failure> {
     let env: BTreeMap<_, _> = args.env.iter().cloned().collect();
     let request = Start {
         path: format!("/stream/runs/{}/rerun", args.run),

@@ -10,7 +10,7 @@ use super::exit::{self, Failure};
 use super::finding::{Finding, Findings};
 use super::render::{Cell, Listing, Tone, human_duration};
 use super::stream::RunError;
-use crate::model::RunId;
+use branchyard_model::RunId;
 
 /// Of a reason, more than this is in nobody's way to how the run ended.
 const SHORT: usize = 40;
@@ -46,7 +46,7 @@ struct Item {
     diagnostics: Option<Findings>,
 }
 
-pub async fn list(context: &Context, args: &RunsArgs) -> Result<u8, Failure> {
+pub(super) async fn list(context: &Context, args: &RunsArgs) -> Result<u8, Failure> {
     let mut query = Query::default();
     for (name, value) in filters(args) {
         query.add(name, &value);

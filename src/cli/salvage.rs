@@ -10,7 +10,7 @@ use super::client::{Answer, Query, encode};
 use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone};
-use crate::model::{BranchName, RepoName, SalvageId};
+use branchyard_model::{BranchName, RepoName, SalvageId};
 
 #[derive(Deserialize)]
 struct Page {
@@ -49,7 +49,7 @@ struct Restored {
     warnings: Vec<Value>,
 }
 
-pub async fn salvage(context: &Context, action: &SalvageAction) -> Result<u8, Failure> {
+pub(super) async fn salvage(context: &Context, action: &SalvageAction) -> Result<u8, Failure> {
     match action {
         SalvageAction::List { repo, branch } => {
             list(context, repo.as_ref(), branch.as_ref()).await?;

@@ -8,10 +8,10 @@ use super::render::Console;
 use super::stream::{Channel, Complete, Ending, Event};
 use super::verdict;
 use super::watch::Viewer;
-use crate::model::RunId;
+use branchyard_model::RunId;
 
 #[derive(Debug)]
-pub struct Screen {
+pub(super) struct Screen {
     run: RunId,
     console: Console,
     progress: Progress,
@@ -20,7 +20,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    pub fn new(run: RunId, console: Console, progress: Progress) -> Self {
+    pub(super) fn new(run: RunId, console: Console, progress: Progress) -> Self {
         Self {
             run,
             console,

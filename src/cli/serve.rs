@@ -17,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Answer, encode};
 use super::exit::{self, Failure};
 use super::render::Console;
-use crate::config::{Config, Flags};
-use crate::process::endure_file_limit;
-use crate::runs::SandboxReport;
-use crate::server::{Server, THIS_PROGRAM, check_certificate};
-use crate::telemetry;
+use branchyard::server::{Server, THIS_PROGRAM, check_certificate};
+use branchyard_config::{Config, Flags};
+use branchyard_process::endure_file_limit;
+use branchyard_runs::SandboxReport;
+use branchyard_runtime::telemetry;
 
 /// How many threads for blocking work there are at least, and how long an idle one is kept: for good.
 const THREADS_AT_START: usize = 8;
@@ -30,7 +30,7 @@ const KEPT: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
-pub struct ServeArgs {
+pub(super) struct ServeArgs {
     /// The configuration, a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub struct ServeArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct CheckConfigArgs {
+pub(super) struct CheckConfigArgs {
     /// The configuration, a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -62,7 +62,7 @@ fn give_memory_back() {
 }
 
 /// Runs the daemon until it is told to stop.
-pub fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
+pub(super) fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
     let flags = Flags {
         listen: args.listen,
         workspaces: args.workspaces.clone(),
@@ -103,7 +103,7 @@ fn start_threads(runtime: &Runtime) {
 }
 
 /// Says whether the daemon would start with this configuration.
-pub fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Failure> {
+pub(super) fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Failure> {
     let config = match checked(args) {
         Ok(config) => config,
         Err(detail) if console.json => {

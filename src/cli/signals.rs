@@ -23,17 +23,17 @@ const CANCEL_TRIES: usize = 5;
 const CANCEL_RETRY: Duration = Duration::from_secs(2);
 
 /// Takes what moves off the terminal.
-pub type Clear = Arc<dyn Fn() + Send + Sync>;
+pub(super) type Clear = Arc<dyn Fn() + Send + Sync>;
 
 /// What a signal means for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     Initiator,
     Onlooker,
 }
 
 #[derive(Debug)]
-pub struct Interrupts {
+pub(super) struct Interrupts {
     role: Role,
     client: Client,
     console: Console,
@@ -43,7 +43,7 @@ pub struct Interrupts {
 
 impl Interrupts {
     /// Listens from now on, until the process ends.
-    pub fn listen(
+    pub(super) fn listen(
         role: Role,
         client: &Client,
         console: Console,
@@ -70,21 +70,21 @@ impl Interrupts {
     }
 
     /// What it is all about, once that is known.
-    pub fn subject_is(&self, subject: Subject) {
+    pub(super) fn subject_is(&self, subject: Subject) {
         self.subject.send_replace(Some(subject));
     }
 
-    pub fn happened(&self) -> bool {
+    pub(super) fn happened(&self) -> bool {
         self.token.is_cancelled()
     }
 
-    pub async fn wait(&self) {
+    pub(super) async fn wait(&self) {
         self.token.cancelled().await;
     }
 
     /// Nobody reads the output any more: cancels the run if it is ours, at best effort, as the
     /// daemon would by itself a little later.
-    pub async fn abandon(&self) {
+    pub(super) async fn abandon(&self) {
         let subject = *self.subject.borrow();
         if let (Role::Initiator, Some(subject)) = (self.role, subject) {
             let cancelling = cancel(self.client.clone(), subject, self.console);

@@ -1,16 +1,16 @@
 //! What is followed and cancelled: one run, or the runs of a group.
 
-use crate::model::{GroupId, RunId};
+use branchyard_model::{GroupId, RunId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub(super) enum Subject {
     Run(RunId),
     Group(GroupId),
 }
 
 impl Subject {
     /// From the `Location` that a request to start something was answered with.
-    pub fn at(location: &str) -> Option<Self> {
+    pub(super) fn at(location: &str) -> Option<Self> {
         let (rest, id) = location.rsplit_once('/')?;
         match rest.rsplit('/').next()? {
             "runs" => RunId::parse(id).ok().map(Self::Run),
@@ -20,14 +20,14 @@ impl Subject {
     }
 
     /// Where its record is.
-    pub fn path(self) -> String {
+    pub(super) fn path(self) -> String {
         match self {
             Self::Run(run) => format!("/api/runs/{run}"),
             Self::Group(group) => format!("/api/groups/{group}"),
         }
     }
 
-    pub fn stream_path(self) -> String {
+    pub(super) fn stream_path(self) -> String {
         match self {
             Self::Run(run) => format!("/stream/runs/{run}"),
             Self::Group(group) => format!("/stream/groups/{group}"),
@@ -35,7 +35,7 @@ impl Subject {
     }
 
     /// In a sentence.
-    pub fn noun(self) -> &'static str {
+    pub(super) fn noun(self) -> &'static str {
         match self {
             Self::Run(_) => "run",
             Self::Group(_) => "group",
@@ -43,7 +43,7 @@ impl Subject {
     }
 
     /// As one would type it after `branchyard follow`.
-    pub fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         match self {
             Self::Run(run) => run.to_string(),
             Self::Group(group) => format!("--group {group}"),

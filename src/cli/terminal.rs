@@ -11,7 +11,7 @@ const LONGEST: usize = 64;
 
 /// What gets through of bytes that come in pieces.
 #[derive(Debug, Default)]
-pub struct TerminalFilter {
+pub(super) struct TerminalFilter {
     state: State,
     /// The start of a sequence or character that the next byte decides about.
     held: Vec<u8>,
@@ -35,7 +35,7 @@ enum State {
 
 impl TerminalFilter {
     /// What a terminal may be sent of `bytes`.
-    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for byte in bytes {
             self.step(*byte, &mut out);

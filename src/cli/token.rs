@@ -67,7 +67,7 @@ struct Me {
     good: Good,
 }
 
-pub async fn token(context: &Context, action: &TokenAction) -> Result<u8, Failure> {
+pub(super) async fn token(context: &Context, action: &TokenAction) -> Result<u8, Failure> {
     match action {
         TokenAction::Create(args) => create(context, args).await?,
         TokenAction::List { all } => list(context, *all).await?,
@@ -76,7 +76,7 @@ pub async fn token(context: &Context, action: &TokenAction) -> Result<u8, Failur
     Ok(exit::OK)
 }
 
-pub async fn whoami(context: &Context) -> Result<u8, Failure> {
+pub(super) async fn whoami(context: &Context) -> Result<u8, Failure> {
     let answer = context.client.get("/api/whoami").await?;
     if context.console.json {
         context.console.print_json(&answer)?;

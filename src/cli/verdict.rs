@@ -4,7 +4,7 @@ use super::render::{human_duration, short_commit};
 use super::stream::Complete;
 
 /// `succeeded in 1.2s at 1a2b3c4d`
-pub fn words(complete: &Complete) -> String {
+pub(super) fn words(complete: &Complete) -> String {
     let mut text = match complete.state.as_str() {
         "failed" => match complete.exit_code {
             Some(code) => format!("failed with exit code {code}"),

@@ -5,7 +5,7 @@ use super::signals::Interrupts;
 use super::stream::{Ending, Event, EventStream, More};
 
 /// What shows events to people and programs.
-pub trait Viewer {
+pub(super) trait Viewer {
     /// Takes one event and its line. Output is on its way after [`Self::flush`].
     fn take(&mut self, line: &[u8], event: Event<'_>) -> Result<(), Failure>;
 
@@ -23,7 +23,7 @@ pub trait Viewer {
 }
 
 /// Shows everything until the end, and makes the end ours.
-pub async fn watch(
+pub(super) async fn watch(
     mut stream: EventStream,
     interrupts: &Interrupts,
     viewer: &mut impl Viewer,

@@ -11,8 +11,8 @@ use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{Desk, LastRun, Unavailable};
-use crate::model::{BranchName, Problem, RepoName, Salvage, Warning};
-use crate::workspace::{Description, Going};
+use branchyard_model::{BranchName, Problem, RepoName, Salvage, Warning};
+use branchyard_workspace::{Description, Going};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

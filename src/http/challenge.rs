@@ -7,8 +7,8 @@ use axum::response::Response;
 
 use super::oauth::metadata_url;
 use crate::app::App;
-use crate::config::Config;
-use crate::model::{ErrorKind, Problem, Right};
+use branchyard_config::Config;
+use branchyard_model::{ErrorKind, Problem, Right};
 
 /// What a response leaves behind for [`challenged`] to put into words.
 #[derive(Debug, Clone)]

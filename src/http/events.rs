@@ -14,7 +14,7 @@ use super::negotiate::{Format, last_event_id};
 use super::problem::ProblemResponse;
 use super::streams::{FollowParams, streamed};
 use crate::app::{Bulletin, Desk, Told};
-use crate::news::{Change, Item, Place};
+use branchyard_runtime::news::{Change, Item, Place};
 
 /// Proxies close what is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -11,8 +11,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::ProblemResponse;
 use crate::app::{App, Desk};
-use crate::auth::{Principal, unauthorized};
-use crate::model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
+use branchyard_auth::{Principal, unauthorized};
+use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
 
 /// `{repo}` of the path.
 pub(super) struct RepoAt(pub(super) RepoName);
@@ -222,7 +222,7 @@ mod tests {
                 .map(|_| ())
                 .map_err(|p| (p.kind, p.field))
         };
-        let field = |name: &str| Some(name.to_owned());
+        let field = |name: &str| Some(Box::<str>::from(name));
         assert_eq!(kind("{\"count\":1}"), Ok(()));
         assert_eq!(
             kind("{\"count\":\"x\"}"),

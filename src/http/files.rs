@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::extract::{Body, BranchAt};
 use super::problem::ProblemResponse;
 use crate::app::{About, Desk, EnvironmentReport, GitOutput, QuickRequest};
-use crate::model::{BranchName, Problem, RepoName};
-use crate::runs::argv::Args;
-use crate::workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
+use branchyard_model::{BranchName, Problem, RepoName};
+use branchyard_runs::argv::Args;
+use branchyard_workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
 
 type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
 

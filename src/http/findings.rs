@@ -8,8 +8,8 @@ use super::extract::RepoAt;
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::Desk;
-use crate::repos::Maintained;
-use crate::workspace::{Finding, Mended};
+use branchyard_workspace::repos::Maintained;
+use branchyard_workspace::{Finding, Mended};
 
 /// What is amiss, and what was.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -17,9 +17,9 @@ use super::limits;
 use super::problem::ProblemResponse;
 use super::session::{check_page, of_cookie};
 use crate::app::App;
-use crate::auth::{Connection, Peer, Principal, unauthorized};
-use crate::config::{Config, HostName};
-use crate::model::{ErrorKind, Problem, Right};
+use branchyard_auth::{Connection, Peer, Principal, unauthorized};
+use branchyard_config::{Config, HostName};
+use branchyard_model::{ErrorKind, Problem, Right};
 
 /// What a route asks of its caller.
 #[derive(Debug, Clone, Copy)]

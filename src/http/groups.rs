@@ -15,9 +15,9 @@ use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{key_and_place, locate, resume, streamed};
 use crate::app::Desk;
-use crate::journal::Cursor;
-use crate::model::{GroupId, GroupRecord, GroupState};
-use crate::runs::{RunRequest, Seat};
+use branchyard_journal::Cursor;
+use branchyard_model::{GroupId, GroupRecord, GroupState};
+use branchyard_runs::{RunRequest, Seat};
 
 type Outcome = Result<Response, ProblemResponse>;
 

@@ -17,8 +17,8 @@ use super::held::Held;
 use super::negotiate::prefers_async;
 use super::problem::ProblemResponse;
 use crate::app::App;
-use crate::auth::{Peer, Use};
-use crate::model::Problem;
+use branchyard_auth::{Peer, Use};
+use branchyard_model::Problem;
 
 /// Answers a request that counts as one of `who`, unless they have too much under way. Refused before anything is done.
 pub(super) async fn admitted(app: &App, who: &str, request: Request, next: Next) -> Response {

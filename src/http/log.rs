@@ -12,10 +12,10 @@ use super::problem::ProblemResponse;
 use super::sinks::Text;
 use super::streams::body;
 use crate::app::Desk;
-use crate::journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
-use crate::model::{ErrorKind, Problem};
-use crate::runs::View;
 use ask::{Ask, ByteRange, Wanted};
+use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
+use branchyard_model::{ErrorKind, Problem};
+use branchyard_runs::View;
 use found::{GrepJson, GrepText};
 
 pub(super) use ask::LogParams;

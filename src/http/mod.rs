@@ -38,7 +38,7 @@ use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::app::App;
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 use problem::{ProblemResponse, internal_panic};
 
 pub use held::Held;

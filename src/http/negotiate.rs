@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, header};
 
-use crate::journal::Cursor;
-use crate::model::Problem;
+use branchyard_journal::Cursor;
+use branchyard_model::Problem;
 
 /// How a stream is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::problem::ProblemResponse;
 use crate::app::App;
-use crate::config::{OauthConfig, SecureUrl};
-use crate::model::{ErrorKind, Problem, Right};
+use branchyard_config::{OauthConfig, SecureUrl};
+use branchyard_model::{ErrorKind, Problem, Right};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// Where agents are, whatever the audience is.

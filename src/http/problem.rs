@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::audit::ProblemCode;
 use super::challenge::Challenge;
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 
 /// A refusal or a failure, as RFC 9457 has it.
 #[derive(Debug, Serialize, JsonSchema)]

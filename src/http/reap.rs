@@ -11,8 +11,8 @@ use super::extract::{Body, BranchAt, Params};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::Desk;
-use crate::model::RepoName;
-use crate::workspace::{Description, Reaped, Reaping};
+use branchyard_model::RepoName;
+use branchyard_workspace::{Description, Reaped, Reaping};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use super::extract::{Body, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{Desk, RepoSummary};
-use crate::repos::Registration;
+use branchyard_workspace::repos::Registration;
 
 pub(super) async fn list(desk: Desk) -> Json<Listed<RepoSummary>> {
     let repos = desk.repos();

@@ -15,8 +15,8 @@ use super::{
     reap, repos, runs, salvage, session, streams, tokens, verbs,
 };
 use crate::app::App;
-use crate::model::Right;
-use crate::runs::RunRequest;
+use branchyard_model::Right;
+use branchyard_runs::RunRequest;
 
 pub(super) struct Route {
     pub(super) path: Cow<'static, str>,

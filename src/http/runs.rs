@@ -14,11 +14,11 @@ use super::extract::{Params, RunAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::Desk;
-use crate::diagnostics::Diagnostics;
-use crate::model::{
+use branchyard_db::run_index::Filter;
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_model::{
     BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, moment,
 };
-use crate::store::Filter;
 
 const DEFAULT_PAGE: usize = 50;
 const MAX_PAGE: usize = 500;

@@ -15,8 +15,8 @@ use super::gate::{Credential, credential, without_port};
 use super::limits;
 use super::problem::ProblemResponse;
 use crate::app::{App, Desk, Session, WhoAmI};
-use crate::auth::Peer;
-use crate::model::{ErrorKind, Problem};
+use branchyard_auth::Peer;
+use branchyard_model::{ErrorKind, Problem};
 
 /// What a page of our own says of itself.
 const OWN_PAGE: &str = "branchyard-page";

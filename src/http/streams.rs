@@ -16,9 +16,9 @@ use super::problem::ProblemResponse;
 use super::routes::{Handled, post};
 use super::sinks::{Events, Text};
 use crate::app::Desk;
-use crate::journal::{Cursor, Sink};
-use crate::model::{Problem, RunId};
-use crate::runs::{Action, RunRequest, Seat, View};
+use branchyard_journal::{Cursor, Sink};
+use branchyard_model::{Problem, RunId};
+use branchyard_runs::{Action, RunRequest, Seat, View};
 
 type Outcome = Result<Response, ProblemResponse>;
 /// A body on its way.

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::call::Call;
 use super::reply::Reply;
 use crate::app::audit::{Answer, AuditCall, Auditor, Entry, Named, Outcome, Via};
-use crate::auth::Principal;
-use crate::model::{ErrorKind, Problem};
-use crate::runs::argv::{self, Args};
+use branchyard_auth::Principal;
+use branchyard_model::{ErrorKind, Problem};
+use branchyard_runs::argv::{self, Args};
 
 /// Those tools that change the yard only for some arguments. All others that are not read-only always do,
 /// and their names are those that the audit has, but for a dot: `git_push` is `git.push`.

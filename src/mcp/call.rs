@@ -13,8 +13,8 @@ use super::progress::{AT_LEAST_EVERY, Progress};
 use super::scope::Scope;
 use crate::app::audit::Sender;
 use crate::app::{App, Desk};
-use crate::auth::Principal;
-use crate::model::{ErrorKind, Problem};
+use branchyard_auth::Principal;
+use branchyard_model::{ErrorKind, Problem};
 
 /// What takes longer goes on without the caller: clients give up on a call after a minute.
 pub(super) const LONGEST: Duration = Duration::from_secs(50);

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::reply::cut;
 use super::window::Window;
-use crate::model::{Diagnostic, Problem};
-use crate::runs::View;
+use branchyard_model::{Diagnostic, Problem};
+use branchyard_runs::View;
 
 /// Lines of the log before and after the one that complains.
 const BEFORE: u64 = 2;
@@ -69,8 +69,8 @@ pub(super) async fn with_context(
         let lines = Window::lines(view, first, item.log_line - first + 1 + AFTER).await?;
         complaints.push(Complaint {
             severity: match item.severity {
-                crate::model::Severity::Error => "error",
-                crate::model::Severity::Warning => "warning",
+                branchyard_model::Severity::Error => "error",
+                branchyard_model::Severity::Warning => "warning",
             },
             file: item.file.as_deref().map(|file| cut(file, FILE)),
             line: item.line,

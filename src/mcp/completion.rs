@@ -4,8 +4,8 @@ use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
 use super::call::Call;
 use super::{fit, prompts, reply, resources};
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right};
-use crate::store::Filter;
+use branchyard_db::run_index::Filter;
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right};
 
 pub(super) async fn complete(
     call: &Call,

@@ -1,6 +1,6 @@
 //! Where a list that was cut goes on: a place in it, which means nothing to the client.
 
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 pub(super) fn write(place: usize) -> String {
     place.to_string()

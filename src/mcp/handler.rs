@@ -19,7 +19,7 @@ use super::resources::{self, Subscriptions};
 use super::tool::Tool;
 use super::{audit, completion, prompts, reply, tools};
 use crate::app::App;
-use crate::auth::unauthorized;
+use branchyard_auth::unauthorized;
 
 const INSTRUCTIONS: &str = "\
 Branchyard builds branches of git repositories, each in a workspace of its own. Start with `list`. \

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
-use crate::model::BranchName;
+use branchyard_model::BranchName;
 
 /// The repo that is meant where a call names none.
 pub const REPO: &str = "branchyard-repo";

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogCursor {

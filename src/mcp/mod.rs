@@ -47,9 +47,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::auth::Principal;
-use crate::config::Toolset;
-use crate::model::{Problem, Right};
+use branchyard_auth::Principal;
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, Right};
 pub use handler::Yard;
 use scope::Scope;
 use sessions::Sessions;
@@ -113,7 +113,7 @@ async fn enter(
     next: Next,
 ) -> Response {
     let Some(principal) = request.extensions().get::<Principal>().cloned() else {
-        return reply::refused(&crate::auth::unauthorized("nobody asks"));
+        return reply::refused(&branchyard_auth::unauthorized("nobody asks"));
     };
     let scope = Scope::read(
         request.headers(),

@@ -10,7 +10,9 @@ use super::complaints::{self, Complaint};
 use super::log_cursor::LogCursor;
 use super::reply::{self, Reply, cut, fitted};
 use super::window::Window;
-use crate::model::{BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState};
+use branchyard_model::{
+    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState,
+};
 
 /// So many complaints are shown at once; `diagnostics` has them all.
 const MOST_COMPLAINTS: usize = 5;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::cursor;
 use super::reply::{Reply, fitted, fitted_items};
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 /// What one text is first offered: each is in the answer twice.
 const ROOM: usize = 9_000;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 const WHO: &str = "a request of an agent";
 
@@ -27,7 +27,7 @@ pub(super) async fn caught<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ErrorKind;
+    use branchyard_model::ErrorKind;
 
     #[tokio::test]
     async fn a_panic_is_a_problem_and_all_else_is_left_alone() {

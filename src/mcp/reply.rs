@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{fit, mend};
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 
 /// What a whole result may take on the wire, its envelope included: agents pay for every byte.
 const MOST: usize = 20_000;

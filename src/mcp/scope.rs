@@ -4,9 +4,9 @@
 use axum::http::HeaderMap;
 
 use super::headers::{BRANCH, READ_ONLY, REPO, ROLE, TOOLSETS};
-use crate::auth::Principal;
-use crate::config::{AuthConfig, McpConfig, Toolset};
-use crate::model::{BranchName, Problem, RepoName};
+use branchyard_auth::Principal;
+use branchyard_config::{AuthConfig, McpConfig, Toolset};
+use branchyard_model::{BranchName, Problem, RepoName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scope {
@@ -130,8 +130,8 @@ fn flag(headers: &HeaderMap, name: &str) -> Result<bool, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::Grant;
     use crate::mcp::headers::branch_value;
+    use branchyard_auth::Grant;
 
     fn scope(headers: &[(&'static str, &str)], config: &McpConfig) -> Result<Scope, Problem> {
         scope_of(headers, config, Grant::everything())

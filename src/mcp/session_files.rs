@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use rmcp::transport::streamable_http_server::session::SessionState;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::Margin;
+use branchyard_runtime::disk::Margin;
 
 /// A session that nobody named for so long is forgotten.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);

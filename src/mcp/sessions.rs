@@ -16,8 +16,8 @@ use rmcp::transport::streamable_http_server::session::{
 
 use super::session_files::{Kept, SessionFiles};
 use crate::app::App;
-use crate::auth::Principal;
-use crate::model::{ErrorKind, Problem};
+use branchyard_auth::Principal;
+use branchyard_model::{ErrorKind, Problem};
 
 const HEADER: &str = "mcp-session-id";
 /// So many are in memory. Beyond that one leaves it, and comes back from disk when it is named again: of the

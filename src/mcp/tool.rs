@@ -16,8 +16,8 @@ use super::portable;
 use super::reply::Reply;
 use super::schema;
 use super::scope::Scope;
-use crate::config::Toolset;
-use crate::model::{Problem, Right, arguments};
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, Right, arguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;

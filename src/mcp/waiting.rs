@@ -13,9 +13,9 @@ use super::call::{Call, LONGEST};
 use super::progress::AT_LEAST_EVERY;
 use super::reply::cut;
 use super::window::readable;
-use crate::journal::{Cursor, Frame, FrameKind, Sink};
-use crate::model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status};
-use crate::runs::Live;
+use branchyard_journal::{Cursor, Frame, FrameKind, Sink};
+use branchyard_model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status};
+use branchyard_runs::Live;
 
 /// Between two notices of progress, however much happens.
 const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);

@@ -4,9 +4,9 @@
 use std::io;
 
 use super::fit;
-use crate::journal::{AnsiFilter, Output, Totals};
-use crate::model::Problem;
-use crate::runs::View;
+use branchyard_journal::{AnsiFilter, Output, Totals};
+use branchyard_model::Problem;
+use branchyard_runs::View;
 
 /// As much is read for one answer; an answer holds less.
 const READ: u64 = 64 * 1024;

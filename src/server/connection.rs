@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::patient::Patient;
 use super::places::Handle;
-use crate::auth::Connection;
-use crate::config::Config;
 use crate::http::Held;
+use branchyard_auth::Connection;
+use branchyard_config::Config;
 
 /// What is kept of an answer while its reader is slow, at least.
 const LEAST_BUFFER: usize = 64 * 1024;

@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::connection::Speaker;
 use super::places::Places;
 use super::tls::Tls;
-use crate::auth::Peer;
+use branchyard_auth::Peer;
 
 /// A connection that was silent for so long is probed, so often, and given up after so many probes.
 const SILENT_FOR: Duration = Duration::from_secs(30);

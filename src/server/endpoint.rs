@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::config::{Config, STATE_IN_HOME};
+use branchyard_config::{Config, STATE_IN_HOME};
 
 #[derive(Debug)]
 pub(super) struct Endpoint {

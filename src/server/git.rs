@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::THIS_PROGRAM;
-use crate::config::Config;
-use crate::disk::Trash;
-use crate::git::{Git, Settings, Signing, lacks_bearer, ssh_command};
-use crate::process::{Confinement, own_program};
+use branchyard_config::Config;
+use branchyard_git::{Git, Settings, Signing, lacks_bearer, ssh_command};
+use branchyard_process::{Confinement, own_program};
+use branchyard_runtime::disk::Trash;
 
 /// Git by the settings of `config`, confined where this machine allows it.
 pub(super) async fn open(config: &Config, program: &Path, trash: Trash) -> anyhow::Result<Git> {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::disk::Margin;
+use branchyard_runtime::disk::Margin;
 
 const FILE: &str = "yard.json";
 

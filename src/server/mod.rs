@@ -28,16 +28,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Parts, reconcile};
-use crate::auth::{Auth, Jwts, Limiter, Tickets, Tokens};
-use crate::background::{Background, Loops};
-use crate::clock::SteadyClock;
-use crate::config::Config;
-use crate::disk::{Margin, Room, Trash};
-use crate::git::isolate_libgit2;
-use crate::news::News;
-use crate::repos::Repos;
-use crate::runs::{OnDisk, Runs, SandboxReport};
-use crate::workspace::{Reaper, Ticks, Workspaces};
+use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
+use branchyard_config::Config;
+use branchyard_git::isolate_libgit2;
+use branchyard_runs::{OnDisk, Runs, SandboxReport};
+use branchyard_runtime::background::{Background, Loops};
+use branchyard_runtime::clock::SteadyClock;
+use branchyard_runtime::disk::{Margin, Room, Trash};
+use branchyard_runtime::news::News;
+use branchyard_workspace::repos::Repos;
+use branchyard_workspace::{Reaper, Ticks, Workspaces};
 use connection::Speaker;
 use doors::Doors;
 use endpoint::Endpoint;
@@ -94,7 +94,7 @@ impl Server {
     ) -> anyhow::Result<Self> {
         isolate_libgit2();
         // Sets the recorder, so that nothing is counted into the void.
-        crate::telemetry::metrics();
+        branchyard_runtime::telemetry::metrics();
         let config = Arc::new(config);
         let state = config.workspaces.join(".branchyard");
         // Journals, records and the key are for the daemon's user alone.

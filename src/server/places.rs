@@ -15,9 +15,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{Connection, Peer};
-use crate::config::Limits;
-use crate::model::{ErrorKind, Problem};
+use branchyard_auth::{Connection, Peer};
+use branchyard_config::Limits;
+use branchyard_model::{ErrorKind, Problem};
 
 /// A connection is a file, and the journal that a viewer follows another.
 const FILES_OF_ONE: u64 = 2;

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use std::sync::Arc;
 
 use crate::app::Parts;
-use crate::workspace::{Wish, silent};
+use branchyard_workspace::{Wish, silent};
 
 pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
     for repo in yard.repos.list() {

@@ -10,7 +10,7 @@ use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::config::{Config, Stamp, Tls as Files};
+use branchyard_config::{Config, Stamp, Tls as Files};
 
 pub(super) struct Tls {
     files: Files,

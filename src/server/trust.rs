@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::background::Loops;
-use crate::clock::SteadyClock;
-use crate::config::Config;
-use crate::disk::Margin;
-use crate::trust::audit::{Audit, Call, End, MISSING, Outcome, Retention, Via};
-use crate::trust::{Found, Opened, Trust};
+use branchyard_config::Config;
+use branchyard_db::security_db::audit::{Audit, Call, End, MISSING, Outcome, Retention, Via};
+use branchyard_db::security_db::{Found, Opened, Trust};
+use branchyard_runtime::background::Loops;
+use branchyard_runtime::clock::SteadyClock;
+use branchyard_runtime::disk::Margin;
 
 /// To be done before anything else is made there: what there is says whether the yard is a new one.
 ///

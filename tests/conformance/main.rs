@@ -1,6 +1,7 @@
 //! What others say of our MCP: the official conformance suite, the official clients, the Inspector. They
 //! are programs of npm and PyPI, pinned in `tests/clients` and installed by `make setup`.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(
     clippy::unwrap_used,
     reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"

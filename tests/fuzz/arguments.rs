@@ -8,9 +8,9 @@ mod make;
 
 use std::collections::BTreeMap;
 
-use branchyard::model::Problem;
-use branchyard::runs::RunRequest;
-use branchyard::runs::argv::{Args, caller_env};
+use branchyard_model::Problem;
+use branchyard_runs::RunRequest;
+use branchyard_runs::argv::{Args, caller_env};
 
 use crate::dice::Dice;
 use crate::fuzzer::{LONG, SHORT, Target, time};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use branchyard::config::{Config, ConfigError, Environment, Flags, Sources};
+use branchyard_config::{Config, ConfigError, Environment, Flags, Sources};
 use tempfile::TempDir;
 
 use crate::dice::Dice;

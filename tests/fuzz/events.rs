@@ -4,8 +4,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use branchyard::http::{Events, Format, GroupOutput, Text};
-use branchyard::journal::{AnsiFilter, Cursor, FrameKind, PIECE, Sink, Stream};
-use branchyard::model::{BranchName, Event, Member, Problem, RunId};
+use branchyard_journal::{AnsiFilter, Cursor, FrameKind, PIECE, Sink, Stream};
+use branchyard_model::{BranchName, Event, Member, Problem, RunId};
 use serde_json::Value;
 
 use crate::fuzzer::{LONG, SHORT, Target, time};

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use branchyard::journal::{
+use branchyard_journal::{
     Cursor, FrameKind, Frontier, Output, Reader, Writer, last_event, length, pack, recover_tail,
     valid_length,
 };
@@ -166,7 +166,7 @@ fn write(path: &Path, steps: &[Step], packed: bool) -> Vec<Written> {
     }
     if packed {
         append(
-            FrameKind::Output(branchyard::journal::Stream::Stdout),
+            FrameKind::Output(branchyard_journal::Stream::Stdout),
             &[b'x'; 17 * 1024],
         );
         pack(path).unwrap();
@@ -283,7 +283,7 @@ fn goes_on(dir: &Path, path: &Path, readable: Option<usize>, with_tail: bool) ->
     }
     let own = b"what follows";
     writer
-        .append(FrameKind::Output(branchyard::journal::Stream::Stderr), own)
+        .append(FrameKind::Output(branchyard_journal::Stream::Stderr), own)
         .unwrap();
     let (mut reader, len) = (Reader::open(path).unwrap(), length(path).unwrap());
     let (mut count, mut last) = (0, Vec::new());

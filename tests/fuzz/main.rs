@@ -5,6 +5,7 @@
 //! (`FUZZ_SECONDS`, 20 by default, ten minutes in `make soak`). An input that breaks a rule is made
 //! small, written to `target/fuzz/<target>/`, and named; once mended, it belongs under `seeds/`.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(
     clippy::unwrap_used,
     reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use branchyard::config::{GitConfig, HostName, Protocol, RepoUrl, TaskName, UrlPolicy, WebHost};
-use branchyard::journal::Cursor;
-use branchyard::model::{
+use branchyard_config::{GitConfig, HostName, Protocol, RepoUrl, TaskName, UrlPolicy, WebHost};
+use branchyard_journal::Cursor;
+use branchyard_model::{
     BranchName, CommitId, DirName, GroupId, Problem, RepoName, RunId, SalvageId, TagName,
 };
 

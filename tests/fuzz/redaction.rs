@@ -1,6 +1,6 @@
 //! Secrets in output: however it is cut into pieces, what is given out is the same, and no secret is in it.
 
-use branchyard::process::Redactor;
+use branchyard_process::Redactor;
 
 use crate::dice::Dice;
 use crate::fuzzer::{BRIEF, LONG, Target, time};

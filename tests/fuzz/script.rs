@@ -1,7 +1,7 @@
 //! Any bytes at all, read as what a run prints and what happens meanwhile.
 
-use branchyard::journal::{Frame, FrameKind, MAX_OUTPUT, Stream};
-use branchyard::model::{Event, Warning};
+use branchyard_journal::{Frame, FrameKind, MAX_OUTPUT, Stream};
+use branchyard_model::{Event, Warning};
 
 use crate::dice::Dice;
 

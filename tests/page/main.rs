@@ -1,6 +1,7 @@
 //! The page in a real browser, against the real daemon. The tests themselves are JavaScript, beside this file: here is
 //! what they need, a yard with the demo's repository and a daemon that comes back when it is killed.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(
     clippy::unwrap_used,
     reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"

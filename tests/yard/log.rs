@@ -82,7 +82,7 @@ fn header<'a>(response: &'a Response, name: &str) -> &'a str {
 async fn plain_and_packed(yard: &Yard, id: &str, mut check: impl AsyncFnMut(Log<'_>)) {
     let journal = yard.run_dir(id).join("journal");
     check(Log::of(yard, id)).await;
-    branchyard::journal::pack(&journal).unwrap();
+    branchyard_journal::pack(&journal).unwrap();
     assert!(!journal.exists(), "it is packed");
     check(Log::of(yard, id)).await;
     let _ = std::fs::remove_file(journal.with_file_name("index"));

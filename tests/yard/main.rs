@@ -1,5 +1,6 @@
 //! Integration tests: a real daemon on a port of its own, real git, real make, real processes.
 
+#![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(
     clippy::unwrap_used,
     reason = "a helper that fails is a test that fails; clippy.toml allows it only inside #[test]"

@@ -121,7 +121,7 @@ async fn who_keeps_the_output_open_is_cut_off_and_spoken_of() {
 
 /// Whether a limit is in force for a run; waits until the run is enclosed.
 async fn limited(run: &str, files: &[&str], limit: &str) -> bool {
-    let held = branchyard::process::Mechanisms::probe().describe();
+    let held = branchyard_process::Mechanisms::probe().describe();
     let what = if files.contains(&"pids.max") {
         "processes: cgroup"
     } else {

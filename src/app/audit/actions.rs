@@ -1,7 +1,7 @@
 //! What is done to the yard, by the names that the audit has for it. Both faces use the same, so that one
 //! can ask who removed a branch without knowing by which way.
 
-use crate::trust::audit::{EXPIRED, MISSING};
+use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
 pub const ACTIONS: [&str; 32] = [

@@ -10,13 +10,15 @@ use async_stream::try_stream;
 use tokio_stream::Stream;
 
 use super::Parts;
-use crate::auth::Principal;
-use crate::model::{ErrorKind, Problem, Right};
-use crate::trust::audit::{Audit, Call, Filter, Order, Record};
+use branchyard_auth::Principal;
+use branchyard_db::security_db::audit::{Audit, Call, Filter, Order, Record};
+use branchyard_model::{ErrorKind, Problem, Right};
 
-pub use crate::trust::audit::{Call as AuditCall, Filter as AuditFilter, Record as AuditRecord};
-pub use crate::trust::audit::{End, Entry, Outcome, Sender, Via};
 pub use actions::{ACTIONS, of_verb};
+pub use branchyard_db::security_db::audit::{
+    Call as AuditCall, Filter as AuditFilter, Record as AuditRecord,
+};
+pub use branchyard_db::security_db::audit::{End, Entry, Outcome, Sender, Via};
 pub use place::Named;
 
 /// Records that are read at once.
@@ -187,9 +189,9 @@ impl<'a> Answer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{Area, Grant};
-    use crate::config::{BranchGlobs, RepoGlobs};
-    use crate::model::{BranchName, RepoName};
+    use branchyard_auth::{Area, Grant};
+    use branchyard_config::{BranchGlobs, RepoGlobs};
+    use branchyard_model::{BranchName, RepoName};
 
     #[test]
     fn what_is_beyond_ones_bounds_is_a_refusal_and_hidden() {

@@ -1,8 +1,8 @@
 //! Where a call was: what it names, and where that belongs.
 
 use super::Auditor;
-use crate::model::{BranchName, GroupId, RepoName, RunId, SalvageId};
-use crate::trust::audit::Call;
+use branchyard_db::security_db::audit::Call;
+use branchyard_model::{BranchName, GroupId, RepoName, RunId, SalvageId};
 
 /// What a call names, as far as it makes sense. What does not is the caller's own, and not kept.
 #[derive(Debug, Clone, Default)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Desk;
-use crate::auth::{Name, Principal, State, Token};
-use crate::model::{ErrorKind, Problem, Right};
+use branchyard_auth::{Name, Principal, State, Token};
+use branchyard_model::{ErrorKind, Problem, Right};
 
 pub use request::{TokenFilter, TokenRequest};
 pub use view::{MadeToken, RevokedTokens, TokenView, WhoAmI};

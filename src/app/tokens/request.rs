@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::auth::{Area, Lifetime, May, Wish};
-use crate::config::{AuthConfig, BranchGlobs, NameGlobs, RepoGlobs, Toolset};
-use crate::model::{Problem, Right};
+use branchyard_auth::{Area, Lifetime, May, Wish};
+use branchyard_config::{AuthConfig, BranchGlobs, NameGlobs, RepoGlobs, Toolset};
+use branchyard_model::{Problem, Right};
 
 /// Longer than anybody plans ahead.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -121,7 +121,7 @@ fn lifetime(text: &str) -> Result<Lifetime, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ErrorKind;
+    use branchyard_model::ErrorKind;
     use serde_json::json;
 
     fn request(given: serde_json::Value) -> TokenRequest {

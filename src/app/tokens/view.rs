@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::auth::{Area, Credential, Grant, Principal, State, Token};
-use crate::config::Toolset;
-use crate::model::Right;
+use branchyard_auth::{Area, Credential, Grant, Principal, State, Token};
+use branchyard_config::Toolset;
+use branchyard_model::Right;
 
 /// What somebody may do, where, and until when.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

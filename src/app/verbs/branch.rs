@@ -10,11 +10,11 @@ use super::shorten::shorten;
 use super::verb::{Answer, At, Told};
 use crate::app::Desk;
 use crate::app::branches::collecting;
-use crate::git;
-use crate::git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
-use crate::git::verbs::{Kept, revision};
-use crate::model::{BranchName, ErrorKind, Problem};
-use crate::workspace::{Error, TurnGuard, Workspace};
+use branchyard_git as git;
+use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
+use branchyard_git::verbs::{Kept, revision};
+use branchyard_model::{BranchName, ErrorKind, Problem};
+use branchyard_workspace::{Error, TurnGuard, Workspace};
 
 pub(super) async fn branch(
     desk: Desk,

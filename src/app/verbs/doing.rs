@@ -9,8 +9,8 @@ use git2::Repository;
 use super::verb::{At, Told};
 use crate::app::Desk;
 use crate::app::branches::collecting;
-use crate::model::{ErrorKind, Problem};
-use crate::workspace::{Error, Files, Reporter, TurnGuard, Workspace};
+use branchyard_model::{ErrorKind, Problem};
+use branchyard_workspace::{Error, Files, Reporter, TurnGuard, Workspace};
 
 /// How long a change waits for its turn: shorter than clients wait for an answer, so that they are told
 /// what they wait for.

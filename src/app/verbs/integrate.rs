@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git::verbs::integration::{Ended, Origin, Outcome};
-use crate::git::verbs::operation::Operation;
-use crate::git::verbs::picks::Action;
-use crate::git::verbs::{Verbosity, cherry_pick, merge, rebase, resolve, revert};
-use crate::model::Problem;
-use crate::workspace::{Error, Files, GoOn, Reporter, Workspace};
+use branchyard_git::verbs::integration::{Ended, Origin, Outcome};
+use branchyard_git::verbs::operation::Operation;
+use branchyard_git::verbs::picks::Action;
+use branchyard_git::verbs::{Verbosity, cherry_pick, merge, rebase, resolve, revert};
+use branchyard_model::Problem;
+use branchyard_workspace::{Error, Files, GoOn, Reporter, Workspace};
 
 pub(super) fn verbs() -> Vec<Verb> {
     let entry = |name, title, description| Entry {

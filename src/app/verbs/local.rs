@@ -4,9 +4,9 @@ mod answers;
 
 use super::verb::{At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git::verbs::{add, checkout, clean, commit, reset, stash};
-use crate::model::Problem;
-use crate::workspace::Files;
+use branchyard_git::verbs::{add, checkout, clean, commit, reset, stash};
+use branchyard_model::Problem;
+use branchyard_workspace::Files;
 
 pub(super) use answers::saved;
 

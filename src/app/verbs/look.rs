@@ -2,9 +2,9 @@
 
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git::verbs::show::Shown;
-use crate::git::verbs::{diff, show, status};
-use crate::model::{About, Problem};
+use branchyard_git::verbs::show::Shown;
+use branchyard_git::verbs::{diff, show, status};
+use branchyard_model::{About, Problem};
 
 pub(super) fn verbs() -> Vec<Verb> {
     let entry = |name, title, description| Entry {

@@ -13,7 +13,7 @@ mod verb;
 
 use std::sync::LazyLock;
 
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 
 pub use verb::{Answer, At, Common, Effect, Entry, Said, Told, Verb};
 

@@ -4,10 +4,10 @@ mod answers;
 
 use super::verb::{At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git::verbs::Verbosity;
-use crate::git::verbs::{fetch, pull, push, remote};
-use crate::model::{Problem, Right};
-use crate::workspace::{Files, protected_branch};
+use branchyard_git::verbs::Verbosity;
+use branchyard_git::verbs::{fetch, pull, push, remote};
+use branchyard_model::{Problem, Right};
+use branchyard_workspace::{Files, protected_branch};
 
 const MOST_RETRIES: u32 = 10;
 

@@ -4,9 +4,9 @@ use super::branch;
 use super::shorten::{missing, shorten};
 use super::verb::{Answer, At, Effect, Entry, Told, Verb};
 use crate::app::Desk;
-use crate::git::verbs::{tag, worktree};
-use crate::model::Problem;
-use crate::workspace::Files;
+use branchyard_git::verbs::{tag, worktree};
+use branchyard_model::Problem;
+use branchyard_workspace::Files;
 
 pub(super) fn verbs() -> Vec<Verb> {
     vec![

@@ -10,7 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::app::Desk;
-use crate::model::{About, BranchName, ErrorKind, Problem, RepoName, Right, Warning, arguments};
+use branchyard_model::{
+    About, BranchName, ErrorKind, Problem, RepoName, Right, Warning, arguments,
+};
 
 type Doing = Pin<Box<dyn Future<Output = Result<Said, Problem>> + Send>>;
 type Action = dyn Fn(Desk, At, Value) -> Doing + Send + Sync;

@@ -3,10 +3,10 @@
 use clap::{Args, ValueEnum};
 
 use super::values;
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Debug, Args)]
-pub struct AuditArgs {
+pub(crate) struct AuditArgs {
     /// Only what this principal did, such as session or token:ci
     #[arg(long, value_name = "NAME")]
     pub principal: Option<String>,
@@ -52,6 +52,6 @@ pub struct AuditArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
+pub(crate) enum ExportFormat {
     Ndjson,
 }

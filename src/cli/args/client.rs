@@ -14,7 +14,7 @@ use super::yard::{
 };
 
 #[derive(Debug, Subcommand)]
-pub enum ClientCommand {
+pub(crate) enum ClientCommand {
     /// Run make in a branch's workspace, or in those of several
     ///
     /// Prepares the workspace if there is none, brings it up to date, runs make there and shows

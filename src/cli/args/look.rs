@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::values::{self, EitherId};
-use crate::model::{BranchName, GroupId, RepoName, RunId};
+use branchyard_model::{BranchName, GroupId, RepoName, RunId};
 
 #[derive(Debug, Args)]
-pub struct FollowArgs {
+pub(crate) struct FollowArgs {
     /// The id of a run, or of a group
     #[arg(value_parser = values::either)]
     pub id: EitherId,
@@ -22,7 +22,7 @@ pub struct FollowArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct CancelArgs {
+pub(crate) struct CancelArgs {
     /// The ids of the runs
     #[arg(value_name = "RUN", value_parser = values::run, required_unless_present = "group")]
     pub runs: Vec<RunId>,
@@ -35,7 +35,7 @@ pub struct CancelArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// Only runs of this repository
     #[arg(long, value_name = "REPO", value_parser = values::repo)]
     pub repo: Option<RepoName>,
@@ -67,7 +67,7 @@ pub struct RunsArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct LogArgs {
+pub(crate) struct LogArgs {
     /// The run's id
     #[arg(value_parser = values::run)]
     pub run: RunId,
@@ -95,14 +95,14 @@ pub struct LogArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct DiagnosticsArgs {
+pub(crate) struct DiagnosticsArgs {
     /// The run's id
     #[arg(value_parser = values::run)]
     pub run: RunId,
 }
 
 #[derive(Debug, Args)]
-pub struct OpenArgs {
+pub(crate) struct OpenArgs {
     /// A run whose output is to be shown; else the whole yard
     #[arg(value_name = "RUN", value_parser = values::run)]
     pub run: Option<RunId>,

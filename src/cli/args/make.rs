@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::run::RunFlags;
 use super::values;
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Debug, Args)]
-pub struct MakeArgs {
+pub(crate) struct MakeArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -32,14 +32,14 @@ pub struct MakeArgs {
 
 /// What is to be made where.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     One(BranchName, Vec<String>),
     /// Branches and globs.
     Many(Vec<String>, Vec<String>),
 }
 
 impl MakeArgs {
-    pub fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> Wanted {
         let (branches, args) = self.parted();
         match (&branches[..], BranchName::parse(&self.branch)) {
             ([_], Ok(branch)) => Wanted::One(branch, args.to_vec()),

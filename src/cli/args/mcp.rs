@@ -3,11 +3,11 @@
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::values;
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct McpArgs {
+pub(crate) struct McpArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
     #[command(subcommand)]
@@ -16,7 +16,7 @@ pub struct McpArgs {
 
 /// What is fixed for one agent.
 #[derive(Debug, Clone, Default, Args)]
-pub struct ScopeArgs {
+pub(crate) struct ScopeArgs {
     /// The repository that is meant where a call names none
     #[arg(long, value_name = "REPO", value_parser = values::repo)]
     pub repo: Option<RepoName>,
@@ -35,7 +35,7 @@ pub struct ScopeArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum McpAction {
+pub(crate) enum McpAction {
     /// Print what a coding agent's configuration needs
     ///
     /// Prints what to paste, or the command to run, for stdio and for HTTP; what else is to know goes
@@ -52,7 +52,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-pub struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// The coding agent
     pub client: AgentClient,
     /// Only the configuration for stdio
@@ -66,7 +66,7 @@ pub struct ConfigArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AgentClient {
+pub(crate) enum AgentClient {
     /// Claude Code: commands to run
     Claude,
     /// Codex: ~/.codex/config.toml

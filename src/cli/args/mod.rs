@@ -20,16 +20,16 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use super::serve::{CheckConfigArgs, ServeArgs};
 
-pub use audit::AuditArgs;
-pub use client::ClientCommand;
-pub use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, OpenArgs, RunsArgs};
-pub use make::{MakeArgs, Wanted};
-pub use mcp::{AgentClient, ConfigArgs, McpAction, McpArgs, ScopeArgs};
-pub use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
-pub use salvage::SalvageAction;
-pub use token::{CreateTokenArgs, TokenAction};
-pub use values::EitherId;
-pub use yard::{
+pub(super) use audit::AuditArgs;
+pub(super) use client::ClientCommand;
+pub(super) use look::{CancelArgs, DiagnosticsArgs, FollowArgs, LogArgs, OpenArgs, RunsArgs};
+pub(super) use make::{MakeArgs, Wanted};
+pub(super) use mcp::{AgentClient, ConfigArgs, McpAction, McpArgs, ScopeArgs};
+pub(super) use run::{GitArgs, RerunArgs, RunFlags, TaskArgs};
+pub(super) use salvage::SalvageAction;
+pub(super) use token::{CreateTokenArgs, TokenAction};
+pub(super) use values::EitherId;
+pub(super) use yard::{
     BranchesArgs, CatArgs, CompletionsArgs, DoctorArgs, EnvArgs, LsArgs, PinArgs, PrepareArgs,
     ReapArgs, RepoAction, RmArgs, UnpinArgs,
 };
@@ -58,7 +58,7 @@ or is not there; 128+n ended by signal n; 130 cancelled.";
 #[derive(Debug, Parser)]
 #[command(name = "branchyard", version, arg_required_else_help = true)]
 #[command(max_term_width = 100, after_long_help = EXAMPLES)]
-pub struct Cli {
+pub(super) struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
@@ -67,7 +67,7 @@ pub struct Cli {
 
 impl Cli {
     /// Reads a command line, the program's name first.
-    pub fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
+    pub(super) fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
         let mut cli = Self::try_parse_from(words)?;
         if let Command::Client(ClientCommand::Make(args)) = &mut cli.command {
@@ -86,7 +86,7 @@ impl Cli {
 /// What every command understands.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Global {
+pub(super) struct Global {
     /// The daemon's address, such as http://127.0.0.1:3344, https://yard.example.org or unix:/path
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<String>,
@@ -108,7 +108,7 @@ pub struct Global {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
+pub(super) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     Always,
@@ -116,7 +116,7 @@ pub enum ColorChoice {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Start the daemon
     ///
     /// Serves until it is stopped with Ctrl-C or SIGTERM. Then it takes no new runs and waits for
@@ -237,7 +237,7 @@ mod tests {
         let strings = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let one = |branch: &str, args: &[&str]| {
             Wanted::One(
-                crate::model::BranchName::parse(branch).unwrap(),
+                branchyard_model::BranchName::parse(branch).unwrap(),
                 strings(args),
             )
         };

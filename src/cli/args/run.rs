@@ -3,10 +3,10 @@
 use clap::{Args, ValueEnum};
 
 use super::values;
-use crate::model::{BranchName, CommitId, RepoName, RunId};
+use branchyard_model::{BranchName, CommitId, RepoName, RunId};
 
 #[derive(Debug, Args)]
-pub struct GitArgs {
+pub(crate) struct GitArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -23,7 +23,7 @@ pub struct GitArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct TaskArgs {
+pub(crate) struct TaskArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -42,7 +42,7 @@ pub struct TaskArgs {
 /// How a run is prepared and watched, whatever it runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Run options")]
-pub struct RunFlags {
+pub(crate) struct RunFlags {
     /// How the workspace is brought up to date first [default: auto]
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "commit")]
     pub sync: Option<SyncArg>,
@@ -79,7 +79,7 @@ pub struct RunFlags {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SyncArg {
+pub(crate) enum SyncArg {
     /// Follow the remote, unless that would touch somebody's work
     Auto,
     /// Touch nothing, not even the network
@@ -89,7 +89,7 @@ pub enum SyncArg {
 }
 
 #[derive(Debug, Args)]
-pub struct RerunArgs {
+pub(crate) struct RerunArgs {
     /// The id of the run to repeat
     #[arg(value_parser = values::run)]
     pub run: RunId,
@@ -106,7 +106,7 @@ pub struct RerunArgs {
 
 impl SyncArg {
     /// As the wire spells it.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::None => "none",

@@ -3,16 +3,16 @@
 use clap::{Args, Subcommand};
 
 use super::values;
-use crate::model::{BranchName, RepoName, SalvageId};
+use branchyard_model::{BranchName, RepoName, SalvageId};
 
 #[derive(Debug, Args)]
-pub struct SalvageArgs {
+pub(crate) struct SalvageArgs {
     #[command(subcommand)]
     pub action: SalvageAction,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum SalvageAction {
+pub(crate) enum SalvageAction {
     /// List what was saved, the newest first
     List {
         /// Only of this repository

@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use super::values;
 
 #[derive(Debug, Args)]
-pub struct TokenArgs {
+pub(crate) struct TokenArgs {
     #[command(subcommand)]
     pub action: TokenAction,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum TokenAction {
+pub(crate) enum TokenAction {
     /// Make a token, and print it: once, and never again
     ///
     /// The token alone goes to stdout. It is good for what the credential that this command uses is
@@ -39,7 +39,7 @@ Examples:
 }
 
 #[derive(Debug, Args)]
-pub struct CreateTokenArgs {
+pub(crate) struct CreateTokenArgs {
     /// What it may do: dev, ops, admin, ui, or a role of the daemon's configuration
     #[arg(long, value_name = "ROLE", value_parser = values::role, required_unless_present = "scopes")]
     pub role: Option<String>,

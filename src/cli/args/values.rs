@@ -3,48 +3,48 @@
 
 use jiff::Timestamp;
 
-use crate::config::Toolset;
-use crate::model::{BranchName, CommitId, GroupId, Problem, RepoName, Right, RunId, SalvageId};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, Right, RunId, SalvageId};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LineRange {
+pub(crate) struct LineRange {
     pub start: Option<u64>,
     pub end: Option<u64>,
 }
 
-pub fn repo(text: &str) -> Result<RepoName, String> {
+pub(super) fn repo(text: &str) -> Result<RepoName, String> {
     RepoName::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub fn branch(text: &str) -> Result<BranchName, String> {
+pub(super) fn branch(text: &str) -> Result<BranchName, String> {
     BranchName::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub fn commit(text: &str) -> Result<CommitId, String> {
+pub(super) fn commit(text: &str) -> Result<CommitId, String> {
     CommitId::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub fn run(text: &str) -> Result<RunId, String> {
+pub(super) fn run(text: &str) -> Result<RunId, String> {
     RunId::parse(text)
         .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
 }
 
-pub fn salvage(text: &str) -> Result<SalvageId, String> {
+pub(super) fn salvage(text: &str) -> Result<SalvageId, String> {
     SalvageId::parse(text).map_err(|_| {
         "not the id of a salvage; `branchyard salvage list` lists them and their ids".to_owned()
     })
 }
 
 /// A name, or a pattern that names several.
-pub fn branch_or_glob(text: &str) -> Result<String, String> {
+pub(super) fn branch_or_glob(text: &str) -> Result<String, String> {
     if !text.starts_with('-') && text.contains(['*', '?', '[', '{']) {
         return Ok(text.to_owned());
     }
     branch(text).map(|_| text.to_owned())
 }
 
-pub fn group(text: &str) -> Result<GroupId, String> {
+pub(super) fn group(text: &str) -> Result<GroupId, String> {
     GroupId::parse(text).map_err(|_| {
         "not a group id; `branchyard make` with several branches names its group".to_owned()
     })
@@ -52,22 +52,22 @@ pub fn group(text: &str) -> Result<GroupId, String> {
 
 /// An id of a run or of a group: they look alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EitherId {
+pub(crate) struct EitherId {
     run: RunId,
     group: GroupId,
 }
 
 impl EitherId {
-    pub fn run(self) -> RunId {
+    pub(crate) fn run(self) -> RunId {
         self.run
     }
 
-    pub fn group(self) -> GroupId {
+    pub(crate) fn group(self) -> GroupId {
         self.group
     }
 }
 
-pub fn either(text: &str) -> Result<EitherId, String> {
+pub(super) fn either(text: &str) -> Result<EitherId, String> {
     Ok(EitherId {
         run: run(text)?,
         group: group(text)?,
@@ -75,7 +75,7 @@ pub fn either(text: &str) -> Result<EitherId, String> {
 }
 
 /// Sets of tools with commas between them, or `all`.
-pub fn toolsets(text: &str) -> Result<String, String> {
+pub(super) fn toolsets(text: &str) -> Result<String, String> {
     if text == "all" {
         return Ok(text.to_owned());
     }
@@ -92,14 +92,14 @@ pub fn toolsets(text: &str) -> Result<String, String> {
 }
 
 /// One set of tools.
-pub fn toolset(text: &str) -> Result<String, String> {
+pub(super) fn toolset(text: &str) -> Result<String, String> {
     if text == "all" {
         return Err("name the sets one by one".to_owned());
     }
     toolsets(text)
 }
 
-pub fn scope(text: &str) -> Result<String, String> {
+pub(super) fn scope(text: &str) -> Result<String, String> {
     Right::parse(text).map(|_| text.to_owned()).ok_or_else(|| {
         let known = Right::ALL.map(Right::as_str).join(", ");
         format!("there is no scope {text:?}; the scopes are {known}")
@@ -107,7 +107,7 @@ pub fn scope(text: &str) -> Result<String, String> {
 }
 
 /// A token's name or id.
-pub fn token(text: &str) -> Result<String, String> {
+pub(super) fn token(text: &str) -> Result<String, String> {
     let is_fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     let is_name = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_fine);
     is_name
@@ -116,7 +116,7 @@ pub fn token(text: &str) -> Result<String, String> {
 }
 
 /// A time, how long until then, or never; sent as it was written.
-pub fn expiry(text: &str) -> Result<String, String> {
+pub(super) fn expiry(text: &str) -> Result<String, String> {
     let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
     (is_time || text == "never")
         .then(|| text.to_owned())
@@ -124,7 +124,7 @@ pub fn expiry(text: &str) -> Result<String, String> {
 }
 
 /// Roles are the operator's; whether there is such a one, the daemon says.
-pub fn role(text: &str) -> Result<String, String> {
+pub(super) fn role(text: &str) -> Result<String, String> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_word
         .then(|| text.to_owned())
@@ -132,7 +132,7 @@ pub fn role(text: &str) -> Result<String, String> {
 }
 
 /// A time, or how long ago it was; sent as it was written.
-pub fn since(text: &str) -> Result<String, String> {
+pub(super) fn since(text: &str) -> Result<String, String> {
     let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
     is_time
         .then(|| text.to_owned())
@@ -140,12 +140,12 @@ pub fn since(text: &str) -> Result<String, String> {
 }
 
 /// Lines, checked here but sent as they were written.
-pub fn span(text: &str) -> Result<String, String> {
+pub(super) fn span(text: &str) -> Result<String, String> {
     lines(text).map(|_| text.to_owned())
 }
 
 /// Checked here, but sent as it was written: the daemon reads the same notation.
-pub fn duration(text: &str) -> Result<String, String> {
+pub(super) fn duration(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if duration.is_zero() => Err("it must be longer than nothing".to_owned()),
         Ok(_) => Ok(text.to_owned()),
@@ -153,14 +153,14 @@ pub fn duration(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn variable(text: &str) -> Result<(String, String), String> {
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it like NAME=value".to_owned()),
     }
 }
 
-pub fn lines(text: &str) -> Result<LineRange, String> {
+pub(super) fn lines(text: &str) -> Result<LineRange, String> {
     let number = |word: &str| match word.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("write it like 10-40, 10-, -40 or 10; lines are counted from 1".to_owned()),

@@ -4,10 +4,10 @@ use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
 use super::values::{self, LineRange};
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Debug, Args)]
-pub struct LsArgs {
+pub(crate) struct LsArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -26,7 +26,7 @@ pub struct LsArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct CatArgs {
+pub(crate) struct CatArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -41,7 +41,7 @@ pub struct CatArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct EnvArgs {
+pub(crate) struct EnvArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -51,13 +51,13 @@ pub struct EnvArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ReposArgs {
+pub(crate) struct ReposArgs {
     #[command(subcommand)]
     pub action: Option<RepoAction>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum RepoAction {
+pub(crate) enum RepoAction {
     /// List the repositories
     List,
     /// Register a repository
@@ -82,7 +82,7 @@ pub enum RepoAction {
 }
 
 #[derive(Debug, Args)]
-pub struct BranchesArgs {
+pub(crate) struct BranchesArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -92,7 +92,7 @@ pub struct BranchesArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct PrepareArgs {
+pub(crate) struct PrepareArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -105,7 +105,7 @@ pub struct PrepareArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RmArgs {
+pub(crate) struct RmArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -118,7 +118,7 @@ pub struct RmArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ReapArgs {
+pub(crate) struct ReapArgs {
     /// Only say what would be done
     #[arg(long)]
     pub dry_run: bool,
@@ -128,7 +128,7 @@ pub struct ReapArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct PinArgs {
+pub(crate) struct PinArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -141,7 +141,7 @@ pub struct PinArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct UnpinArgs {
+pub(crate) struct UnpinArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
@@ -151,14 +151,14 @@ pub struct UnpinArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Have the daemon mend what it finds amiss; nothing of anybody's is deleted
     #[arg(long)]
     pub fix: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
 }

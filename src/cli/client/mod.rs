@@ -16,8 +16,8 @@ use super::endpoint::{Endpoint, Lookup};
 use super::exit::Failure;
 use super::subject::Subject;
 
-pub use paths::{Query, branch_path, encode, repo_path};
-pub use refusal::{Error, ProblemDocument};
+pub(super) use paths::{Query, branch_path, encode, repo_path};
+pub(super) use refusal::{Error, ProblemDocument};
 use refusal::{root_cause, strange};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const NDJSON: &str = "application/x-ndjson";
 
 #[derive(Debug, Clone)]
-pub struct Client {
+pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
     lookup: Lookup,
@@ -37,7 +37,7 @@ pub struct Client {
 
 /// A request to start something.
 #[derive(Debug)]
-pub struct Start {
+pub(super) struct Start {
     pub path: String,
     pub body: Value,
     /// What makes it the same request when it is sent again.
@@ -46,17 +46,17 @@ pub struct Start {
 
 /// A JSON answer, kept as it came for `--json`.
 #[derive(Debug)]
-pub struct Answer {
+pub(super) struct Answer {
     pub body: Vec<u8>,
 }
 
 impl Client {
-    pub fn find(lookup: Lookup) -> Result<Self, Failure> {
+    pub(super) fn find(lookup: Lookup) -> Result<Self, Failure> {
         let endpoint = lookup.find()?;
         Self::to(endpoint, lookup)
     }
 
-    pub fn to(endpoint: Endpoint, lookup: Lookup) -> Result<Self, Failure> {
+    pub(super) fn to(endpoint: Endpoint, lookup: Lookup) -> Result<Self, Failure> {
         let mut http = reqwest::Client::builder()
             .user_agent(concat!("branchyard/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
@@ -83,13 +83,13 @@ impl Client {
         })
     }
 
-    pub fn endpoint(&self) -> &Endpoint {
+    pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     /// Looks for the daemon once more: one that was started anew has another key, and may have another
     /// address. `None` if it is found where it was.
-    pub fn elsewhere(&self) -> Option<Self> {
+    pub(super) fn elsewhere(&self) -> Option<Self> {
         let endpoint = self.lookup.find().ok()?;
         if endpoint == self.endpoint {
             return None;
@@ -98,40 +98,40 @@ impl Client {
     }
 
     /// Asks for what is at hand.
-    pub async fn get(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, Error> {
         let request = self.request(Method::GET, path).timeout(QUICK);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Asks for what may take its time, such as a first clone: there is no limit.
-    pub async fn get_slowly(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn get_slowly(&self, path: &str) -> Result<Answer, Error> {
         let request = self.request(Method::GET, path);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer, Error> {
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Answer, Error> {
         let request = self.request(Method::POST, path).json(body);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Result<Answer, Error> {
+    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Answer, Error> {
         let request = self.request(Method::PUT, path).json(body);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn delete(&self, path: &str) -> Result<Answer, Error> {
         let request = self.request(Method::DELETE, path);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Starts a run and leaves it alone.
-    pub async fn start_detached(&self, start: &Start) -> Result<Answer, Error> {
+    pub(super) async fn start_detached(&self, start: &Start) -> Result<Answer, Error> {
         let request = self.starting(start).header("prefer", "respond-async");
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Starts a run, or a group of them, and opens its stream.
-    pub async fn start(&self, start: &Start) -> Result<(Subject, Response), Error> {
+    pub(super) async fn start(&self, start: &Start) -> Result<(Subject, Response), Error> {
         let response = self.stream(self.starting(start)).await?;
         let location = response.headers().get(LOCATION);
         let subject = location
@@ -142,7 +142,7 @@ impl Client {
     }
 
     /// Opens a stream after `from`: `None` when nothing is left of it.
-    pub async fn follow(
+    pub(super) async fn follow(
         &self,
         subject: Subject,
         from: Option<&str>,
@@ -159,18 +159,18 @@ impl Client {
     }
 
     /// Opens what is text and may be long.
-    pub async fn text(&self, path: &str) -> Result<Response, Error> {
+    pub(super) async fn text(&self, path: &str) -> Result<Response, Error> {
         let accept = HeaderValue::from_static("text/plain");
         self.send_accepting(self.request(Method::GET, path), accept)
             .await
     }
 
     /// Opens what comes as lines of JSON.
-    pub async fn lines(&self, path: &str) -> Result<Response, Error> {
+    pub(super) async fn lines(&self, path: &str) -> Result<Response, Error> {
         self.stream(self.request(Method::GET, path)).await
     }
 
-    pub async fn cancel(&self, subject: Subject, force: bool) -> Result<Answer, Error> {
+    pub(super) async fn cancel(&self, subject: Subject, force: bool) -> Result<Answer, Error> {
         let force = if force { "?force=true" } else { "" };
         let path = format!("{}/cancel{force}", subject.path());
         let request = self.request(Method::POST, &path).timeout(QUICK);
@@ -178,7 +178,7 @@ impl Client {
     }
 
     /// What a broken connection was about, in words.
-    pub fn broken(&self, error: &reqwest::Error) -> Error {
+    pub(super) fn broken(&self, error: &reqwest::Error) -> Error {
         self.unreachable(error)
     }
 
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// A request with the key, for what has ways of its own to answer.
-    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let url = format!("{}{path}", self.endpoint.base());
         let mut request = self
             .http
@@ -251,13 +251,13 @@ impl Client {
 
 impl Answer {
     /// What the daemon has nothing to say about: a deletion, a check on this side.
-    pub fn ours(value: &Value) -> Self {
+    pub(super) fn ours(value: &Value) -> Self {
         Self {
             body: value.to_string().into_bytes(),
         }
     }
 
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+    pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
             Failure::daemon(format!("the daemon's answer makes no sense: {error}"))
                 .help("compare `branchyard --version` with the daemon's: `branchyard doctor`")

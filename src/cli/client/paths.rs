@@ -2,42 +2,42 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 /// The query part of a URL.
 #[derive(Debug, Default)]
-pub struct Query(String);
+pub(crate) struct Query(String);
 
 impl Query {
-    pub fn add(&mut self, name: &str, value: &str) {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
         let mark = if self.0.is_empty() { '?' } else { '&' };
         let _ = write!(self.0, "{mark}{name}={}", encode(value));
     }
 
-    pub fn add_some(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn add_some(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.add(name, value);
         }
     }
 
-    pub fn after(&self, path: &str) -> String {
+    pub(crate) fn after(&self, path: &str) -> String {
         format!("{path}{}", self.0)
     }
 }
 
 /// `/api/repos/…` with what follows it.
-pub fn repo_path(repo: &RepoName, rest: &str) -> String {
+pub(crate) fn repo_path(repo: &RepoName, rest: &str) -> String {
     format!("/api/repos/{}{rest}", encode(repo.as_str()))
 }
 
 /// `/api/repos/…/branches/…` with what follows it.
-pub fn branch_path(repo: &RepoName, branch: &BranchName, rest: &str) -> String {
+pub(crate) fn branch_path(repo: &RepoName, branch: &BranchName, rest: &str) -> String {
     let branch = encode(branch.as_str());
     repo_path(repo, &format!("/branches/{branch}{rest}"))
 }
 
 /// One segment or value of a URL: everything but unreserved characters is percent-encoded.
-pub fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

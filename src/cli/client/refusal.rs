@@ -8,7 +8,7 @@ use crate::cli::exit::{self, Failure};
 
 /// What a request ended with instead of an answer.
 #[derive(Debug)]
-pub enum Error {
+pub(crate) enum Error {
     /// The daemon said no.
     Refused {
         status: StatusCode,
@@ -22,7 +22,7 @@ pub enum Error {
 
 /// RFC 9457, as far as people want to know.
 #[derive(Debug, Default, Deserialize)]
-pub struct ProblemDocument {
+pub(crate) struct ProblemDocument {
     #[serde(default)]
     pub title: Option<String>,
     #[serde(default)]
@@ -33,13 +33,13 @@ pub struct ProblemDocument {
 
 impl Error {
     /// The daemon knows of no such thing.
-    pub fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
     }
 
     /// Whether the same request may well succeed in a moment, here or where the daemon is by then. One
     /// that was started anew does not know the old key.
-    pub fn may_pass(&self) -> bool {
+    pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Refused { status, .. } => {
                 let for_now = [StatusCode::UNAUTHORIZED, StatusCode::TOO_MANY_REQUESTS];

@@ -19,7 +19,7 @@ const KEY_INPUT: &str = "branchyard-key";
 const KEY_CHANGES: &str = "the key is new with every start of the daemon, unless it was given one \
                            (`branchyard serve --key-file FILE`)";
 
-pub fn config(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> Result<u8, Failure> {
+pub(crate) fn config(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> Result<u8, Failure> {
     let server = Server::find(console, lookup, args)?;
     let both = args.stdio == args.http;
     let mut snippets = Vec::new();

@@ -13,8 +13,8 @@ use super::answer::{Answer, whole};
 use crate::cli::client::Client;
 use crate::cli::exit::Failure;
 use crate::cli::render::Console;
-use crate::config::Limits;
-use crate::mcp::headers;
+use branchyard::mcp::headers;
+use branchyard_config::Limits;
 
 const PATH: &str = "/mcp";
 /// A daemon that is being started anew is back within this, or it is not coming.

@@ -44,7 +44,7 @@ use output::Output;
 use proxy::Proxy;
 use refusal::{INVALID_REQUEST, Refusal};
 
-pub use config::config;
+pub(super) use config::config;
 
 /// How long each last thing may take when the agent is gone.
 const PARTING: Duration = Duration::from_secs(1);
@@ -52,7 +52,11 @@ const PARTING: Duration = Duration::from_secs(1);
 const HELLO: Duration = Duration::from_secs(10);
 
 /// Serves the agent on stdin and stdout until it goes.
-pub async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8, Failure> {
+pub(super) async fn serve(
+    console: Console,
+    client: Client,
+    scope: &ScopeArgs,
+) -> Result<u8, Failure> {
     let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;

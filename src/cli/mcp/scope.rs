@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::cli::args::ScopeArgs;
-use crate::mcp::headers;
+use branchyard::mcp::headers;
 
 pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
     let pairs = [

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 /// `1.5 MiB`
-pub fn human_size(bytes: u64) -> String {
+pub(crate) fn human_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut unit = 0;
     let mut whole = bytes;
@@ -21,7 +21,7 @@ pub fn human_size(bytes: u64) -> String {
 }
 
 /// `5m ago`: the largest unit is enough for an age.
-pub fn human_age(moment: Timestamp, now: Timestamp) -> String {
+pub(crate) fn human_age(moment: Timestamp, now: Timestamp) -> String {
     match now.duration_since(moment).as_secs() {
         // The daemon's clock may be a little ahead of ours.
         i64::MIN..5 => "now".to_owned(),
@@ -33,7 +33,7 @@ pub fn human_age(moment: Timestamp, now: Timestamp) -> String {
 }
 
 /// `1.2s`, `2m05s`, `1h02m`, `3d04h`
-pub fn human_duration(millis: u64) -> String {
+pub(crate) fn human_duration(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0..60 => format!("{seconds}.{}s", millis % 1000 / 100),
@@ -43,12 +43,12 @@ pub fn human_duration(millis: u64) -> String {
     }
 }
 
-pub fn short_commit(commit: &str) -> &str {
+pub(crate) fn short_commit(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }
 
 /// Control characters, and those that reorder text, spelt out.
-pub fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let is_harmful =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(is_harmful) {

@@ -11,7 +11,7 @@ const GAP: usize = 2;
 const READABLE: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tone {
+pub(crate) enum Tone {
     #[default]
     Plain,
     Good,
@@ -22,7 +22,7 @@ pub enum Tone {
 
 /// One value in a list: for people and for programs.
 #[derive(Debug, Clone, Default)]
-pub struct Cell {
+pub(crate) struct Cell {
     human: String,
     plain: String,
     tone: Tone,
@@ -33,13 +33,13 @@ pub struct Cell {
 
 /// A list, ready to be shown either way.
 #[derive(Debug)]
-pub struct Listing {
+pub(crate) struct Listing {
     titles: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
 }
 
 impl Cell {
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         let text = printable(&text.into());
         Self {
             human: text.clone(),
@@ -50,19 +50,19 @@ impl Cell {
 
     /// What people see instead; programs go on seeing the value.
     #[must_use]
-    pub fn shown_as(mut self, human: impl Into<String>) -> Self {
+    pub(crate) fn shown_as(mut self, human: impl Into<String>) -> Self {
         self.human = printable(&human.into());
         self
     }
 
     #[must_use]
-    pub fn tone(mut self, tone: Tone) -> Self {
+    pub(crate) fn tone(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
     }
 
     /// A value that stands to the right, under others of its kind.
-    pub fn number(number: impl Into<String>) -> Self {
+    pub(crate) fn number(number: impl Into<String>) -> Self {
         Self {
             right: true,
             ..Self::text(number)
@@ -70,7 +70,7 @@ impl Cell {
     }
 
     /// Something to copy from the screen: it stays on one line, however narrow that is.
-    pub fn whole(text: impl Into<String>) -> Self {
+    pub(crate) fn whole(text: impl Into<String>) -> Self {
         Self {
             whole: true,
             ..Self::text(text)
@@ -78,7 +78,7 @@ impl Cell {
     }
 
     /// Where something is; the end of it matters most.
-    pub fn path(text: impl Into<String>) -> Self {
+    pub(crate) fn path(text: impl Into<String>) -> Self {
         Self {
             keep_end: true,
             ..Self::text(text)
@@ -86,7 +86,7 @@ impl Cell {
     }
 
     /// A number of bytes; unknown is empty.
-    pub fn size(bytes: Option<u64>) -> Self {
+    pub(crate) fn size(bytes: Option<u64>) -> Self {
         match bytes {
             Some(bytes) => Self::number(bytes.to_string()).shown_as(human_size(bytes)),
             None => Self::number(""),
@@ -94,7 +94,7 @@ impl Cell {
     }
 
     /// A moment: its age for people, RFC 3339 for programs; unknown is empty.
-    pub fn moment(moment: Option<Timestamp>) -> Self {
+    pub(crate) fn moment(moment: Option<Timestamp>) -> Self {
         match moment {
             Some(moment) => {
                 Self::text(moment.to_string()).shown_as(human_age(moment, Timestamp::now()))
@@ -104,30 +104,30 @@ impl Cell {
     }
 
     /// A commit: its first digits for people.
-    pub fn commit(commit: Option<&str>) -> Self {
+    pub(crate) fn commit(commit: Option<&str>) -> Self {
         let commit = commit.unwrap_or_default();
         Self::text(commit).shown_as(short_commit(commit))
     }
 }
 
 impl Listing {
-    pub fn new(titles: &'static [&'static str]) -> Self {
+    pub(crate) fn new(titles: &'static [&'static str]) -> Self {
         Self {
             titles,
             rows: Vec::new(),
         }
     }
 
-    pub fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.titles.len(), "a cell for every title");
         self.rows.push(cells);
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
             let cells: Vec<&str> = row.iter().map(|cell| cell.plain.as_str()).collect();
@@ -137,7 +137,7 @@ impl Listing {
         text
     }
 
-    pub fn table(&self, width: Option<u16>, color: bool) -> String {
+    pub(crate) fn table(&self, width: Option<u16>, color: bool) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         if color {

@@ -16,8 +16,8 @@ use super::endpoint::Surroundings;
 use super::exit::Failure;
 use super::terminal::TerminalFilter;
 
-pub use human::{human_age, human_duration, human_size, printable, short_commit};
-pub use listing::{Cell, Listing, Tone};
+pub(super) use human::{human_age, human_duration, human_size, printable, short_commit};
+pub(super) use listing::{Cell, Listing, Tone};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -26,7 +26,7 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// Where our words go, and how they may look there.
 #[derive(Debug, Clone, Copy)]
-pub struct Console {
+pub(super) struct Console {
     pub json: bool,
     pub quiet: bool,
     pub stdout_is_terminal: bool,
@@ -36,7 +36,7 @@ pub struct Console {
 }
 
 impl Console {
-    pub fn new(global: &Global, surroundings: &Surroundings) -> Self {
+    pub(super) fn new(global: &Global, surroundings: &Surroundings) -> Self {
         let stdout_is_terminal = io::stdout().is_terminal();
         let stderr_is_terminal = io::stderr().is_terminal();
         let color = |is_terminal: bool| match global.color {
@@ -56,7 +56,7 @@ impl Console {
 
     /// What goes to stdout and was written by a build, a remote or the daemon: it comes in pieces, and a terminal is sent only what
     /// is harmless of it.
-    pub fn passage(self) -> Passage {
+    pub(super) fn passage(self) -> Passage {
         Passage {
             console: self,
             filter: TerminalFilter::default(),
@@ -64,7 +64,7 @@ impl Console {
     }
 
     /// Writes words of our own to stdout, all of it and at once.
-    pub fn print(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn print(&self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout
             .write_all(bytes)
@@ -72,12 +72,12 @@ impl Console {
             .map_err(|error| Failure::writing(&error))
     }
 
-    pub fn print_line(&self, line: &str) -> Result<(), Failure> {
+    pub(super) fn print_line(&self, line: &str) -> Result<(), Failure> {
         self.passage().print(format!("{line}\n").as_bytes())
     }
 
     /// The daemon's JSON: as it came, or laid out where a person reads it.
-    pub fn print_json(&self, answer: &Answer) -> Result<(), Failure> {
+    pub(super) fn print_json(&self, answer: &Answer) -> Result<(), Failure> {
         let mut body = answer.body.clone();
         if self.stdout_is_terminal
             && let Ok(value) = serde_json::from_slice::<serde_json::Value>(&body)
@@ -90,7 +90,7 @@ impl Console {
         self.passage().print(&body)
     }
 
-    pub fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
+    pub(super) fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
         if self.stdout_is_terminal {
             let width = rustix::termios::tcgetwinsize(io::stdout()).ok();
             let width = width.map(|size| size.ws_col).filter(|columns| *columns > 0);
@@ -101,24 +101,24 @@ impl Console {
     }
 
     /// Whether what goes to stdout may have colour.
-    pub fn has_color(&self) -> bool {
+    pub(super) fn has_color(&self) -> bool {
         self.color_stdout
     }
 
     /// Something nice to know; on stderr, as all that follows.
-    pub fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         if !self.quiet {
             say(&format!("{}\n", lines_of(text)));
         }
     }
 
     /// A note that is worth its colour, such as how a run ended.
-    pub fn verdict(&self, text: &str, good: bool) {
+    pub(super) fn verdict(&self, text: &str, good: bool) {
         let style = if good { GREEN } else { RED };
         say(&format!("{}\n", self.styled(&printable(text), style)));
     }
 
-    pub fn warning(&self, text: &str) {
+    pub(super) fn warning(&self, text: &str) {
         say(&format!(
             "{} {}\n",
             self.styled("warning:", YELLOW),
@@ -126,7 +126,7 @@ impl Console {
         ));
     }
 
-    pub fn failure(&self, failure: &Failure) {
+    pub(super) fn failure(&self, failure: &Failure) {
         if failure.detail.is_empty() {
             return;
         }
@@ -156,14 +156,14 @@ impl Console {
 
 /// See [`Console::passage`].
 #[derive(Debug)]
-pub struct Passage {
+pub(super) struct Passage {
     console: Console,
     filter: TerminalFilter,
 }
 
 impl Passage {
     /// Writes the next piece, all of it and at once.
-    pub fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         match self.console.stdout_is_terminal {
             true => self.console.print(&self.filter.pass(bytes)),
             false => self.console.print(bytes),

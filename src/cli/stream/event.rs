@@ -16,7 +16,7 @@ use crate::cli::finding::Findings;
 
 /// One event, borrowed from its line.
 #[derive(Debug, PartialEq)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     Output {
         /// Whose it is, among the runs of a group.
         branch: Option<String>,
@@ -36,13 +36,13 @@ pub enum Event<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
+pub(crate) enum Channel {
     Stdout,
     Stderr,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Status {
+pub(crate) struct Status {
     pub state: String,
     #[serde(default)]
     pub position: Option<u64>,
@@ -58,13 +58,13 @@ pub struct Status {
 
 /// What a workspace was made from.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Warm {
+pub(crate) struct Warm {
     pub branch: String,
 }
 
 /// Who has the turn of a workspace.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Holder {
+pub(crate) struct Holder {
     pub what: String,
     #[serde(default)]
     pub who: String,
@@ -74,7 +74,7 @@ pub struct Holder {
 
 /// The last event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub(crate) enum Ending {
     Complete(Complete),
     /// Refused after it was queued.
     Error(RunError),
@@ -83,7 +83,7 @@ pub enum Ending {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Complete {
+pub(crate) struct Complete {
     pub state: String,
     #[serde(default)]
     pub exit_code: Option<i32>,
@@ -103,7 +103,7 @@ pub struct Complete {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct RunError {
+pub(crate) struct RunError {
     pub detail: String,
     #[serde(default)]
     pub help: Option<String>,
@@ -111,10 +111,10 @@ pub struct RunError {
 
 /// An opaque place in a stream: text or a number, we only hand it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor(pub String);
+pub(super) struct Cursor(pub String);
 
 /// One line, taken apart: the event, and the cursor past it.
-pub fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure> {
+pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure> {
     let envelope: Envelope<'_> = of_json(line)?;
     let event = match envelope.kind.as_ref() {
         "stdout" | "stderr" => Event::Output {

@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::event::RunError;
 use crate::cli::finding::Findings;
-use crate::model::{GroupId, RunId};
+use branchyard_model::{GroupId, RunId};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum GroupEvent {
+pub(crate) enum GroupEvent {
     /// The first: which runs there are.
     Named(Group),
     /// A run's command has started.
@@ -17,19 +17,19 @@ pub enum GroupEvent {
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Group {
+pub(crate) struct Group {
     pub group_id: GroupId,
     pub members: Vec<Member>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Member {
+pub(crate) struct Member {
     pub branch: String,
     pub run_id: RunId,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct MemberEnded {
+pub(crate) struct MemberEnded {
     #[serde(flatten)]
     pub member: Member,
     pub state: String,
@@ -50,7 +50,7 @@ pub struct MemberEnded {
 
 /// The last event.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     pub state: String,
     #[serde(default)]
     pub duration_ms: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Summary {
 
 impl MemberEnded {
     /// What is most worth knowing about an end that is no success.
-    pub fn because(&self) -> Option<String> {
+    pub(crate) fn because(&self) -> Option<String> {
         let error = self.error.as_ref().map(|error| error.detail.clone());
         let finding = self.diagnostics.as_ref().and_then(Findings::first_error);
         error

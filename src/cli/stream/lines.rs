@@ -7,7 +7,7 @@ const MAX_LINE: usize = 4 << 20;
 
 /// Gathers chunks and gives out whole lines.
 #[derive(Debug)]
-pub struct Lines {
+pub(crate) struct Lines {
     /// How long a line may be.
     most: usize,
     buffer: Vec<u8>,
@@ -24,7 +24,7 @@ impl Default for Lines {
 }
 
 impl Lines {
-    pub fn of_at_most(most: usize) -> Self {
+    pub(crate) fn of_at_most(most: usize) -> Self {
         Self {
             most,
             buffer: Vec::new(),
@@ -33,7 +33,7 @@ impl Lines {
         }
     }
 
-    pub fn push(&mut self, chunk: &[u8]) {
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.searched -= self.start;
@@ -43,7 +43,7 @@ impl Lines {
     }
 
     /// The next whole line, without its newline.
-    pub fn line(&mut self) -> Result<Option<&[u8]>, Failure> {
+    pub(crate) fn line(&mut self) -> Result<Option<&[u8]>, Failure> {
         match memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             Some(found) => {
                 let line = self.start..self.searched + found;

@@ -17,9 +17,9 @@ use super::subject::Subject;
 
 use event::{Cursor, parse};
 
-pub use event::{Channel, Complete, Ending, Event, Holder, RunError, Status};
-pub use group::{Group, GroupEvent, Member, MemberEnded, Summary};
-pub use lines::Lines;
+pub(super) use event::{Channel, Complete, Ending, Event, Holder, RunError, Status};
+pub(super) use group::{Group, GroupEvent, Member, MemberEnded, Summary};
+pub(super) use lines::Lines;
 
 /// A daemon that is being started anew is back within this, or it is not coming.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(3);
 
 /// What reading on brought.
 #[derive(Debug, PartialEq)]
-pub enum More {
+pub(super) enum More {
     /// Lines may be whole now.
     Bytes,
     /// The connection is gone: [`EventStream::resume`] takes it up again.
@@ -41,7 +41,7 @@ pub enum More {
 
 /// Events from wherever the reader stands.
 #[derive(Debug)]
-pub struct EventStream {
+pub(super) struct EventStream {
     client: Client,
     subject: Subject,
     /// Whether the output of a group's runs is wanted too.
@@ -64,7 +64,12 @@ struct Broken {
 
 impl EventStream {
     /// The stream that a request to start something was answered with.
-    pub fn started(client: Client, subject: Subject, response: Response, output: bool) -> Self {
+    pub(super) fn started(
+        client: Client,
+        subject: Subject,
+        response: Response,
+        output: bool,
+    ) -> Self {
         Self {
             client,
             subject,
@@ -78,7 +83,7 @@ impl EventStream {
     }
 
     /// The stream of what somebody started, after `cursor`.
-    pub async fn follow(
+    pub(super) async fn follow(
         client: Client,
         subject: Subject,
         cursor: Option<String>,
@@ -97,12 +102,12 @@ impl EventStream {
         })
     }
 
-    pub fn subject(&self) -> Subject {
+    pub(super) fn subject(&self) -> Subject {
         self.subject
     }
 
     /// Waits for more bytes.
-    pub async fn more(&mut self) -> More {
+    pub(super) async fn more(&mut self) -> More {
         let Some(response) = &mut self.response else {
             return More::NothingLeft;
         };
@@ -122,7 +127,7 @@ impl EventStream {
     }
 
     /// Hands out the events that are whole, each with its line; gives back the last event of all.
-    pub fn drain(
+    pub(super) fn drain(
         &mut self,
         mut each: impl FnMut(&[u8], Event<'_>) -> Result<(), Failure>,
     ) -> Result<Option<Ending>, Failure> {
@@ -151,7 +156,7 @@ impl EventStream {
 
     /// Opens the stream anew after the last event seen, with patience: a daemon may be starting, and
     /// may be at another address then.
-    pub async fn resume(&mut self, cause: &str) -> Result<(), Failure> {
+    pub(super) async fn resume(&mut self, cause: &str) -> Result<(), Failure> {
         // Half a line comes again whole.
         self.lines = Lines::default();
         let mut last = Failure::daemon(cause);
@@ -193,7 +198,7 @@ impl EventStream {
     }
 
     /// How it ended, by its record: for when the stream has nothing more to say.
-    pub async fn recorded_ending(&self) -> Result<Ending, Failure> {
+    pub(super) async fn recorded_ending(&self) -> Result<Ending, Failure> {
         let answer = self.client.get(&self.subject.path()).await?;
         if let Subject::Group(_) = self.subject {
             return Ok(Ending::Summary(answer.parse()?));
@@ -242,13 +247,13 @@ mod tests {
     use super::super::client::Start;
     use super::super::endpoint::{Endpoint, Lookup, Surroundings};
     use super::*;
-    use crate::model::RunId;
     use axum::Router;
     use axum::body::{Body, Bytes};
     use axum::extract::RawQuery;
     use axum::http::{StatusCode, header};
     use axum::response::IntoResponse;
     use axum::routing::{get, post};
+    use branchyard_model::RunId;
     use std::sync::{Arc, Mutex};
 
     const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
@@ -370,7 +375,7 @@ mod tests {
                 ndjson(false, Body::from(events))
             }),
         );
-        let group = Subject::Group(crate::model::GroupId::parse(RUN).unwrap());
+        let group = Subject::Group(branchyard_model::GroupId::parse(RUN).unwrap());
         let client = client_of(router).await;
         let mut stream = EventStream::follow(client, group, None, true)
             .await

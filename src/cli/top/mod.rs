@@ -24,7 +24,7 @@ const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_secs(1);
 
-pub async fn top(context: &Context) -> Result<u8, Failure> {
+pub(super) async fn top(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
     let is_drawn = console.stdout_is_terminal && !console.json;
     let mut interrupt = listen(SignalKind::interrupt())?;

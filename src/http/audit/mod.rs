@@ -16,8 +16,8 @@ use axum::routing::MethodRouter;
 use super::problem::{ProblemResponse, status};
 use crate::app::App;
 use crate::app::audit::{Answer, AuditCall as Call, Auditor, Named, Outcome, Sender, Via};
-use crate::auth::{Peer, Principal};
-use crate::model::Problem;
+use branchyard_auth::{Peer, Principal};
+use branchyard_model::Problem;
 
 pub(super) use note::Noted;
 pub(super) use read::{AuditParams, list};

@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use crate::app::audit::Named;
-use crate::model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName};
 
 #[derive(Debug, Clone, Default)]
 pub(in crate::http) struct Noted(Arc<Mutex<Additions>>);

@@ -14,7 +14,7 @@ use crate::http::extract::Params;
 use crate::http::listed::Listed;
 use crate::http::negotiate::Format;
 use crate::http::problem::ProblemResponse;
-use crate::model::{BranchName, Problem, RepoName, moment};
+use branchyard_model::{BranchName, Problem, RepoName, moment};
 
 const DEFAULT_PAGE: usize = 50;
 const MAX_PAGE: usize = 500;
@@ -106,7 +106,7 @@ fn lines(records: &[AuditRecord]) -> Result<Vec<u8>, Problem> {
     let mut lines = Vec::new();
     for record in records {
         serde_json::to_writer(&mut lines, record).map_err(|error| {
-            let kind = crate::model::ErrorKind::Internal;
+            let kind = branchyard_model::ErrorKind::Internal;
             Problem::new(kind, "answer_unwritable", error.to_string())
         })?;
         lines.push(b'\n');

@@ -4,8 +4,8 @@ use axum::http::HeaderValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::journal::{Query, pattern};
-use crate::model::Problem;
+use branchyard_journal::{Query, pattern};
+use branchyard_model::Problem;
 
 const MAX_CONTEXT: usize = 100;
 const DEFAULT_MATCHES: usize = 1_000;

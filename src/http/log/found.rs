@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use schemars::JsonSchema;
 
-use crate::journal::{Line, Query, Report};
+use branchyard_journal::{Line, Query, Report};
 
 /// What [`GrepJson`] writes, piece by piece.
 #[derive(JsonSchema)]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::operation::{NDJSON, SSE};
 use super::schemas::{Schemas, Shape, of};
 use crate::app::Queue;
-use crate::model::{BranchName, Event, RunId};
-use crate::news::{Reaped, RepoNews, RunNews, SalvageNews, WorkspaceNews};
+use branchyard_model::{BranchName, Event, RunId};
+use branchyard_runtime::news::{Reaped, RepoNews, RunNews, SalvageNews, WorkspaceNews};
 
 /// The schema of one event of a stream.
 pub(super) type Item = fn(&mut Schemas) -> Value;

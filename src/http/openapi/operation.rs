@@ -282,7 +282,7 @@ pub(super) fn parameters_of(path: &str) -> impl Iterator<Item = &str> {
 }
 
 fn path_parameter(name: &str, schemas: &mut Schemas) -> (&'static str, Value) {
-    use crate::model::{BranchName, GroupId, RepoName, RunId, SalvageId};
+    use branchyard_model::{BranchName, GroupId, RepoName, RunId, SalvageId};
     let text = json!({ "type": "string", "minLength": 1 });
     match name {
         "repo" => ("The repository's name.", schemas.taken(of::<RepoName>())),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::head::Head;
 use crate::http::negotiate::Format;
-use crate::journal::{Cursor, Eol, Frame, PIECE, Stream};
+use branchyard_journal::{Cursor, Eol, Frame, PIECE, Stream};
 
 /// A line of this length is copied as if it had it, which is quicker than to look how long it is.
 const SHORT: usize = 32;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::encode::Encoder;
 use crate::http::negotiate::Format;
-use crate::journal::{Cursor, Frame, FrameKind, Item, Sink, Splitter};
+use branchyard_journal::{Cursor, Frame, FrameKind, Item, Sink, Splitter};
 
 /// Renders a journal as server-sent events or NDJSON.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::journal::Stream;
+use branchyard_journal::Stream;
 
 const DIGITS: &[u8; 10] = b"0123456789";
 

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::encode::Encoder;
 use crate::http::negotiate::Format;
-use crate::journal::{Frame, Item, Sink, Splitter};
-use crate::model::Member;
+use branchyard_journal::{Frame, Item, Sink, Splitter};
+use branchyard_model::Member;
 
 /// Renders the output of one run among those of others: each event, or line of text, says whose it is.
 #[derive(Debug)]

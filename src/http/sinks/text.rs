@@ -2,8 +2,8 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::journal::{AnsiFilter, Frame, FrameKind, PIECE, Sink};
-use crate::model::{BranchName, Event, MemberEnded, Summary};
+use branchyard_journal::{AnsiFilter, Frame, FrameKind, PIECE, Sink};
+use branchyard_model::{BranchName, Event, MemberEnded, Summary};
 
 /// Renders a journal as the bytes that the command wrote, with or without a last line that says how
 /// it ended.

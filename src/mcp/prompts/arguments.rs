@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use crate::mcp::scope::Scope;
-use crate::model::{BranchName, Problem, RepoName, RunId};
+use branchyard_model::{BranchName, Problem, RepoName, RunId};
 
 pub(super) struct Arguments {
     given: JsonObject,

@@ -8,8 +8,8 @@ use crate::mcp::call::Call;
 use crate::mcp::complaints::with_context;
 use crate::mcp::fit;
 use crate::mcp::window::Window;
-use crate::model::{BranchName, Problem, RepoName, RunKind, RunRecord};
-use crate::store::Filter;
+use branchyard_db::run_index::Filter;
+use branchyard_model::{BranchName, Problem, RepoName, RunKind, RunRecord};
 
 /// So many of the latest runs are looked through for one that failed.
 const LOOKED_THROUGH: usize = 100;

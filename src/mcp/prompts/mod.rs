@@ -9,9 +9,9 @@ use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMes
 
 use super::call::Call;
 use super::scope::Scope;
-use crate::config::Toolset;
-use crate::model::{Problem, Right};
 use arguments::Arguments;
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, Right};
 
 const FIX_BUILD: &str = "fix_build";
 const WRAP_UP: &str = "wrap_up";

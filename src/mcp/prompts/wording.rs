@@ -1,7 +1,7 @@
 //! Runs in words.
 
 use crate::mcp::fit;
-use crate::model::{EndState, RunRecord, RunState};
+use branchyard_model::{EndState, RunRecord, RunState};
 
 /// Of longer ones this much is shown.
 const LONGEST_COMMAND: usize = 500;

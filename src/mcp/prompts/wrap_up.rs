@@ -10,10 +10,12 @@ use crate::app::QuickRequest;
 use crate::app::verbs::{At, verb};
 use crate::mcp::call::Call;
 use crate::mcp::fit;
-use crate::model::{BranchName, EndState, Problem, RepoName, Right, RunKind, RunRecord, RunState};
-use crate::runs::argv::Args;
-use crate::store::Filter;
-use crate::workspace::Description;
+use branchyard_db::run_index::Filter;
+use branchyard_model::{
+    BranchName, EndState, Problem, RepoName, Right, RunKind, RunRecord, RunState,
+};
+use branchyard_runs::argv::Args;
+use branchyard_workspace::Description;
 
 /// Bytes for the names of changed files.
 const ROOM_FOR_NAMES: usize = 6_000;

@@ -6,8 +6,8 @@ use super::uri::{FILE_TEMPLATE, FILES, LOG_TEMPLATE, LOGS, REPOS, Uri};
 use crate::mcp::call::Call;
 use crate::mcp::fit;
 use crate::mcp::scope::Scope;
-use crate::model::{Problem, Right, RunRecord};
-use crate::store::Filter;
+use branchyard_db::run_index::Filter;
+use branchyard_model::{Problem, Right, RunRecord};
 
 /// So many logs are listed; all others are found by their run's id.
 const LATEST: usize = 20;

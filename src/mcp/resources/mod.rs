@@ -10,7 +10,7 @@ use rmcp::ErrorData;
 use serde_json::json;
 
 use super::{fit, reply};
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 use uri::LONGEST_URI;
 
 pub(super) use list::{all, templates};

@@ -8,8 +8,8 @@ use crate::app::Desk;
 use crate::mcp::call::Call;
 use crate::mcp::window::Window;
 use crate::mcp::{fit, reply};
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, Right, RunId};
-use crate::workspace::{EntryKind, ListRequest, Listing, ReadRequest};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right, RunId};
+use branchyard_workspace::{EntryKind, ListRequest, Listing, ReadRequest};
 
 /// What the content may take, beside the resource's own name and a line that says what is missing.
 const ROOM: usize = reply::CONTENT - 1_500;

@@ -20,7 +20,7 @@ use super::watch::Watch;
 use crate::mcp::IDLE_SESSION;
 use crate::mcp::audit;
 use crate::mcp::call::Call;
-use crate::model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 
 /// Resources that one session or one request may watch.
 const MOST: usize = 64;

@@ -4,10 +4,10 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::config::Toolset;
 use crate::mcp::fit;
 use crate::mcp::scope::Scope;
-use crate::model::{BranchName, ErrorKind, Problem, RepoName, RunId};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 
 /// What a name may take in an answer; a longer one leads nowhere.
 pub(super) const LONGEST_URI: usize = 1_000;

@@ -10,10 +10,10 @@ use std::time::Duration;
 use super::read::repos;
 use super::uri::{Uri, offered};
 use crate::app::Desk;
-use crate::journal::Cursor;
 use crate::mcp::call::Call;
-use crate::model::{ErrorKind, Problem, Right};
-use crate::workspace::Stamp;
+use branchyard_journal::Cursor;
+use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_workspace::Stamp;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);

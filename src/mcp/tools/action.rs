@@ -1,6 +1,6 @@
 //! Tools that do one of several things, and fields that are for one of them alone.
 
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 /// Refuses a field that was given though the action has no use for it: whoever gave it means something
 /// else than what would be done.

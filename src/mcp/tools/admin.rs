@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{needed, only_for};
 use crate::app::RepoSummary;
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName, Right};
-use crate::repos::Registration;
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName, Right};
+use branchyard_workspace::repos::Registration;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Asked, Acted, _>(

@@ -1,11 +1,11 @@
 //! A workspace to begin with: git_clone and git_init.
 
 use crate::app::{Begun, CloneRequest, InitRequest};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{Problem, Right};
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, Right};
 
 pub(super) fn tools() -> Vec<Tool> {
     let hints = Hints {

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName, Right, moment};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName, Right, moment};
 
 /// Records on one page, where they fit.
 const PAGE: usize = 100;

@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, Outcome};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
-use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
-use crate::runs::argv::Args;
-use crate::runs::{Action, RunRequest, Sync};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_runs::argv::Args;
+use branchyard_runs::{Action, RunRequest, Sync};
 
 /// A build writes into its workspace and may reach anywhere, but takes nobody's work away.
 const BUILDS: Hints = Hints {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::mcp::page::{Page, fitted_page};
 use crate::mcp::reply::{Reply, cut};
-use crate::model::Problem;
+use branchyard_model::Problem;
 
 /// What is not text and has more bytes is only told of.
 const SMALL: usize = 3_000;

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::excerpt::{Excerpt, Lines};
 use crate::app::Machine;
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Right};
-use crate::workspace::{EntryKind, FileText, ListRequest, ReadRequest};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Right};
+use branchyard_workspace::{EntryKind, FileText, ListRequest, ReadRequest};
 
 pub(super) fn tools() -> Vec<Tool> {
     let entry = |name, title, description| Entry {
@@ -82,7 +82,7 @@ struct Listed<'a> {
     branch: &'a BranchName,
     commit: &'a CommitId,
     path: &'a str,
-    entries: &'a [crate::workspace::Entry],
+    entries: &'a [branchyard_workspace::Entry],
     /// There are more entries than these.
     truncated: bool,
     /// Where to go on, where this was cut.

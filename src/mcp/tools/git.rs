@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::build::Start;
 use crate::app::{About, GitOutput, QuickRequest};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait};
-use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
-use crate::runs::argv::{self, Args};
-use crate::runs::{RunRequest, Sync};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_runs::argv::{self, Args};
+use branchyard_runs::{RunRequest, Sync};
 
 /// A diff is worth more of an answer than the output of a build is.
 const ROOM: usize = 8_000;
@@ -64,7 +64,7 @@ struct Said {
     /// The commit that the workspace is at.
     commit: Option<CommitId>,
     /// Only for commands that are runs, as of make: for run_wait and run_log.
-    run_id: Option<crate::model::RunId>,
+    run_id: Option<branchyard_model::RunId>,
     exit_code: Option<i32>,
     /// What it printed: from the beginning for a look, the end of it for a run.
     output: String,

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::fitted_page;
 use crate::mcp::reply::{Reply, cut};
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, CommitId, Problem, RepoName, Right};
-use crate::workspace::{GrepRequest, LineMatch};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_workspace::{GrepRequest, LineMatch};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Grep, Found, _>(

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::workspace::standing;
 use crate::app::{RepoSummary, Unavailable};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, CommitId, Holder, Problem, RepoName, Right};
-use crate::workspace::{Description, Pin};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, CommitId, Holder, Problem, RepoName, Right};
+use branchyard_workspace::{Description, Pin};
 
 /// Workspaces that are looked at for one answer, which holds about as many.
 const PAGE: usize = 64;

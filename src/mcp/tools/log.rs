@@ -4,15 +4,15 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Toolset;
-use crate::journal::{Line, Pieces, Query, Report, Search, pattern};
 use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::window::{Window, readable};
-use crate::model::{Problem, Right, RunId};
-use crate::runs::View;
+use branchyard_config::Toolset;
+use branchyard_journal::{Line, Pieces, Query, Report, Search, pattern};
+use branchyard_model::{Problem, Right, RunId};
+use branchyard_runs::View;
 
 /// What is shown of a log at once.
 const ROOM: usize = 8_000;

@@ -46,9 +46,9 @@ pub(super) fn all() -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{Grant, Principal};
-    use crate::config::{AuthConfig, McpConfig};
     use crate::mcp::scope::Scope;
+    use branchyard_auth::{Grant, Principal};
+    use branchyard_config::{AuthConfig, McpConfig};
 
     #[test]
     fn the_default_is_a_short_list_of_short_names_with_everything_said() {

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{Problem, RepoName, Right};
-use crate::workspace::{Mended, ReapAction, Reaping};
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, RepoName, Right};
+use branchyard_workspace::{Mended, ReapAction, Reaping};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::complaints::{self, Complaint};
 use crate::mcp::cursor;
@@ -14,10 +13,11 @@ use crate::mcp::outcome::{self, Outcome};
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
-use crate::model::{
+use branchyard_config::Toolset;
+use branchyard_db::run_index::Filter;
+use branchyard_model::{
     BranchName, CommitId, Problem, RepoName, Right, RunId, RunKind, RunRecord, RunState, Severity,
 };
-use crate::store::Filter;
 
 /// Runs on one page, where they fit.
 const PAGE: usize = 50;

@@ -9,14 +9,14 @@ use super::action::{needed, only_for};
 use super::excerpt::{Excerpt, Lines};
 use super::workspace::standing;
 use crate::app::{RestoreRequest, SalvageFilter, SalvageItem};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName, Right, SalvageId, SalvagedFile, Warning};
-use crate::workspace::Description;
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName, Right, SalvageId, SalvagedFile, Warning};
+use branchyard_workspace::Description;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Asked, Answer, _>(

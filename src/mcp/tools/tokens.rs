@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{Problem, Right};
+use branchyard_config::Toolset;
+use branchyard_model::{Problem, Right};
 
 pub(super) fn tools() -> Vec<Tool> {
     let hints = Hints {

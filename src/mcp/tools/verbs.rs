@@ -5,12 +5,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::app::verbs::{At, Common, Said, Verb, verbs};
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply};
 use crate::mcp::tool::{Entry, Hints, Tool, read};
 use crate::mcp::{portable, schema};
-use crate::model::{BranchName, Problem, RepoName};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName};
 
 /// Where a verb is to be done; the rest of the arguments is the verb's own.
 #[derive(Debug, Deserialize, JsonSchema)]

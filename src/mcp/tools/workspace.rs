@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::action::only_for;
-use crate::config::Toolset;
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
-use crate::model::{BranchName, Problem, RepoName, Right, Salvage, Warning};
-use crate::workspace::{Description, Going};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName, Right, Salvage, Warning};
+use branchyard_workspace::{Description, Going};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Asked, Acted, _>(

@@ -1,7 +1,7 @@
 //! Git's command line: whatever a caller says, nothing that reaches out is in it.
 
-use branchyard::model::{BranchName, Problem};
-use branchyard::runs::argv::{git, git_quick};
+use branchyard_model::{BranchName, Problem};
+use branchyard_runs::argv::{git, git_quick};
 
 use super::shape_of;
 

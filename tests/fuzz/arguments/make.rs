@@ -1,7 +1,7 @@
 //! Make's command line, read as make reads it, by a list of its own.
 
-use branchyard::model::Problem;
-use branchyard::runs::argv::{MakePolicy, make, with_jobs};
+use branchyard_model::Problem;
+use branchyard_runs::argv::{MakePolicy, make, with_jobs};
 
 use super::shape_of;
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use branchyard::http::Format;
-use branchyard::journal::{Cursor, Eol, Item, Splitter};
+use branchyard_journal::{Cursor, Eol, Item, Splitter};
 use serde_json::Value;
 
 use crate::script::{Step, frame};

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use branchyard::runs::argv::git_options;
+use branchyard_runs::argv::git_options;
 use serde_json::{Map, Value, json};
 
 use super::chance::Chance;

@@ -8,9 +8,9 @@ mod pairs;
 mod rotation;
 mod wire;
 
-use branchyard::auth::{Jwts, Principal, Verifier};
-use branchyard::config::AuthConfig;
-use branchyard::model::Problem;
+use branchyard_auth::{Jwts, Principal, Verifier};
+use branchyard_config::AuthConfig;
+use branchyard_model::Problem;
 use serde_json::{Value, json};
 
 use crate::support::{Options, Yard};

@@ -84,7 +84,7 @@ fn every_tool_says_what_it_needs_and_stands_in_the_matrix() {
     let known: BTreeSet<_> = rows().iter().map(of).collect();
     let declared = branchyard::mcp::declared();
     for tool in &declared {
-        let name = |set: &branchyard::config::Toolset| set.as_str().to_owned();
+        let name = |set: &branchyard_config::Toolset| set.as_str().to_owned();
         let stands = known.contains(&(
             tool.name.clone(),
             name(&tool.set),

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use branchyard::process::{Mechanisms, who_is_in};
+use branchyard_process::{Mechanisms, who_is_in};
 use serde_json::{Value, json};
 
 use super::{contained, options};

@@ -45,8 +45,8 @@ async fn a_yard_behind_a_link_works_and_who_is_in_it_is_seen() {
     yard.start().await;
     let run = yard.start_detached("main", serde_json::json!({})).await;
     yard.follow(&run).await.until_line("ready").await;
-    assert!(branchyard::process::is_in_use(&yard.workspace("main")));
-    assert!(!branchyard::process::is_in_use(&yard.store()));
+    assert!(branchyard_process::is_in_use(&yard.workspace("main")));
+    assert!(!branchyard_process::is_in_use(&yard.store()));
     std::fs::write(yard.workspace("main").join("open"), "").unwrap();
     assert_eq!(yard.ended(&run).await["state"], "succeeded");
     // Of the home nothing is there but the way to the yard.

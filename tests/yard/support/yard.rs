@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use branchyard::config::{Config, Environment, Flags, Sources};
 use branchyard::server::Server;
+use branchyard_config::{Config, Environment, Flags, Sources};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -365,7 +365,7 @@ impl Yard {
     }
 
     pub fn workspace(&self, branch: &str) -> PathBuf {
-        let name = branchyard::model::BranchName::parse(branch).unwrap();
+        let name = branchyard_model::BranchName::parse(branch).unwrap();
         self.workspaces.join("demo").join(name.dir().as_str())
     }
 

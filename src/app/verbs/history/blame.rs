@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::fit::{brief, day, fitting, keep, shorten, size};
 use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
-use crate::git::verbs::blame::{Blame, Hunk, Request};
-use crate::model::Problem;
+use branchyard_git::verbs::blame::{Blame, Hunk, Request};
+use branchyard_model::Problem;
 
 pub(super) async fn blame(desk: Desk, at: At, request: Request) -> Result<Told<Blame>, Problem> {
     let read = desk.read(&at.repo, &at.branch, move |workspace| {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::fit::{keep, shorten, size};
 use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
-use crate::git::verbs::changelog::{self, Change, Changelog, Group, Request};
-use crate::model::Problem;
+use branchyard_git::verbs::changelog::{self, Change, Changelog, Group, Request};
+use branchyard_model::Problem;
 
 pub(super) async fn changelog(
     desk: Desk,

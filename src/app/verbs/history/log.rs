@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::fit::{day, fitting, keep, shorten, size};
 use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
-use crate::git::verbs::log::{Entry, Log, Request};
-use crate::model::Problem;
+use branchyard_git::verbs::log::{Entry, Log, Request};
+use branchyard_model::Problem;
 
 pub(super) async fn log(desk: Desk, at: At, request: Request) -> Result<Told<Log>, Problem> {
     let query = request.check()?;

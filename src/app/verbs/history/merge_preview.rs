@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::fit::{fitting, keep, shorten, size};
 use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
-use crate::git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
-use crate::model::Problem;
+use branchyard_git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
+use branchyard_model::Problem;
 
 pub(super) async fn merge_preview(
     desk: Desk,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::fit::{brief, fitting, keep};
 use crate::app::Desk;
 use crate::app::verbs::verb::{Answer, At, Told};
-use crate::git::verbs::reflog::{self, Reflog, Request};
-use crate::model::Problem;
+use branchyard_git::verbs::reflog::{self, Reflog, Request};
+use branchyard_model::Problem;
 
 pub(super) async fn reflog(desk: Desk, at: At, request: Request) -> Result<Told<Reflog>, Problem> {
     desk.look(&at, move |workspace, repo| {

@@ -2,7 +2,7 @@
 
 use crate::app::verbs::shorten::{missing, shorten, shorten_told};
 use crate::app::verbs::verb::Answer;
-use crate::git::verbs::{
+use branchyard_git::verbs::{
     Change, ChangeKind, Kept, add, checkout, clean, commit, reset, stash, withheld,
 };
 

@@ -1,8 +1,8 @@
 //! What is told of the remote, in words, and what of it can be left out.
 
 use crate::app::verbs::verb::Answer;
-use crate::git::verbs::conflicts::{Conflict, fit};
-use crate::git::verbs::{fetch, pull, push, remote, withheld};
+use branchyard_git::verbs::conflicts::{Conflict, fit};
+use branchyard_git::verbs::{fetch, pull, push, remote, withheld};
 
 impl Answer for fetch::Fetched {
     fn text(&self) -> String {

@@ -13,7 +13,7 @@ use crate::http::listed::Listed;
 use crate::http::openapi::operation::{Operation, delete, get, post, put};
 use crate::http::reap::PinBody;
 use crate::http::salvage::FileParams;
-use crate::workspace::{Description, FileText, GrepRequest, Listing, Matches, ReadRequest};
+use branchyard_workspace::{Description, FileText, GrepRequest, Listing, Matches, ReadRequest};
 
 const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
 const PIN: &str = "/api/repos/{repo}/branches/{branch}/pin";

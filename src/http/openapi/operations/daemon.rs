@@ -15,8 +15,8 @@ use crate::http::openapi::operation::{
 use crate::http::openapi::operations::runs::LAST_EVENT_ID;
 use crate::http::reap::{Lately, ReapParams};
 use crate::http::streams::FollowParams;
-use crate::repos::{Maintained, Registration};
-use crate::workspace::{Mended, Reaping};
+use branchyard_workspace::repos::{Maintained, Registration};
+use branchyard_workspace::{Mended, Reaping};
 
 const HTML: &str = "text/html";
 const SVG: &str = "image/svg+xml";

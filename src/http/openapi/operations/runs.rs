@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::{GROUPS, RUNS};
-use crate::diagnostics::Diagnostics;
 use crate::http::groups;
 use crate::http::listed::Listed;
 use crate::http::log::{Found, LogParams};
@@ -14,8 +13,9 @@ use crate::http::openapi::operation::{
 use crate::http::openapi::schemas::of;
 use crate::http::runs::{CancelParams, Cancelled, ListParams, Waiting};
 use crate::http::streams::{FollowParams, RerunBody};
-use crate::model::{GroupRecord, RunId, RunRecord};
-use crate::runs::RunRequest;
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_model::{GroupRecord, RunId, RunRecord};
+use branchyard_runs::RunRequest;
 
 const BRANCH: &str = "/stream/repos/{repo}/branches/{branch}";
 const RUN: &str = "/api/runs/{run}";

@@ -1,0 +1,169 @@
+//! What the operator decided: built-in defaults, then a TOML file, then `BRANCHYARD_*` variables,
+//! then flags, each over the one before, made into one validated [`Config`].
+//!
+//! It promises that a wrong key or value is refused at start, by file, line and column and with
+//! what was expected; that every path in a [`Config`] is absolute and every name and URL parsed;
+//! and that no error, `Debug` or `Display` of it shows a key, a password or a variable's value.
+//! It is the only reader of the process environment: what others need of that, they find here.
+//! It must not write anything, and it starts no process.
+
+mod access;
+mod audit;
+mod auth;
+mod build;
+mod count;
+mod crash;
+mod credential;
+mod document;
+mod duration;
+mod environment;
+mod error;
+mod git;
+mod glob;
+mod globs;
+mod history;
+mod host;
+mod jwt;
+mod kept;
+mod key;
+mod keys;
+mod limits;
+mod load;
+mod log;
+mod mark;
+mod mcp;
+mod name_globs;
+mod oauth;
+mod origin;
+mod path;
+mod place;
+mod reach;
+mod reaper;
+mod redact;
+mod repo;
+mod repos;
+mod reserved;
+mod sandbox;
+mod secret;
+mod secret_file;
+mod secrets;
+mod signing;
+mod size;
+mod task;
+mod timeouts;
+mod tls;
+mod tool;
+mod url;
+mod value;
+mod values;
+mod variable;
+mod warm;
+mod web_host;
+
+#[cfg(test)]
+mod example;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use branchyard_model::RepoName;
+
+pub use access::{Access, HttpAccess, SshAccess};
+pub use audit::AuditConfig;
+pub use auth::{AuthConfig, Role};
+pub use build::{BuildConfig, MakeArg, SearchPath};
+pub use crash::{crash_point, crash_variable};
+pub use credential::{Credential, CredentialConfig, Scheme, Token};
+pub use environment::Environment;
+pub use error::{ConfigError, InFile};
+pub use git::{GitConfig, Identity, Protocol};
+pub use glob::BuildOutput;
+pub use history::HistoryConfig;
+pub use host::HostName;
+pub use jwt::JwtConfig;
+pub use key::{SessionKey, random_hex};
+pub use limits::Limits;
+pub use load::{Flags, Sources};
+pub use log::LogFilter;
+pub use mark::Mark;
+pub use mcp::{McpConfig, Toolset};
+pub use name_globs::{BranchGlobs, NameGlobs, RepoGlobs};
+pub use oauth::{OauthConfig, SecureUrl};
+pub use origin::WebOrigin;
+pub use reach::{HttpConfig, SshConfig};
+pub use reaper::{MergedAgentBranches, ReaperConfig};
+pub use repo::RepoConfig;
+pub use reserved::{is_own_variable, is_reserved_variable};
+pub use sandbox::{RepoSandbox, SandboxConfig, exposes};
+pub use secret::{Secret, SecretConfig, SecretName, SecretValue};
+pub use secrets::{MAKE, Secrets};
+pub use signing::{AllowedSigners, SigningFormat, SigningKey};
+pub use size::ByteSize;
+pub use task::{Task, TaskName};
+pub use timeouts::Timeouts;
+pub use tls::{Pem, Stamp, Tls, TlsConfig};
+pub use tool::Tool;
+pub use url::{RepoUrl, UrlPolicy};
+pub use variable::{EnvName, EnvValue, is_secret_name};
+pub use warm::WarmStart;
+pub use web_host::WebHost;
+
+/// Where a daemon tells of itself if it has no `XDG_RUNTIME_DIR`, as in many containers: below the
+/// home directory, as the XDG specification has it for what a program remembers.
+pub const STATE_IN_HOME: &str = ".local/state";
+
+/// Everything that the daemon was told, checked and complete.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where the daemon listens. Default `127.0.0.1:3344`.
+    pub listen: SocketAddr,
+    /// A Unix socket on which the daemon listens as well. Default none.
+    pub socket: Option<PathBuf>,
+    /// What it shows to whoever connects to `listen`. Default none: plain HTTP.
+    pub tls: Option<Tls>,
+    /// The directory that holds everything. Default `~/build-workspaces`.
+    pub workspaces: PathBuf,
+    /// The key that opens everything: from a file, from a variable, or made at this start.
+    pub session_key: SessionKey,
+    /// `Host` names accepted besides loopback and the listen address. Default none.
+    pub allowed_hosts: Vec<HostName>,
+    /// Origins whose pages may call the daemon (CORS). Default none.
+    pub allowed_origins: Vec<WebOrigin>,
+    pub auth: AuthConfig,
+    /// What is logged. Default `info`.
+    pub log: LogFilter,
+    pub limits: Limits,
+    pub timeouts: Timeouts,
+    pub git: GitConfig,
+    /// How remotes are reached: what `[git]` and `[repos.NAME]` say of that, found and checked.
+    pub access: Access,
+    pub build: BuildConfig,
+    /// What `[secrets]` names, and which runs are given which.
+    pub secrets: Secrets,
+    pub reaper: ReaperConfig,
+    pub history: HistoryConfig,
+    pub audit: AuditConfig,
+    pub mcp: McpConfig,
+    pub sandbox: SandboxConfig,
+    /// Files with secrets of the daemon's own, and the one that names them: no build is shown them.
+    pub secret_files: Vec<PathBuf>,
+    pub repos: BTreeMap<RepoName, RepoConfig>,
+    /// All that a build inherits of the daemon's environment: `PATH` (or `build.path`) and `HOME`.
+    pub build_env_base: BTreeMap<OsString, OsString>,
+    /// The daemon's own `PATH`, by which its git and ssh are found.
+    pub path: OsString,
+    /// The daemon's home directory: git's network commands find ssh keys and credentials there.
+    pub home: Option<PathBuf>,
+    /// The ssh agent, for git's network commands only.
+    pub ssh_auth_sock: Option<OsString>,
+    /// `XDG_RUNTIME_DIR`: where clients of the same user look for the daemon first, and then in
+    /// [`STATE_IN_HOME`].
+    pub runtime_dir: Option<PathBuf>,
+    /// How many files this process was allowed to have open when it was started: builds get no more
+    /// from a daemon that needs more for itself. `None` is no limit.
+    pub open_files: Option<u64>,
+    /// Variables of the environment that start with `BRANCHYARD_` and that the daemon does not know.
+    pub unknown_variables: Vec<String>,
+}

@@ -1,0 +1,237 @@
+//! `[secrets.NAME]`: what some runs need and nobody else may see. The file says where it is kept and which
+//! branches' runs may have it, not what it is.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+
+use super::BranchGlobs;
+use super::environment::Environment;
+use super::kept::{Keepable, Kept, Keys};
+use super::reserved::is_own_variable;
+use branchyard_model::BranchName;
+
+const MAX_NAME_BYTES: usize = 63;
+/// Anything shorter also stands in ordinary output, and could not be taken out of it.
+const SHORTEST: usize = 8;
+/// Lines of output are looked at one by one, too: of a secret that has several, one at least must be
+/// long enough to be told from others.
+const TELLING_LINE: usize = 16;
+
+/// The name of a secret: lower-case letters, digits, `_`, `.` and `-`, starting with a letter or digit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretName(String);
+
+/// A secret as the file has it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a section [secrets.NAME] with env or file, and branches"
+)]
+pub struct SecretConfig {
+    /// The variable in the daemon's environment that holds it. Default none.
+    #[serde(default)]
+    pub env: Option<String>,
+    /// The file that holds it, mode 600. Default none.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// The branches whose runs may have it. Required.
+    pub branches: BranchGlobs,
+}
+
+/// What is secret about a secret; `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretValue(String);
+
+/// A secret that was found where the file said, at least at the start.
+#[derive(Debug, Clone)]
+pub struct Secret {
+    pub name: SecretName,
+    branches: BranchGlobs,
+    kept: Kept<SecretValue>,
+}
+
+impl SecretConfig {
+    /// The secret, or the key in its section which is at fault and why.
+    pub(super) fn find(
+        &self,
+        name: &SecretName,
+        env: &Environment,
+        base: &Path,
+        home: Option<&Path>,
+    ) -> Result<Secret, (&'static str, String)> {
+        if self.branches.patterns().is_empty() {
+            let rule = r#"no branch could have it: name some, such as ["main", "release/*"]; ["**"] is all"#;
+            return Err(("branches", rule.to_owned()));
+        }
+        if self.env.as_deref().is_some_and(is_own_variable) {
+            let rule = "BRANCHYARD_* are the daemon's own settings, and no build's business";
+            return Err(("env", rule.to_owned()));
+        }
+        let keys = Keys {
+            variable: ("env", self.env.as_deref()),
+            file: ("file", self.file.as_deref()),
+        };
+        Ok(Secret {
+            name: name.clone(),
+            branches: self.branches.clone(),
+            kept: Kept::find(&keys, env, base, home)?,
+        })
+    }
+}
+
+impl Secret {
+    /// The value as it is now, or why it cannot be had, for the operator.
+    pub fn read(&self) -> Result<SecretValue, String> {
+        self.kept.read()
+    }
+
+    /// The value, where it stands in the daemon's environment.
+    pub(super) fn in_environment(&self) -> Option<&SecretValue> {
+        self.kept.in_environment()
+    }
+
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.kept.file()
+    }
+
+    /// Whether runs of this branch may have it.
+    pub fn is_for(&self, branch: &BranchName) -> bool {
+        self.branches.matches(branch)
+    }
+
+    pub fn globs(&self) -> &BranchGlobs {
+        &self.branches
+    }
+
+    /// The branches that may have it, as they were written.
+    pub fn branches(&self) -> &[String] {
+        self.branches.patterns()
+    }
+}
+
+impl Keepable for SecretValue {
+    const WHAT: &'static str = "a secret";
+    const MAX_BYTES: usize = 32 * 1024;
+
+    /// As `$(cat file)` reads it: newlines at the end are the file's, not the secret's.
+    fn parse(text: &str) -> Result<Self, String> {
+        let value = text.trim_end_matches(['\n', '\r']);
+        let core = value.trim();
+        let telling =
+            |line: &str| line.trim().len() >= TELLING_LINE && !line.trim().starts_with("-----");
+        let rule = if text.len() > Self::MAX_BYTES {
+            format!("the secret is longer than {} bytes", Self::MAX_BYTES)
+        } else if value.contains('\0') {
+            "the secret holds a NUL, which no variable can".to_owned()
+        } else if core.len() < SHORTEST {
+            format!(
+                "the secret is shorter than {SHORTEST} bytes, too short to be told from other output \
+                 and kept out of it"
+            )
+        } else if core.contains('\n') && !core.lines().any(telling) {
+            format!(
+                "the secret has several lines and none of {TELLING_LINE} bytes, so that they could \
+                 not be kept out of output one by one; make a secret of each"
+            )
+        } else {
+            return Ok(Self(value.to_owned()));
+        };
+        Err(rule)
+    }
+}
+
+impl SecretValue {
+    /// The value itself, for the run that is given it and the one who keeps it out of output.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl SecretName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Not a `TextValue`, whose refusals quote the text: somebody may have written the secret itself.
+        struct Quiet;
+        impl Visitor<'_> for Quiet {
+            type Value = SecretName;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a secret, such as \"npm\" or \"deploy-key\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<SecretName, E> {
+                let letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+                let starts_well = text.bytes().next().is_some_and(letter);
+                if text.len() > MAX_NAME_BYTES
+                    || !starts_well
+                    || !text.bytes().all(|b| letter(b) || b"_.-".contains(&b))
+                {
+                    return Err(E::custom(format!(
+                        "this is not the name of a secret: lower-case letters, digits, '_', '.' and \
+                         '-', at most {MAX_NAME_BYTES}, starting with a letter or digit"
+                    )));
+                }
+                Ok(SecretName(text.to_owned()))
+            }
+        }
+        from.deserialize_str(Quiet)
+    }
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretValue(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_what_a_shell_would_read_from_the_file() {
+        for (text, value) in [
+            ("hunter22", "hunter22"),
+            ("hunter22\r\n\n", "hunter22"),
+            (" hunter22 \n", " hunter22 "),
+            ("a\nsixteen-letters!\n", "a\nsixteen-letters!"),
+        ] {
+            assert_eq!(SecretValue::parse(text).unwrap().expose(), value);
+        }
+        let value = SecretValue::parse("hunter22").unwrap();
+        assert_eq!(format!("{value:?}"), "SecretValue(…)");
+    }
+
+    #[test]
+    fn what_could_not_be_kept_out_of_output_is_refused() {
+        let long = "x".repeat(SecretValue::MAX_BYTES + 1);
+        for (text, rule) in [
+            ("", "shorter than 8"),
+            ("s3cret!", "shorter than 8"),
+            ("    s3cret!    ", "shorter than 8"),
+            ("s3cret\0s3cret", "NUL"),
+            ("s3cret-user\ns3cret-word", "several lines"),
+            (
+                "-----BEGIN s3cret KEY-----\ns3cret\n-----END s3cret KEY-----",
+                "several lines",
+            ),
+            (&long, "longer than 32768"),
+        ] {
+            let message = SecretValue::parse(text).unwrap_err();
+            assert!(message.contains(rule), "{message}");
+            assert!(!message.contains("s3cret"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Runs and stores for the tests of this module.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{Found, Store};
+use branchyard_model::{
+    BranchName, EndState, OnDisconnect, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
+    SyncMode,
+};
+use branchyard_runtime::background::Loops;
+
+/// A run that has ended, with the least that a run has.
+pub(super) fn record() -> RunRecord {
+    let spec = RunSpec {
+        kind: RunKind::Make,
+        repo: RepoName::parse("demo").unwrap(),
+        branch: BranchName::parse("main").unwrap(),
+        task: None,
+        argv: vec!["make".to_owned()],
+        asked_argv: None,
+        env: BTreeMap::new(),
+        timeout: Duration::from_secs(60),
+        sync: SyncMode::Auto,
+        clean: false,
+        stale: false,
+        reuse: false,
+        on_disconnect: OnDisconnect::Cancel,
+        principal: "me".to_owned(),
+        group: None,
+    };
+    let mut record = RunRecord::new(RunId::new(), spec);
+    record.state = RunState::Ended(EndState::Succeeded);
+    record
+}
+
+pub(super) struct Yard {
+    pub(super) dir: TempDir,
+}
+
+impl Yard {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { dir }
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.path().join("yard.db")
+    }
+
+    pub(super) fn open(&self) -> (Store, Found) {
+        let opened = Store::open(&self.path(), &Loops::default(), || false).unwrap();
+        (opened.store, opened.found)
+    }
+
+    pub(super) fn store(&self) -> Store {
+        self.open().0
+    }
+}

@@ -1,0 +1,262 @@
+//! What is asked of the index.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+
+use branchyard_model::{
+    BranchName, GroupId, Idempotency, RepoName, RunId, RunKind, RunRecord, RunState,
+};
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub repo: Option<RepoName>,
+    pub branch: Option<BranchName>,
+    pub kind: Option<RunKind>,
+    pub state: Option<RunState>,
+    pub group: Option<GroupId>,
+    /// Only runs requested at that time or later.
+    pub since: Option<Timestamp>,
+    /// Only runs older than this one: the last of the page before.
+    pub before: Option<RunId>,
+}
+
+impl Filter {
+    /// The statement and its values. The order is that of an index, so rows come without a sort.
+    fn sql(&self) -> (String, Vec<Value>) {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let conditions = [
+            (
+                "repo = ?",
+                self.repo.as_ref().map(|repo| text(repo.as_str())),
+            ),
+            (
+                "branch = ?",
+                self.branch.as_ref().map(|branch| text(branch.as_str())),
+            ),
+            ("kind = ?", self.kind.map(|kind| text(kind.as_str()))),
+            ("state = ?", self.state.map(|state| text(state.as_str()))),
+            (
+                "group_id = ?",
+                self.group.map(|group| Value::Text(group.to_string())),
+            ),
+            (
+                "id < ?",
+                self.before.map(|run| Value::Text(run.to_string())),
+            ),
+            // Ids and times agree but for the clock's jumps: the oldest id bounds the walk, and the
+            // time itself decides.
+            (
+                "created_at >= ? AND id >= (SELECT min(id) FROM runs INDEXED BY by_age WHERE created_at >= ?)",
+                self.since
+                    .map(|since| Value::Integer(since.as_microsecond())),
+            ),
+        ];
+        let mut values = Vec::new();
+        let mut sql = Vec::new();
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                values.push(value);
+                let number = format!("?{}", values.len());
+                sql.push(condition.replace('?', &number));
+            }
+        }
+        let filter = match sql.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {}", sql.join(" AND ")),
+        };
+        let sql = format!("SELECT id, repo, branch FROM runs {filter} ORDER BY id DESC");
+        (sql, values)
+    }
+}
+
+/// Whether somebody may see the runs of a branch.
+pub(super) type IsSeen<'a> = &'a dyn Fn(&RepoName, &BranchName) -> bool;
+
+pub(super) fn list(
+    from: &Connection,
+    filter: &Filter,
+    limit: usize,
+    is_seen: IsSeen<'_>,
+) -> rusqlite::Result<Vec<RunRecord>> {
+    let (sql, values) = filter.sql();
+    let mut statement = from.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut places = HashMap::new();
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        // There are many runs, of few branches.
+        let place: (String, String) = (row.get(1)?, row.get(2)?);
+        let place = places.entry(place);
+        let is_wanted = *place.or_insert_with_key(|(repo, branch)| {
+            let place = RepoName::parse(repo)
+                .ok()
+                .zip(BranchName::parse(branch).ok());
+            place.is_some_and(|(repo, branch)| is_seen(&repo, &branch))
+        });
+        if is_wanted {
+            found.extend(get(from, run_id(row)?)?);
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn get(from: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
+    let found = from
+        .prepare_cached("SELECT id, record FROM runs WHERE id = ?")?
+        .query_row([run.to_string()], record)
+        .optional()?;
+    Ok(found.flatten())
+}
+
+const REUSABLE: &str = "SELECT id, record FROM runs WHERE reuse = ? ORDER BY id DESC LIMIT ?";
+
+pub(super) fn reusable(
+    from: &Connection,
+    inputs: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<RunRecord>> {
+    let mut statement = from.prepare_cached(REUSABLE)?;
+    let rows = statement.query_map(
+        params![inputs, i64::try_from(limit).unwrap_or(i64::MAX)],
+        record,
+    )?;
+    rows.filter_map(Result::transpose).collect()
+}
+
+pub(super) fn ids(from: &Connection) -> rusqlite::Result<HashSet<RunId>> {
+    run_ids(from, "SELECT id FROM runs")
+}
+
+pub(super) fn unended(from: &Connection) -> rusqlite::Result<Vec<RunId>> {
+    run_ids(from, "SELECT id FROM runs WHERE ended = 0 ORDER BY id")
+}
+
+pub(super) fn keys_since(
+    from: &Connection,
+    since: Timestamp,
+) -> rusqlite::Result<Vec<(String, Idempotency, RunId)>> {
+    let mut statement = from.prepare_cached(
+        "SELECT id, principal, idempotency_key, idempotency_request FROM runs
+            WHERE created_at >= ? AND idempotency_key IS NOT NULL ORDER BY created_at, id",
+    )?;
+    let mut rows = statement.query([since.as_microsecond()])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (key, request) = (row.get(2)?, row.get(3)?);
+        found.push((row.get(1)?, Idempotency { key, request }, run_id(row)?));
+    }
+    Ok(found)
+}
+
+fn run_ids<C: FromIterator<RunId>>(from: &Connection, sql: &str) -> rusqlite::Result<C> {
+    from.prepare_cached(sql)?.query_map([], run_id)?.collect()
+}
+
+/// The id in the first column.
+pub(super) fn run_id(row: &Row<'_>) -> rusqlite::Result<RunId> {
+    let text = row.get_ref(0)?.as_str()?;
+    RunId::parse(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+    })
+}
+
+/// The record in the second column, unless it is one that this version does not understand.
+fn record(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
+    match serde_json::from_str(row.get_ref(1)?.as_str()?) {
+        Ok(record) => Ok(Some(record)),
+        Err(error) => {
+            let run = row.get_ref(0)?.as_str()?;
+            tracing::error!(run, %error, "a run in the index cannot be read and is left out");
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_index::fixture::Yard;
+
+    /// How SQLite goes about a statement, step by step.
+    fn plan(from: &Connection, sql: &str, values: Vec<Value>) -> Vec<String> {
+        let mut explained = from.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = explained
+            .query_map(params_from_iter(values), |row| row.get(3))
+            .unwrap();
+        steps.map(Result::unwrap).collect()
+    }
+
+    /// Each combination of what can be asked for, by the bits of a number.
+    fn filter(bits: u8) -> Filter {
+        let has = |bit: u8| bits & (1 << bit) != 0;
+        Filter {
+            repo: has(0).then(|| RepoName::parse("demo").unwrap()),
+            branch: has(1).then(|| BranchName::parse("main").unwrap()),
+            kind: has(2).then_some(RunKind::Make),
+            state: has(3).then_some(RunState::Running),
+            group: has(4).then(GroupId::new),
+            since: has(5).then(Timestamp::now),
+            before: has(6).then(RunId::new),
+        }
+    }
+
+    #[test]
+    fn no_page_needs_a_sort_or_a_walk_through_all_runs() {
+        let yard = Yard::new();
+        let _store = yard.store();
+        let from = Connection::open(yard.path()).unwrap();
+        for bits in 0..1 << 7 {
+            let filter = filter(bits);
+            let (sql, values) = filter.sql();
+            let steps = plan(&from, &sql, values);
+            // Without a condition it walks the ids from the newest and stops at the limit.
+            let way = match bits {
+                0 => "SCAN runs USING",
+                _ => "SEARCH runs USING",
+            };
+            assert!(steps[0].starts_with(way), "{filter:?}: {steps:?}");
+            // Of a group there are few runs, and what else is asked of them stands in their rows.
+            let covered = steps[0].contains("COVERING INDEX") || filter.group.is_some();
+            assert!(covered, "{filter:?}: {steps:?}");
+            for step in &steps[1..] {
+                // The lower bound of `since`, from its own index.
+                let bound = step.starts_with("SCALAR SUBQUERY")
+                    || step.starts_with("SEARCH runs USING COVERING INDEX by_age");
+                assert!(bound, "{filter:?}: {steps:?}");
+            }
+        }
+        for (bits, index) in [
+            (0, "newest"),
+            (0b0001, "by_repo"),
+            (0b0010, "by_branch"),
+            (0b0011, "by_repo_and_branch"),
+            (0b0100, "by_kind"),
+            (0b1000, "by_state"),
+            (0b1_0000, "by_group"),
+        ] {
+            let (sql, values) = filter(bits).sql();
+            let step = &plan(&from, &sql, values)[0];
+            let used = step
+                .split(" INDEX ")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next());
+            assert_eq!(used, Some(index), "{step}");
+        }
+    }
+
+    #[test]
+    fn what_can_answer_is_found_by_one_seek() {
+        let yard = Yard::new();
+        let _store = yard.store();
+        let from = Connection::open(yard.path()).unwrap();
+        let values = vec![Value::Text("x".to_owned()), Value::Integer(1)];
+        let steps = plan(&from, REUSABLE, values);
+        assert_eq!(steps, ["SEARCH runs USING INDEX reusable (reuse=?)"]);
+    }
+}

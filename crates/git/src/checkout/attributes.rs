@@ -1,0 +1,174 @@
+//! Which files git might convert on their way to the disk. Attributes are not evaluated here: each line that could
+//! convert anything counts for every file that its pattern could match, and git decides about those.
+
+use git2::Repository;
+
+use super::LeftToGit;
+use super::plan::{Kind, Plan};
+
+pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The files that a line could apply to: those beneath a directory whose paths end in the last part of its
+/// pattern that stands for itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Suspects {
+    beneath: Vec<u8>,
+    ending: Vec<u8>,
+}
+
+/// Leaves to git what it might not write as it is in the repository.
+pub(super) fn leave_what_is_converted(repo: &Repository, plan: &mut Plan) -> Result<(), LeftToGit> {
+    let mut suspects = Vec::new();
+    for entry in plan
+        .entries
+        .iter()
+        .filter(|entry| entry.name() == FILE_NAME)
+    {
+        let directory = &entry.path[..entry.path.len() - FILE_NAME.len()];
+        // Git reads a link of that name as well, when it looks into the index.
+        if entry.kind != Kind::Submodule {
+            let blob = repo.find_blob(entry.id)?;
+            suspects.extend(suspects_of(blob.content(), directory));
+        }
+    }
+    for entry in &mut plan.entries {
+        // Links and directories are never converted.
+        let is_file = matches!(entry.kind, Kind::File | Kind::Program);
+        entry.is_left = is_file && suspects.iter().any(|files| files.include(&entry.path));
+    }
+    match plan.entries.iter().all(|entry| entry.is_left) {
+        true => LeftToGit::unusual("every file may be converted"),
+        false => Ok(()),
+    }
+}
+
+/// Whether git may convert a file by these attributes. `directory` is where they stand, with a slash at its end.
+pub(crate) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
+    let suspects = suspects_of(attributes, directory);
+    suspects.iter().any(|files| files.include(path))
+}
+
+impl Suspects {
+    fn include(&self, path: &[u8]) -> bool {
+        path.starts_with(&self.beneath) && path.ends_with(&self.ending)
+    }
+}
+
+/// `directory` is where the attributes stand, with a slash at its end.
+fn suspects_of(attributes: &[u8], directory: &[u8]) -> Vec<Suspects> {
+    let attributes = attributes
+        .strip_prefix(BYTE_ORDER_MARK)
+        .unwrap_or(attributes);
+    attributes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| suspects_of_line(line, directory))
+        .collect()
+}
+
+fn suspects_of_line(line: &[u8], directory: &[u8]) -> Option<Suspects> {
+    let line = line.trim_ascii_start();
+    if line.starts_with(b"#") || !line.split(u8::is_ascii_whitespace).any(may_convert) {
+        return None;
+    }
+    if line.starts_with(b"[attr]") {
+        // A name for such an attribute, which may be used anywhere.
+        return Some(Suspects {
+            beneath: Vec::new(),
+            ending: Vec::new(),
+        });
+    }
+    let pattern = line.split(u8::is_ascii_whitespace).next()?;
+    Some(Suspects {
+        beneath: directory.to_vec(),
+        ending: ending_of(pattern).to_vec(),
+    })
+}
+
+/// Whether this word of a line sets an attribute that changes contents, with the settings that we have: `text` by
+/// itself changes nothing here, for lines end as they do in the repository.
+fn may_convert(word: &[u8]) -> bool {
+    if word.starts_with(b"!") {
+        return false;
+    }
+    // To deny this one is an error to git.
+    let asserted = word.strip_prefix(b"-").unwrap_or(word);
+    let name = asserted.split(|byte| *byte == b'=').next();
+    match name {
+        Some(b"working-tree-encoding") => true,
+        Some(b"filter" | b"ident" | b"crlf") => !word.starts_with(b"-"),
+        Some(b"eol") => word != b"eol=lf" && word != b"-eol",
+        _ => false,
+    }
+}
+
+/// What every path that the pattern matches ends in; empty where nothing is certain.
+fn ending_of(pattern: &[u8]) -> &[u8] {
+    let is_quoted = pattern.starts_with(b"\"");
+    let is_for_directories = pattern.ends_with(b"/");
+    if is_quoted || is_for_directories {
+        return &[];
+    }
+    let means_more = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'\\');
+    let start = pattern.iter().rposition(means_more).map_or(0, |at| at + 1);
+    let ending = &pattern[start..];
+    // At the top there is nothing before the slash.
+    ending.strip_prefix(b"/").unwrap_or(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(attributes: &str, directory: &str, path: &str) -> bool {
+        may_apply(attributes.as_bytes(), directory.as_bytes(), path.as_bytes())
+    }
+
+    #[test]
+    fn what_changes_no_content_is_nobodys_concern() {
+        for line in [
+            "* text=auto",
+            "* text=auto eol=lf",
+            "*.c text diff=c whitespace=tab-in-indent",
+            "*.png binary",
+            "*.sh -crlf -filter !eol -ident -text",
+            "# *.bat eol=crlf",
+            "*.po encoding=UTF-8",
+            "",
+        ] {
+            assert!(suspects_of(line.as_bytes(), b"").is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_converted_is_left() {
+        for line in [
+            "*.bat eol=crlf",
+            "\u{feff}*.bat eol=crlf",
+            "*.bat text eol=crlf\r",
+            "  *.bat\tfilter=lfs -text",
+            "a/b.bat ident",
+            "/a/b.bat ident",
+            "**/b.bat crlf",
+            "a/** working-tree-encoding=UTF-16",
+            "b.bat -working-tree-encoding",
+            "[ab].bat eol=crlf",
+            "\\b.bat eol=crlf",
+            "\"b.bat\" eol=crlf",
+            "a/ ident",
+            "[attr]dos text eol=crlf",
+            "*.c text\n*.bat eol=crlf",
+        ] {
+            assert!(left(line, "", "a/b.bat"), "{line}");
+        }
+        assert!(left("/b.bat ident", "a/", "a/b.bat"));
+        assert!(left("**/b.bat ident", "", "b.bat"));
+    }
+
+    #[test]
+    fn other_files_are_not() {
+        assert!(!left("*.bat eol=crlf", "", "a/b.c"));
+        assert!(!left("*.bat eol=crlf", "c/", "a/b.bat"));
+        assert!(!left("*.bat eol=crlf", "a/", "ab.bat"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Asking the remote. A fetch assumes that no other of the same store is under way.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::progress::Percent;
+use super::retry::retried;
+use super::{Error, Git, Store};
+use branchyard_model::{BranchName, CommitId};
+
+/// The commits that the remote has under exactly these full refs, by full ref; all its branches if
+/// none are given. Needs no store, and is run where no repository's configuration can reach it.
+pub async fn remote_heads(
+    git: &Git,
+    url: &str,
+    refs: &[String],
+) -> Result<HashMap<String, CommitId>, Error> {
+    let listing = retried("ls-remote", git.settings().remote_timeout, || {
+        git.at("/")
+            .args(["ls-remote", "--quiet", "--heads", "--end-of-options", url])
+            .args(refs)
+            .remote(git.question_patience())
+            .output()
+    })
+    .await?;
+    Ok(parse_heads(&String::from_utf8_lossy(&listing)))
+}
+
+/// The branch that the remote's HEAD names. Needs no store, as [`remote_heads`].
+pub async fn remote_default(git: &Git, url: &str) -> Result<Option<String>, Error> {
+    let listing = retried("ls-remote", git.settings().remote_timeout, || {
+        git.at("/")
+            .args([
+                "ls-remote",
+                "--quiet",
+                "--symref",
+                "--end-of-options",
+                url,
+                "HEAD",
+            ])
+            .remote(git.question_patience())
+            .output()
+    })
+    .await?;
+    Ok(parse_default(&String::from_utf8_lossy(&listing)))
+}
+
+/// What `ls-remote --symref` says of HEAD.
+pub(super) fn parse_default(listing: &str) -> Option<String> {
+    listing.lines().find_map(|line| {
+        let (branch, _) = line.strip_prefix("ref: refs/heads/")?.split_once('\t')?;
+        Some(branch.to_owned())
+    })
+}
+
+/// Fetches these branches, and nothing else, into `refs/remotes/origin/*`.
+pub async fn fetch(
+    git: &Git,
+    store: &Store,
+    branches: &[BranchName],
+    on_percent: impl FnMut(u8) + Send,
+) -> Result<(), Error> {
+    let refspecs: Vec<String> = branches
+        .iter()
+        .map(|b| format!("+{}:{}", b.local_ref(), b.remote_ref()))
+        .collect();
+    transfer(git, store.path(), &["--refmap="], &refspecs, on_percent).await
+}
+
+/// Fetches from `origin` into the repository at `dir`.
+pub(super) async fn transfer(
+    git: &Git,
+    dir: &Path,
+    options: &[&str],
+    refspecs: &[String],
+    on_percent: impl FnMut(u8) + Send,
+) -> Result<(), Error> {
+    // One try after the other reports to the same listener.
+    let on_percent = Mutex::new(on_percent);
+    retried("fetch", git.settings().fetch_timeout, || {
+        let mut percent = Percent::default();
+        let on_percent = &on_percent;
+        git.at(dir)
+            .args([
+                "fetch",
+                "--progress",
+                "--no-auto-maintenance",
+                "--no-write-fetch-head",
+            ])
+            .args(options)
+            .arg("origin")
+            .args(refspecs)
+            .remote(git.transfer_patience())
+            .output_with_progress(move |bytes| {
+                if let Some(percent) = percent.feed(bytes) {
+                    on_percent.lock().unwrap_or_else(PoisonError::into_inner)(percent);
+                }
+            })
+    })
+    .await?;
+    Ok(())
+}
+
+fn parse_heads(listing: &str) -> HashMap<String, CommitId> {
+    listing
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        // A pattern also matches refs that merely end like it, such as refs/pull/1/refs/heads/x.
+        .filter(|(_, name)| name.starts_with("refs/heads/"))
+        .filter_map(|(id, name)| Some((name.to_owned(), CommitId::parse(id).ok()?)))
+        .collect()
+}

@@ -1,0 +1,267 @@
+//! `add`: what the next commit is to contain.
+
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::changes::shown;
+use super::named::is_tracked;
+use super::withheld::{self, Withheld};
+use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
+use crate::{Error, Git, IgnoreRules, StrayKind, files_of, strays, strays_in, submodules};
+use branchyard_model::{ErrorKind, Problem};
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Files and directories, relative to the workspace. One that was deleted is staged as deleted.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Everything that changed in the workspace, new files included, but for ignored files and what looks
+    /// like build output.
+    #[serde(default)]
+    pub all: bool,
+    /// Only files that git tracks already, in `paths` or everywhere.
+    #[serde(default)]
+    pub update: bool,
+    /// Also files in `paths` that an ignore rule leaves out.
+    #[serde(default)]
+    pub force: bool,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Added {
+    /// How many files the next commit would change.
+    pub staged_files: usize,
+    /// All that the next commit would change, whoever staged it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<Vec<Change>>,
+    /// Paths that were named and left out, for an ignore rule covers them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+    /// New files that `all` left out, because `build_output` names them or they were created while a run was at
+    /// work here. Name them in `paths` to stage them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_in_all: Option<usize>,
+    /// Changes to tracked files that are not staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstaged: Option<Vec<Change>>,
+    /// Files that git does not know, whole directories as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<Vec<String>>,
+    /// How many entries of the lists this answer had no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
+}
+
+/// What is to be staged, once all that can be refused was.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    how: Vec<&'static str>,
+    /// Where everything is to be staged: all but these.
+    everything_but: Option<Vec<PathBuf>>,
+    /// What is staged because it was named.
+    paths: Vec<PathBuf>,
+    pub ignored: Vec<String>,
+}
+
+impl Request {
+    pub fn check(&self) -> Result<(), Problem> {
+        let is_named = !self.paths.is_empty();
+        if !is_named && !self.all && !self.update {
+            return Err(Problem::unprocessable("paths", "nothing to stage is named")
+                .help("give `paths`, `all: true` or `update: true`"));
+        }
+        if self.all && self.update {
+            return Err(Problem::unprocessable(
+                "update",
+                "`all` and `update` exclude each other",
+            ));
+        }
+        if self.force && !is_named {
+            return Err(Problem::unprocessable(
+                "force",
+                "ignored files are staged only where they are named in `paths`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether everything is to be staged that changed, for all of the workspace is meant and no more is said.
+    pub fn is_everything(&self, paths: &[PathBuf]) -> bool {
+        let named = Named::new(paths.to_vec());
+        let is_asked = self.all || !paths.is_empty();
+        is_asked && named.is_all() && !self.update && !self.force
+    }
+}
+
+impl Plan {
+    /// Of `paths`, which lie inside the worktree of `repo`, those that there are; with a refusal for what
+    /// git would get wrong. Of everything, what `left_out` names stays out.
+    pub fn new(
+        repo: &Repository,
+        request: &Request,
+        paths: Vec<PathBuf>,
+        left_out: Vec<PathBuf>,
+    ) -> Result<Self, Error> {
+        let Some(workdir) = files_of(repo) else {
+            return Ok(Self::of(Vec::new()));
+        };
+        let is_everything = request.is_everything(&paths);
+        let rules = IgnoreRules::of(repo)?;
+        let mut index = repo.index()?;
+        index.read(false)?;
+        let (mut wanted, mut ignored, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for path in paths {
+            if is_tracked(&index, &path) {
+                wanted.push(path);
+            } else if std::fs::symlink_metadata(workdir.join(&path)).is_err() {
+                missing.push(shown(&path));
+            } else if !request.force && rules.is_ignored(&path) {
+                ignored.push(shown(&path));
+            } else {
+                wanted.push(path);
+            }
+        }
+        if !missing.is_empty() {
+            return Err(no_such_path(&missing).into());
+        }
+        let named = Named::new(wanted.clone());
+        if !request.update && (request.all || !named.is_empty()) {
+            let mut embedded = embedded(repo, &workdir, &named, request.force)?;
+            let is_left_out = |path: &Path| left_out.iter().any(|out| path.starts_with(out));
+            embedded.retain(|path| !is_left_out(Path::new(path)));
+            if !embedded.is_empty() {
+                return Err(embedded_repositories(&embedded).into());
+            }
+        }
+        let mut how = Vec::new();
+        how.extend(request.all.then_some("--all"));
+        how.extend(request.update.then_some("--update"));
+        how.extend(request.force.then_some("--force"));
+        if is_everything {
+            wanted.retain(|path| path != Path::new("."));
+        }
+        Ok(Self {
+            how,
+            everything_but: is_everything.then_some(left_out),
+            paths: wanted,
+            ignored,
+        })
+    }
+
+    fn of(paths: Vec<PathBuf>) -> Self {
+        Self {
+            how: Vec::new(),
+            everything_but: None,
+            paths,
+            ignored: Vec::new(),
+        }
+    }
+
+    /// Everything that was named turned out to be ignored.
+    fn is_void(&self) -> bool {
+        let is_named = !self.ignored.is_empty() || self.everything_but.is_some();
+        self.paths.is_empty() && (is_named || self.how.is_empty())
+    }
+}
+
+/// Stages what was planned, in the worktree at `dir`.
+pub async fn add(git: &Git, dir: &Path, plan: &Plan) -> Result<(), Error> {
+    if let Some(left_out) = &plan.everything_but {
+        let add = git.at(dir).args(["add", "--all"]);
+        // Paths are taken literally here too, though each begins with what it is for.
+        let add = add.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        add.input(input::all_but(left_out)?).output().await?;
+    }
+    if plan.is_void() {
+        return Ok(());
+    }
+    let mut add = git
+        .in_worktree(dir)
+        .literal_paths()
+        .arg("add")
+        .args(&plan.how);
+    if !plan.paths.is_empty() {
+        add = add
+            .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(input::paths(&plan.paths)?);
+    }
+    add.output().await?;
+    Ok(())
+}
+
+impl Added {
+    pub fn of(
+        repo: &Repository,
+        verbosity: Verbosity,
+        ignored: Vec<String>,
+        withheld: Vec<Withheld>,
+    ) -> Result<Self, Error> {
+        let staged = staged(repo)?;
+        let is_full = verbosity == Verbosity::Full;
+        let (withheld, withheld_in_all) = withheld::listed(withheld);
+        Ok(Self {
+            staged_files: staged.len(),
+            staged: (verbosity > Verbosity::Minimal).then_some(staged),
+            ignored,
+            withheld,
+            withheld_in_all,
+            unstaged: is_full.then(|| unstaged(repo)).transpose()?,
+            untracked: is_full.then(|| untracked(repo)).transpose()?,
+            left_out: None,
+        })
+    }
+}
+
+/// Repositories of their own among what `named` covers. Git would stage each as a submodule without an
+/// address, which nobody who clones it could fill.
+pub fn embedded(
+    repo: &Repository,
+    workdir: &Path,
+    named: &Named,
+    also_ignored: bool,
+) -> Result<Vec<String>, Error> {
+    let (modules, rules) = (submodules(repo)?, IgnoreRules::of(repo)?);
+    let mut pending = strays(repo)?;
+    let mut found = Vec::new();
+    while let Some(stray) = pending.pop() {
+        let is_asked_for = named.covers(&stray.path) || named.reaches_into(&stray.path);
+        if !is_asked_for
+            || stray.kind == StrayKind::File
+            || modules.contains(&stray.path)
+            || (!also_ignored && rules.is_ignored(&stray.path))
+        {
+            continue;
+        }
+        match stray.kind {
+            StrayKind::Repository => found.push(shown(&stray.path)),
+            _ => pending.extend(strays_in(workdir, &stray.path)?),
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+pub fn embedded_repositories(found: &[String]) -> Problem {
+    let detail = format!("these are repositories of their own: {}", few(found));
+    Problem::new(ErrorKind::Conflict, "embedded_repository", detail)
+        .field("paths")
+        .help("name the other files in `paths`, list the repository in .gitignore, or move it out of the workspace")
+}
+
+/// Neither the workspace nor git has them.
+pub fn no_such_path(missing: &[String]) -> Problem {
+    let detail = format!("there is no {}", few(missing));
+    Problem::new(ErrorKind::NotFound, "path_not_found", detail)
+        .field("paths")
+        .help("git_status names what changed, `ls` what there is")
+}

@@ -1,0 +1,218 @@
+//! `blame`: which commit each line of a file is from. The command does it: libgit2 follows no moved lines
+//! and overlooks no whitespace, and people hold our answer against git's.
+
+mod porcelain;
+
+use std::fs::File;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use git2::{Oid, Repository};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Verbosity, budget, revision};
+use crate::{Error, Git, head};
+use branchyard_model::{ErrorKind, Problem};
+
+pub use porcelain::Hunk;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Larger files are not gone through.
+const MAX_FILE: usize = 64 * 1024 * 1024;
+/// More lines than these are for the next answer.
+const MOST_LINES: usize = 10_000;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The file, relative to the workspace.
+    pub path: String,
+    /// The file as it was at this branch, tag or commit. Where not given, as it is in the workspace now,
+    /// lines that are not committed included.
+    pub revision: Option<String>,
+    /// First line wanted, counted from 1.
+    pub start_line: Option<usize>,
+    /// Last line wanted.
+    pub end_line: Option<usize>,
+    /// Look through commits that changed nothing but whitespace.
+    #[serde(default)]
+    pub ignore_whitespace: bool,
+    /// Look for where moved and copied lines came from.
+    #[serde(default)]
+    pub moves: Moves,
+    /// How much of each commit is told, and whether the lines are.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+/// Where lines may have been moved from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moves {
+    /// A moved line is from the commit that moved it.
+    #[default]
+    Ignore,
+    /// From elsewhere in the same file.
+    WithinFile,
+    /// From other files that were changed in the same commit, too.
+    AcrossFiles,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Blame {
+    pub path: String,
+    /// The commit at which the file was looked at; none of the file as it is in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Of the whole file.
+    pub total_lines: usize,
+    /// Lines that stand together and are from one commit, in the file's order.
+    pub hunks: Vec<Hunk>,
+    /// There are more lines of those asked for: what `start_line` is to be to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<usize>,
+}
+
+/// The file that is looked at.
+#[derive(Debug)]
+pub enum Subject {
+    /// As it is in this commit.
+    Committed(Oid),
+    /// As it is in the workspace. Opened by us, so that git does not follow a link that was put in its
+    /// way.
+    Now(File),
+}
+
+/// What is asked of git, checked.
+#[derive(Debug)]
+pub struct Question {
+    pub path: PathBuf,
+    pub subject: Subject,
+    pub total_lines: usize,
+    pub request: Request,
+}
+
+/// The commit that was named, and how many lines the file at `path` has there.
+pub fn committed(repo: &Repository, named: &str, path: &Path) -> Result<(Oid, usize), Error> {
+    let commit = revision::commit(repo, "revision", named)?;
+    let shown = path.display();
+    let entry = commit.tree()?.get_path(path).map_err(|_| {
+        let detail = format!("there is no {shown} at {}", named.escape_debug());
+        absent(detail).help("the log verb with this `path` says which commits had it")
+    })?;
+    let blob = entry.to_object(repo)?.into_blob().map_err(|_| {
+        Problem::bad(
+            "path",
+            format!("{shown} is no file at {}", named.escape_debug()),
+        )
+    })?;
+    if blob.size() > MAX_FILE {
+        let detail = format!("{shown} has more than the {MAX_FILE} bytes that are gone through");
+        return Err(Problem::bad("path", detail).into());
+    }
+    Ok((commit.id(), lines(blob.content())))
+}
+
+/// Refuses a file of the workspace that git does not keep: nobody is to blame for its lines.
+pub fn check_tracked(repo: &Repository, path: &Path) -> Result<(), Error> {
+    let tree = repo.find_tree(head(repo)?.tree)?;
+    // Any stage will do: of a file in conflict there is no other.
+    let index = repo.index()?;
+    let staged = (0..=3).any(|stage| index.get_path(path, stage).is_some());
+    if staged || tree.get_path(path).is_ok() {
+        return Ok(());
+    }
+    let detail = format!("{} is not tracked by git", path.display());
+    Err(absent(detail)
+        .help("all of it is yet to be committed; add it first")
+        .into())
+}
+
+fn absent(detail: String) -> Problem {
+    Problem::new(ErrorKind::NotFound, "file_not_found", detail).field("path")
+}
+
+/// As git counts them.
+pub fn lines(content: &[u8]) -> usize {
+    let ends = memchr::memchr_iter(b'\n', content).count();
+    ends + usize::from(content.last().is_some_and(|last| *last != b'\n'))
+}
+
+pub async fn blame(git: &Git, dir: &Path, question: Question) -> Result<Blame, Error> {
+    let Question {
+        path,
+        subject,
+        total_lines,
+        request,
+    } = question;
+    let mut blame = Blame {
+        path: path.to_string_lossy().into_owned(),
+        at: match &subject {
+            Subject::Committed(id) => Some(id.to_string()),
+            Subject::Now(_) => None,
+        },
+        total_lines,
+        hunks: Vec::new(),
+        next: None,
+    };
+    let asked = wanted(&request, total_lines)?;
+    if asked.is_empty() {
+        return Ok(blame);
+    }
+    let last = (*asked.end()).min(asked.start() + MOST_LINES - 1);
+    blame.next = (last < *asked.end()).then_some(last + 1);
+    let mut command = git
+        .in_worktree(dir)
+        .read_only(PATIENCE)
+        .literal_paths()
+        .args(["blame", "--porcelain", "--no-textconv"])
+        .arg(format!("-L{},{last}", asked.start()));
+    if request.ignore_whitespace {
+        command = command.arg("-w");
+    }
+    command = match request.moves {
+        Moves::Ignore => command,
+        Moves::WithinFile => command.arg("-M"),
+        Moves::AcrossFiles => command.args(["-M", "-C"]),
+    };
+    command = match subject {
+        Subject::Committed(id) => command.arg(id.to_string()),
+        Subject::Now(file) => command.args(["--contents", "-"]).input(file),
+    };
+    let output = command.arg("--").arg(&path).output().await;
+    let output =
+        output.map_err(|error| budget::told(error, "ask for fewer lines, or without `moves`"))?;
+    blame.hunks = porcelain::hunks(&output, request.verbosity);
+    Ok(blame)
+}
+
+/// The lines that are asked for, as far as there are any.
+fn wanted(request: &Request, total: usize) -> Result<RangeInclusive<usize>, Problem> {
+    let first = request.start_line.unwrap_or(1).max(1);
+    let last = request.end_line.unwrap_or(usize::MAX);
+    if last < first {
+        return Err(Problem::unprocessable(
+            "end_line",
+            "end_line is before start_line",
+        ));
+    }
+    if first > total.max(1) {
+        let detail = format!("the file has {total} lines");
+        return Err(Problem::unprocessable("start_line", detail).help("begin before its end"));
+    }
+    Ok(first..=last.min(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_as_git_does() {
+        for (content, expected) in [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
+            assert_eq!(lines(content.as_bytes()), expected, "{content:?}");
+        }
+    }
+}

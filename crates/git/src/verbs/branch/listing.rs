@@ -1,0 +1,179 @@
+//! Looking at branches.
+
+use git2::{Oid, Repository};
+use jiff::Timestamp;
+
+use super::{Action, Branches, Item, Request, Surroundings, Upstream, no_such_branch};
+use crate::verbs::commit::{id, subject};
+use crate::verbs::{Verbosity, revision};
+use crate::{Error, read_ref};
+use branchyard_model::BranchName;
+
+/// The branches that the request asks for.
+pub fn list(
+    repo: &Repository,
+    request: &Request,
+    around: &Surroundings,
+) -> Result<Branches, Error> {
+    let prefix = match request.remote {
+        true => "refs/remotes/origin/",
+        false => "refs/heads/",
+    };
+    let into = match (&request.merged, &request.unmerged) {
+        (Some(revision), _) => Some(revision::commit(repo, "merged", revision)?.id()),
+        (_, Some(revision)) => Some(revision::commit(repo, "unmerged", revision)?.id()),
+        _ => None,
+    };
+    let wanted = |field: &str, revision: &Option<String>| {
+        let revision = revision.as_deref();
+        let commit = revision.map(|revision| revision::commit(repo, field, revision));
+        commit
+            .map(|commit| Ok::<_, Error>(commit?.id()))
+            .transpose()
+    };
+    let contains = wanted("contains", &request.contains)?;
+    let lacks = wanted("not_contains", &request.not_contains)?;
+    let pattern = request.pattern()?;
+    let mut found = Vec::new();
+    for reference in repo.references_glob(&format!("{prefix}*"))? {
+        let reference = reference?;
+        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let Some(name) = name.strip_prefix(prefix) else {
+            continue;
+        };
+        if name == "HEAD"
+            || pattern
+                .as_ref()
+                .is_some_and(|pattern| !pattern.matches(name))
+        {
+            continue;
+        }
+        let Some(tip) = reference.target() else {
+            continue;
+        };
+        let has = |commit: Oid| is_merged(repo, commit, tip);
+        if !contains.map_or(Ok(true), has)? || lacks.map_or(Ok(false), has)? {
+            continue;
+        }
+        let merged = into.map(|into| is_merged(repo, tip, into)).transpose()?;
+        if merged.is_none_or(|merged| merged == request.merged.is_some()) {
+            found.push((name.to_owned(), tip, merged));
+        }
+    }
+    found.sort();
+    let total = found.len();
+    let page: Vec<_> = found
+        .into_iter()
+        .skip(request.skip)
+        .take(request.count)
+        .collect();
+    let end = request.skip.saturating_add(page.len());
+    let items = page.into_iter().map(|(name, tip, merged)| {
+        let item = item(repo, &name, tip, around, request.verbosity)?;
+        Ok(Item { merged, ..item })
+    });
+    Ok(Branches {
+        branches: Some(items.collect::<Result<_, Error>>()?),
+        total: Some(total),
+        next: (end < total).then_some(end),
+        ..Branches::of(Action::List)
+    })
+}
+
+fn is_merged(repo: &Repository, tip: Oid, into: Oid) -> Result<bool, Error> {
+    Ok(tip == into || repo.graph_descendant_of(into, tip)?)
+}
+
+fn item(
+    repo: &Repository,
+    name: &str,
+    tip: Oid,
+    around: &Surroundings,
+    verbosity: Verbosity,
+) -> Result<Item, Error> {
+    let is_brief = verbosity == Verbosity::Minimal;
+    let commit = repo.find_commit(tip)?;
+    let branch = BranchName::parse(name).ok();
+    let upstream = match &branch {
+        Some(branch) if !is_brief => upstream(repo, branch, tip)?,
+        _ => None,
+    };
+    let author = || String::from_utf8_lossy(commit.author().name_bytes()).into_owned();
+    Ok(Item {
+        current: branch.as_ref() == Some(&around.current),
+        workspace: branch.is_some_and(|branch| around.workspaces.contains(&branch)),
+        name: name.to_owned(),
+        id: id(tip)?,
+        subject: (!is_brief).then(|| subject(&commit)),
+        author: (verbosity == Verbosity::Full).then(author),
+        committed_at: (!is_brief)
+            .then(|| Timestamp::from_second(commit.time().seconds()).ok())
+            .flatten(),
+        upstream,
+        merged: None,
+    })
+}
+
+fn upstream(repo: &Repository, branch: &BranchName, tip: Oid) -> Result<Option<Upstream>, Error> {
+    let Some(remote) = read_ref(repo, &branch.remote_ref())? else {
+        return Ok(None);
+    };
+    let (ahead, behind) = repo.graph_ahead_behind(tip, remote)?;
+    Ok(Some(Upstream {
+        name: format!("origin/{branch}"),
+        ahead,
+        behind,
+    }))
+}
+
+/// One branch that is here.
+pub fn show(
+    repo: &Repository,
+    branch: &BranchName,
+    around: &Surroundings,
+    verbosity: Verbosity,
+) -> Result<Item, Error> {
+    match read_ref(repo, &branch.local_ref())? {
+        Some(tip) => item(repo, branch.as_str(), tip, around, verbosity),
+        None => Err(no_such_branch(branch).into()),
+    }
+}
+
+/// How many commits the remote has of this branch alone, as last fetched.
+pub fn only_there(repo: &Repository, branch: &BranchName) -> Result<usize, Error> {
+    let Some(tip) = read_ref(repo, &branch.remote_ref())? else {
+        return Ok(0);
+    };
+    missing_elsewhere(repo, tip, &["refs/remotes/*"], &branch.remote_ref())
+}
+
+/// How many commits of the branch neither the remote, as last fetched, nor another branch here has.
+pub fn unmerged(repo: &Repository, branch: &BranchName) -> Result<usize, Error> {
+    let Some(tip) = read_ref(repo, &branch.local_ref())? else {
+        return Err(no_such_branch(branch).into());
+    };
+    let others = ["refs/remotes/*", "refs/heads/*"];
+    missing_elsewhere(repo, tip, &others, &branch.local_ref())
+}
+
+/// How many commits of `tip` none of the refs has that match `others`, `own` aside.
+fn missing_elsewhere(
+    repo: &Repository,
+    tip: Oid,
+    others: &[&str],
+    own: &str,
+) -> Result<usize, Error> {
+    let mut walk = repo.revwalk()?;
+    walk.push(tip)?;
+    for pattern in others {
+        for reference in repo.references_glob(pattern)? {
+            let reference = reference?;
+            let is_own = reference.name_bytes() == own.as_bytes();
+            if let Some(other) = reference.target().filter(|_| !is_own) {
+                walk.hide(other)?;
+            }
+        }
+    }
+    walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
+        .map_err(Error::from)
+}

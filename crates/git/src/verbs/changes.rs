@@ -1,0 +1,157 @@
+//! Which files differ: staged, unstaged, or between two commits.
+
+use std::path::Path;
+
+use git2::{Delta, Diff, DiffDelta, Patch, Repository, Tree};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Error, FileChangeKind, Untracked, check_extent, head, unstaged_changes};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Added,
+    Modified,
+    Deleted,
+    Renamed,
+    /// A file became a link, or the like.
+    TypeChanged,
+    Conflicted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    pub path: String,
+    pub change: ChangeKind,
+    /// What it was called before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Lines; none of a binary file, or where they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additions: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletions: Option<usize>,
+}
+
+impl Change {
+    fn of_file(path: String, change: ChangeKind) -> Self {
+        Self {
+            path,
+            change,
+            from: None,
+            additions: None,
+            deletions: None,
+        }
+    }
+}
+
+/// What the next commit would change.
+pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
+    let tree = repo.find_tree(head(repo)?.tree)?;
+    let mut index = repo.index()?;
+    // Another git may have written it since this repository was opened.
+    index.read(false)?;
+    let mut diff = repo.diff_tree_to_index(Some(&tree), Some(&index), None)?;
+    diff.find_similar(None)?;
+    Ok(diff.deltas().map(|delta| change_of(&delta)).collect())
+}
+
+/// Changes to tracked files that the next commit would leave out.
+pub fn unstaged(repo: &Repository) -> Result<Vec<Change>, Error> {
+    let mut changes: Vec<_> = conflicted(repo)?
+        .into_iter()
+        .map(|path| Change::of_file(path, ChangeKind::Conflicted))
+        .collect();
+    changes.extend(
+        unstaged_changes(repo)?
+            .iter()
+            .map(|((_, _, path), change)| {
+                let kind = match change.kind {
+                    FileChangeKind::Modified => ChangeKind::Modified,
+                    FileChangeKind::Deleted => ChangeKind::Deleted,
+                    FileChangeKind::Typechange => ChangeKind::TypeChanged,
+                };
+                Change::of_file(shown(path), kind)
+            }),
+    );
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// Files that git does not know, whole directories as one; ignored ones are left out.
+pub fn untracked(repo: &Repository) -> Result<Vec<String>, Error> {
+    let found = Untracked::in_worktree(repo, false)?;
+    Ok(found.paths.iter().map(|path| shown(path)).collect())
+}
+
+/// Files that a merge left for somebody to decide about, each once.
+pub fn conflicted(repo: &Repository) -> Result<Vec<String>, Error> {
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let mut files = Vec::new();
+    if index.has_conflicts() {
+        for conflict in index.conflicts()? {
+            let conflict = conflict?;
+            let side = conflict.our.or(conflict.their).or(conflict.ancestor);
+            files.extend(side.map(|side| String::from_utf8_lossy(&side.path).into_owned()));
+        }
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// What differs between two trees, with the lines counted.
+pub(super) fn between(
+    repo: &Repository,
+    old: Option<&Tree<'_>>,
+    new: Option<&Tree<'_>>,
+) -> Result<Vec<Change>, Error> {
+    check_extent(repo, old, new)?;
+    let mut diff = repo.diff_tree_to_tree(old, new, None)?;
+    diff.find_similar(None)?;
+    counted(&diff)
+}
+
+fn counted(diff: &Diff<'_>) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::new();
+    for (at, delta) in diff.deltas().enumerate() {
+        let mut change = change_of(&delta);
+        if let Some(patch) = Patch::from_diff(diff, at)?
+            && !patch.delta().flags().is_binary()
+        {
+            let (_, additions, deletions) = patch.line_stats()?;
+            (change.additions, change.deletions) = (Some(additions), Some(deletions));
+        }
+        changes.push(change);
+    }
+    Ok(changes)
+}
+
+/// The bytes of a file's name, as text.
+pub(super) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn change_of(delta: &DiffDelta<'_>) -> Change {
+    let name =
+        |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+    let (old, new) = (delta.old_file(), delta.new_file());
+    let change = match delta.status() {
+        Delta::Added | Delta::Untracked | Delta::Copied => ChangeKind::Added,
+        Delta::Deleted => ChangeKind::Deleted,
+        Delta::Renamed => ChangeKind::Renamed,
+        Delta::Typechange => ChangeKind::TypeChanged,
+        Delta::Conflicted => ChangeKind::Conflicted,
+        _ => ChangeKind::Modified,
+    };
+    let path = new.path_bytes().or(old.path_bytes());
+    Change {
+        path: name(path),
+        change,
+        from: (change == ChangeKind::Renamed).then(|| name(old.path_bytes())),
+        additions: None,
+        deletions: None,
+    }
+}

@@ -1,0 +1,71 @@
+//! `cherry_pick`: what commits changed elsewhere, made again on this branch.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Verbosity;
+use super::integration::{Ended, Origin};
+use super::operation::Operation;
+use super::picks::{Action, Picks};
+use super::strategy::StrategyOption;
+use crate::{Error, Git};
+use branchyard_model::Problem;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Start picking; or, with a pick under way, go on once all conflicts are resolved, leave out the
+    /// commit at which it stopped, or put all back.
+    #[serde(default)]
+    pub action: Action,
+    /// The commits, in the order in which they are to be applied.
+    #[serde(default)]
+    pub commits: Vec<String>,
+    /// In place of `commits`: all that B has and A has not, as `A..B`, the oldest first.
+    #[serde(default)]
+    pub range: Option<String>,
+    /// Only stage the changes of one commit.
+    #[serde(default)]
+    pub no_commit: bool,
+    /// Say in each message which commit it was picked from.
+    #[serde(default)]
+    pub record_origin: bool,
+    /// For a merge commit: the parent, counted from 1, against which its changes are taken.
+    #[serde(default)]
+    pub mainline: Option<usize>,
+    /// Finer wishes for how conflicts are treated.
+    #[serde(default)]
+    pub strategy_options: Vec<StrategyOption>,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+impl Request {
+    /// What makes no sense together, before anything is looked at.
+    pub fn check(&self) -> Result<(), Problem> {
+        self.picks().check(self.action)
+    }
+
+    fn picks(&self) -> Picks {
+        Picks {
+            operation: Operation::CherryPick,
+            commits: self.commits.clone(),
+            range: self.range.clone(),
+            no_commit: self.no_commit,
+            mainline: self.mainline,
+            strategy_options: self.strategy_options.clone(),
+            args: match self.record_origin {
+                true => &["-x"],
+                false => &[],
+            },
+        }
+    }
+}
+
+/// Begins to pick into what is checked out at `dir`.
+pub async fn start(git: &Git, dir: &Path, request: &Request) -> Result<(Origin, Ended), Error> {
+    request.picks().start(git, dir).await
+}

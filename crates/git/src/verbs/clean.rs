@@ -1,0 +1,180 @@
+//! `clean`: which files beside the tracked ones would go.
+
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::changes::shown;
+use super::{Kept, Named, Verbosity};
+use crate::{Error, IgnoreRules, Stray, StrayKind, files_of, strays, strays_in, submodules};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Only what is in these files and directories; all of the workspace where left out.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Also untracked directories. Those that `paths` names are looked into anyway.
+    #[serde(default)]
+    pub directories: bool,
+    /// Also what an ignore rule covers, such as build output.
+    #[serde(default)]
+    pub ignored: bool,
+    /// Only say what would go. To remove it, give `false`, and `confirm: true`.
+    #[serde(default = "yes")]
+    pub dry_run: bool,
+    /// Has to be `true` for anything to be removed. What somebody could miss is saved first.
+    #[serde(default)]
+    pub confirm: bool,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Cleaned {
+    /// Whether they were removed, or only listed.
+    pub removed: bool,
+    pub count: usize,
+    /// What goes, whole directories as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Vec<Leaving>>,
+    /// Repositories of their own that stay, for `paths` does not name them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repositories_kept: Vec<String>,
+    /// What was saved before it was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+    /// How many entries of the lists this answer had no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Leaving {
+    pub path: String,
+    pub kind: Kind,
+    pub ignored: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    File,
+    Directory,
+    Repository,
+}
+
+/// What is to go.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// Relative to the workspace.
+    pub paths: Vec<PathBuf>,
+    pub entries: Vec<Leaving>,
+    pub repositories_kept: Vec<String>,
+}
+
+/// Finds what the request asks for; `named` are its paths.
+pub fn sweep(repo: &Repository, request: &Request, named: &Named) -> Result<Sweep, Error> {
+    let Some(workdir) = files_of(repo) else {
+        return Ok(Sweep::default());
+    };
+    let mut sweeping = Sweeping {
+        rules: IgnoreRules::of(repo)?,
+        workdir: &workdir,
+        request,
+        named,
+        found: Sweep::default(),
+    };
+    let modules = submodules(repo)?;
+    for stray in strays(repo)? {
+        // A submodule is tracked, though what is in it is its own.
+        if !modules.contains(&stray.path) {
+            sweeping.entry(&stray, false)?;
+        }
+    }
+    Ok(sweeping.found)
+}
+
+struct Sweeping<'a> {
+    rules: IgnoreRules,
+    workdir: &'a Path,
+    request: &'a Request,
+    named: &'a Named,
+    found: Sweep,
+}
+
+impl Sweeping<'_> {
+    /// Returns whether all of it goes.
+    fn entry(&mut self, stray: &Stray, in_ignored: bool) -> Result<bool, Error> {
+        let path = &stray.path;
+        let is_covered = self.named.covers(path);
+        if !is_covered && !self.named.reaches_into(path) {
+            return Ok(false);
+        }
+        let ignored = in_ignored || self.rules.is_ignored(path);
+        if ignored && !self.request.ignored {
+            return Ok(false);
+        }
+        match stray.kind {
+            StrayKind::File => self.leaves(path, Kind::File, ignored),
+            StrayKind::Repository if self.named.has(path) => {
+                self.leaves(path, Kind::Repository, ignored);
+            }
+            StrayKind::Repository => {
+                if is_covered {
+                    self.found.repositories_kept.push(shown(path));
+                }
+                return Ok(false);
+            }
+            StrayKind::Directory => return self.directory(path, ignored, is_covered),
+        }
+        Ok(true)
+    }
+
+    fn directory(&mut self, path: &Path, ignored: bool, is_covered: bool) -> Result<bool, Error> {
+        // As with git, naming a path is enough.
+        if is_covered && self.named.is_empty() && !self.request.directories {
+            return Ok(false);
+        }
+        let before = (self.found.paths.len(), self.found.entries.len());
+        let mut goes_whole = is_covered;
+        for inner in strays_in(self.workdir, path)? {
+            goes_whole &= self.entry(&inner, ignored)?;
+        }
+        if goes_whole {
+            self.found.paths.truncate(before.0);
+            self.found.entries.truncate(before.1);
+            self.leaves(path, Kind::Directory, ignored);
+        }
+        Ok(goes_whole)
+    }
+
+    fn leaves(&mut self, path: &Path, kind: Kind, ignored: bool) {
+        self.found.paths.push(path.to_owned());
+        self.found.entries.push(Leaving {
+            path: shown(path),
+            kind,
+            ignored,
+        });
+    }
+}
+
+impl Cleaned {
+    pub fn new(sweep: Sweep, verbosity: Verbosity, removed: bool, kept: Option<Kept>) -> Self {
+        Self {
+            removed,
+            count: sweep.entries.len(),
+            entries: (verbosity > Verbosity::Minimal || !removed).then_some(sweep.entries),
+            repositories_kept: sweep.repositories_kept,
+            kept,
+            left_out: None,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `commit`: what is staged becomes a commit of the branch.
+
+use std::path::Path;
+
+use git2::{Oid, Repository};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::changes::between;
+use super::{Change, Verbosity, few, input, staged, unstaged, untracked};
+use crate::{Error, Git, head};
+use branchyard_model::{CommitId, ErrorKind, Problem};
+
+/// The code of the refusal to commit nothing.
+pub const NOTHING: &str = "nothing_to_commit";
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What the commit says: a subject, an empty line, more lines. With `amend` it may be left out, and
+    /// the old one stays.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Who wrote it, as `Name <address>`. The daemon's own identity where it is left out.
+    #[serde(default)]
+    pub author: Option<String>,
+    /// Replace the branch's last commit.
+    #[serde(default)]
+    pub amend: bool,
+    /// Commit though nothing changes.
+    #[serde(default)]
+    pub allow_empty: bool,
+    /// Files and directories to stage first, relative to the workspace. What is staged already is
+    /// committed as well.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Stage all changes to tracked files first. New files are left out unless `paths` names them.
+    #[serde(default)]
+    pub all: bool,
+    /// Whether to sign it. Where it is left out, it is signed if the operator gave the daemon a key.
+    #[serde(default)]
+    pub sign: Option<bool>,
+    /// Add a `Signed-off-by` line with the daemon's identity.
+    #[serde(default)]
+    pub signoff: bool,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Committed {
+    /// The new commit.
+    pub id: CommitId,
+    pub subject: String,
+    /// The commit that this one replaces; it can still be had by this id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<CommitId>,
+    pub signed: bool,
+    pub files_changed: usize,
+    pub additions: usize,
+    pub deletions: usize,
+    /// What it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<Change>>,
+    /// Changes to tracked files that it leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstaged: Option<Vec<Change>>,
+    /// Files that git does not know, whole directories as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<Vec<String>>,
+    /// How many entries of the lists this answer had no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
+}
+
+impl Request {
+    pub fn check(&self) -> Result<(), Problem> {
+        match &self.message {
+            Some(text) => input::check_message(text)?,
+            None if self.amend => {}
+            None => {
+                return Err(Problem::unprocessable(
+                    "message",
+                    "a commit needs a message",
+                ));
+            }
+        }
+        match &self.author {
+            Some(author) => {
+                check_author(author)?;
+                input::check_argument("author", author)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Anything else than `Name <address>` git would look for in the authors of all commits.
+fn check_author(author: &str) -> Result<(), Problem> {
+    let parts = author
+        .strip_suffix('>')
+        .and_then(|rest| rest.split_once(" <"));
+    let is_plain = |part: &str| {
+        !part.trim().is_empty() && !part.contains(|c: char| c.is_control() || "<>".contains(c))
+    };
+    match parts {
+        Some((name, address)) if is_plain(name) && is_plain(address) => Ok(()),
+        _ => Err(Problem::bad(
+            "author",
+            "an author is given as `Name <address>`",
+        )),
+    }
+}
+
+/// Why what is staged is no commit, if it is none.
+pub fn check_content(repo: &Repository, request: &Request) -> Result<(), Error> {
+    let head = head(repo)?;
+    if request.allow_empty || head.operation.is_some() {
+        return Ok(());
+    }
+    if !request.amend {
+        return match staged(repo)?.is_empty() {
+            true => Err(nothing_to_commit(repo)?.into()),
+            false => Ok(()),
+        };
+    }
+    let old = repo.find_commit(head.commit)?;
+    let mut index = repo.index()?;
+    index.read(false)?;
+    // A merge may well have the tree of one of its parents.
+    if let [parent] = old.parents().collect::<Vec<_>>().as_slice()
+        && repo
+            .diff_tree_to_index(Some(&parent.tree()?), Some(&index), None)?
+            .deltas()
+            .len()
+            == 0
+    {
+        let detail = "amended like this the commit would change nothing";
+        return Err(Problem::new(ErrorKind::Conflict, NOTHING, detail)
+            .help("`allow_empty: true` keeps it as an empty commit; git_reset with mode soft to `HEAD~1` takes it away")
+            .into());
+    }
+    Ok(())
+}
+
+fn nothing_to_commit(repo: &Repository) -> Result<Problem, Error> {
+    let unstaged: Vec<String> = unstaged(repo)?
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    let untracked = untracked(repo)?;
+    let mut detail = "nothing is staged".to_owned();
+    for (kind, files) in [("not staged", &unstaged), ("untracked", &untracked)] {
+        if !files.is_empty() {
+            detail.push_str(&format!("; {kind}: {}", few(files)));
+        }
+    }
+    let help = match unstaged.is_empty() && untracked.is_empty() {
+        true => {
+            "nothing has changed since the last commit; `allow_empty: true` commits all the same"
+        }
+        false => "name files in `paths`, or give `all: true` for all changes to tracked files",
+    };
+    Ok(Problem::new(ErrorKind::Conflict, NOTHING, detail).help(help))
+}
+
+/// Commits what is staged in the worktree at `dir`, without a signature.
+pub async fn commit(git: &Git, dir: &Path, request: &Request) -> Result<(), Error> {
+    let mut command = git.in_worktree(dir);
+    // A line that begins with `#` is part of the message.
+    command = command.args(["commit", "--quiet", "--cleanup=whitespace"]);
+    for (wanted, option) in [
+        (request.amend, "--amend"),
+        (request.allow_empty, "--allow-empty"),
+        (request.signoff, "--signoff"),
+    ] {
+        if wanted {
+            command = command.arg(option);
+        }
+    }
+    if let Some(author) = &request.author {
+        command = command.arg(format!("--author={author}"));
+    }
+    command = match &request.message {
+        Some(text) => command
+            .arg("--file=-")
+            .input(input::bytes(text.as_bytes())?),
+        None => command.arg("--no-edit"),
+    };
+    command.output().await.map(drop)
+}
+
+/// Puts `new` in the place of `old`, which HEAD and its branch are at in the worktree at `dir`.
+pub async fn replace(git: &Git, dir: &Path, old: Oid, new: Oid) -> Result<(), Error> {
+    git.in_worktree(dir)
+        .args(["update-ref", "-m", "commit: signed", "HEAD"])
+        .args([new.to_string(), old.to_string()])
+        .output()
+        .await
+        .map(drop)
+}
+
+impl Committed {
+    /// What HEAD is now; `amended` is what it replaced.
+    pub fn of(
+        repo: &Repository,
+        verbosity: Verbosity,
+        amended: Option<Oid>,
+    ) -> Result<Self, Error> {
+        let commit = repo.find_commit(head(repo)?.commit)?;
+        let parent = commit.parents().next();
+        let old = parent.map(|parent| parent.tree()).transpose()?;
+        let files = between(repo, old.as_ref(), Some(&commit.tree()?))?;
+        let is_full = verbosity == Verbosity::Full;
+        Ok(Self {
+            id: id(commit.id())?,
+            subject: subject(&commit),
+            amended: amended.map(id).transpose()?,
+            signed: commit.header_field_bytes("gpgsig").is_ok(),
+            files_changed: files.len(),
+            additions: files.iter().filter_map(|file| file.additions).sum(),
+            deletions: files.iter().filter_map(|file| file.deletions).sum(),
+            files: (verbosity > Verbosity::Minimal).then_some(files),
+            unstaged: is_full.then(|| unstaged(repo)).transpose()?,
+            untracked: is_full.then(|| untracked(repo)).transpose()?,
+            left_out: None,
+        })
+    }
+}
+
+/// The first line of what a commit says.
+pub(super) fn subject(commit: &git2::Commit<'_>) -> String {
+    String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
+}
+
+pub(super) fn id(oid: Oid) -> Result<CommitId, Error> {
+    Ok(CommitId::parse(&oid.to_string())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_author_is_a_name_and_an_address() {
+        assert!(check_author("Ada Lovelace <ada@example.org>").is_ok());
+        for author in [
+            "ada",
+            "<ada@x>",
+            "Ada <>",
+            "Ada <a> <b>",
+            "Ada <a@x>\n",
+            "A\0 <a>",
+            " <a@x>",
+            "--x",
+        ] {
+            assert!(check_author(author).is_err(), "{author:?}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Differences between trees, index and files, found as git finds them.
+
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions, Oid};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::person::text;
+use crate::Error;
+
+/// Patches name blobs by their whole ids, so that they apply wherever those are.
+const WHOLE_ID: u16 = 40;
+/// How alike, in percent, a file that went and one that came must be to be one that was renamed.
+const LIKENESS: u16 = 50;
+/// With more pairs than that git looks only for files that were renamed without a change.
+const MOST_PAIRS: usize = 1000 * 1000;
+
+/// The bits of a mode that say what kind of file it is.
+const TYPE: u32 = 0o170_000;
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Added,
+    Modified,
+    Deleted,
+    Renamed,
+    Copied,
+    /// A file became a link, or the like.
+    Typechange,
+    Untracked,
+    Conflicted,
+}
+
+impl Kind {
+    /// `None` where it is no change.
+    pub fn of(delta: &DiffDelta<'_>) -> Option<Self> {
+        let [old, new] = [delta.old_file(), delta.new_file()].map(|file| u32::from(file.mode()));
+        Some(match delta.status() {
+            Delta::Added => Self::Added,
+            // What was changed in the index, and became something else in the files.
+            Delta::Modified if old & TYPE != new & TYPE => Self::Typechange,
+            // Whatever cannot be read is not what it was.
+            Delta::Modified | Delta::Unreadable => Self::Modified,
+            Delta::Deleted => Self::Deleted,
+            Delta::Renamed => Self::Renamed,
+            Delta::Copied => Self::Copied,
+            Delta::Typechange => Self::Typechange,
+            Delta::Untracked => Self::Untracked,
+            Delta::Conflicted => Self::Conflicted,
+            Delta::Unmodified | Delta::Ignored => return None,
+        })
+    }
+
+    /// Git's letter for it.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Modified => 'M',
+            Self::Deleted => 'D',
+            Self::Renamed => 'R',
+            Self::Copied => 'C',
+            Self::Typechange => 'T',
+            Self::Untracked => '?',
+            Self::Conflicted => 'U',
+        }
+    }
+}
+
+/// What a file was or is: for those who want to know everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Side {
+    /// As git writes it, such as 100644.
+    pub mode: String,
+    /// The blob's id, where it was hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+impl Side {
+    pub fn new(mode: u32, id: Option<Oid>) -> Self {
+        Self {
+            mode: format!("{mode:06o}"),
+            id: id.map(|id| id.to_string()),
+        }
+    }
+
+    /// `None` where there is no file on this side.
+    pub fn of(file: &DiffFile<'_>) -> Option<Self> {
+        let mode = u32::from(file.mode());
+        let id = Some(file.id()).filter(|id| !id.is_zero());
+        (mode != 0).then(|| Self::new(mode, id))
+    }
+}
+
+/// Options for a look at `paths`, which are no patterns; at everything where there are none.
+pub fn options(paths: &[PathBuf]) -> DiffOptions {
+    let mut options = DiffOptions::new();
+    options
+        .include_typechange(true)
+        .indent_heuristic(true)
+        .id_abbrev(WHOLE_ID);
+    let everything = paths.iter().any(|path| path == Path::new("."));
+    if !everything {
+        options.disable_pathspec_match(true);
+        for path in paths {
+            options.pathspec(path);
+        }
+    }
+    options
+}
+
+/// Finds what was renamed.
+pub fn find_renames(diff: &mut Diff<'_>) -> Result<(), Error> {
+    let (mut came, mut went) = (0, 0);
+    for delta in diff.deltas() {
+        match delta.status() {
+            Delta::Added => came += 1,
+            Delta::Deleted => went += 1,
+            _ => {}
+        }
+    }
+    if came == 0 || went == 0 {
+        return Ok(());
+    }
+    let mut options = DiffFindOptions::new();
+    options
+        .renames(true)
+        .rename_threshold(LIKENESS)
+        .exact_match_only(came * went > MOST_PAIRS);
+    diff.find_similar(Some(&mut options))?;
+    Ok(())
+}
+
+/// The path of a file, as text.
+pub fn path(file: &DiffFile<'_>) -> String {
+    text(file.path_bytes().unwrap_or_default())
+}

@@ -1,0 +1,242 @@
+//! What an integration answers: how it ended, or where it stopped and what is to be done next.
+
+use git2::{Oid, Repository};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Ended, Origin, stages_nothing};
+use crate::verbs::conflicts::{Conflict, conflicts, fit};
+use crate::verbs::operation::{Operation, UnderWay};
+use crate::verbs::{Brief, Verbosity};
+use crate::{Error, check_extent, head};
+
+/// As many new commits are listed.
+const MOST_COMMITS: usize = 200;
+/// As many conflicts are named in words.
+const MOST_NAMED: usize = 30;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is done, and committed.
+    Done,
+    /// There was nothing to do: the branch has it all.
+    UpToDate,
+    /// It is done and staged; the commit is still to be made.
+    Staged,
+    /// It stopped at conflicts and is under way.
+    Conflicts,
+    /// What was to be applied changes nothing here, so no commit was made.
+    Nothing,
+    /// All is as it was before it began.
+    Aborted,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Outcome {
+    pub state: State,
+    /// What is under way now, how far it is, and what `ours` and `theirs` mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<UnderWay>,
+    /// The conflicts that are to be resolved before it goes on.
+    pub conflicts: Vec<Conflict>,
+    /// How many there are, listed or not.
+    pub conflicts_total: usize,
+    /// The tip of the branch before the operation began.
+    pub head_before: String,
+    /// The commits that it made so far, the newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<Vec<Brief>>,
+    /// How many it made, listed or not.
+    pub commits_total: usize,
+    /// How many commits of others it brought to this branch.
+    pub brought: usize,
+    /// How many commits changed nothing here or were skipped, and were not made again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<usize>,
+    /// How much the branch changed by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Changed>,
+    /// Lists or texts were shortened to fit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// What to do now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Changed {
+    pub files: usize,
+    pub insertions: usize,
+    pub deletions: usize,
+}
+
+impl Outcome {
+    /// Of an operation that began at `origin` and has ended or stopped now. Blocks.
+    pub fn read(
+        repo: &Repository,
+        origin: &Origin,
+        ended: Ended,
+        verbosity: Verbosity,
+    ) -> Result<Self, Error> {
+        let here = head(repo)?;
+        let operation = UnderWay::read(repo)?;
+        let found = conflicts(repo)?;
+        let (commits, total) = made(repo, here.commit, origin)?;
+        let state = match ended {
+            Ended::Stopped => State::Conflicts,
+            Ended::Aborted => State::Aborted,
+            Ended::Done if here.commit != origin.head => State::Done,
+            Ended::Done if !stages_nothing(repo)? => State::Staged,
+            Ended::Done if origin.planned.is_some() => State::Nothing,
+            Ended::Done => State::UpToDate,
+        };
+        let dropped = origin.planned.filter(|_| state == State::Done);
+        let changed = match verbosity == Verbosity::Full && here.commit != origin.head {
+            true => Some(changed(repo, origin.head, here.commit)?),
+            false => None,
+        };
+        Ok(Self {
+            state,
+            next: next(state, operation.as_ref()),
+            operation,
+            conflicts_total: found.len(),
+            conflicts: found.into_iter().map(|it| it.told(verbosity)).collect(),
+            head_before: origin.head.to_string(),
+            truncated: commits.len() < total,
+            commits: (verbosity > Verbosity::Minimal).then_some(commits),
+            commits_total: total,
+            brought: brought(repo, here.commit, origin)?,
+            dropped: dropped.map(|planned| planned.saturating_sub(total)),
+            changed,
+        })
+    }
+
+    /// In a few lines.
+    pub fn text(&self) -> String {
+        let mut lines = vec![match self.state {
+            State::Done => format!(
+                "done: {} commit(s) made, {} brought",
+                self.commits_total, self.brought
+            ),
+            State::UpToDate => "up to date: the branch has it all".to_owned(),
+            State::Staged => "staged, not committed yet".to_owned(),
+            State::Conflicts => format!("stopped at {} conflict(s)", self.conflicts_total),
+            State::Nothing => "nothing: it changes nothing here".to_owned(),
+            State::Aborted => format!("aborted: all is as it was, at {}", self.head_before),
+        }];
+        lines.extend(self.operation.iter().flat_map(described));
+        lines.extend(named(&self.conflicts, self.conflicts_total));
+        lines.extend(self.next.iter().map(|next| format!("next: {next}")));
+        lines.join("\n")
+    }
+
+    /// Makes it fit into about `room` bytes of JSON.
+    pub fn cut(&mut self, room: usize) {
+        if let Some(commits) = &mut self.commits {
+            let most = (room / 4 / 100).max(1);
+            self.truncated |= commits.len() > most;
+            commits.truncate(most);
+        }
+        self.truncated |= fit(&mut self.conflicts, room / 2) > 0;
+    }
+}
+
+/// What is under way, in words.
+pub fn described(under_way: &UnderWay) -> Vec<String> {
+    let mut words = format!(
+        "{}, step {} of {}",
+        under_way.kind.name(),
+        under_way.step,
+        under_way.total
+    );
+    if let Some(commit) = &under_way.applying {
+        words.push_str(&format!(": {} {}", commit.id, commit.subject));
+    }
+    vec![
+        words,
+        format!("ours is {}", under_way.ours_is.what),
+        format!("theirs is {}", under_way.theirs_is.what),
+    ]
+}
+
+/// Conflicts by name, as many as are of use.
+pub fn named(conflicts: &[Conflict], total: usize) -> Vec<String> {
+    let shown = conflicts.iter().take(MOST_NAMED);
+    let mut lines: Vec<String> = shown
+        .map(|conflict| format!("{}: {}", conflict.kind.says(), conflict.path))
+        .collect();
+    if total > lines.len() {
+        lines.push(format!("… and {} more", total - lines.len()));
+    }
+    lines
+}
+
+/// What to do about an operation that stopped.
+pub fn next_of(under_way: &UnderWay, conflicts: usize) -> String {
+    let rest = match under_way.kind {
+        Operation::Apply => "commit with git_commit; git_merge with action abort puts all back",
+        kind => return format!("{}; {}", first(conflicts), kind.way_out()),
+    };
+    format!("{}; {rest}", first(conflicts))
+}
+
+fn first(conflicts: usize) -> &'static str {
+    match conflicts {
+        0 => "nothing is in conflict any more",
+        _ => "resolve each conflict with git_resolve (take ours or theirs, or give the content)",
+    }
+}
+
+fn next(state: State, operation: Option<&UnderWay>) -> Option<String> {
+    match (state, operation) {
+        (State::Conflicts, Some(under_way)) => Some(next_of(under_way, 1)),
+        (State::Staged, _) => Some("git_commit makes the commit".to_owned()),
+        _ => None,
+    }
+}
+
+/// The newest of the commits that were made, and how many those are.
+fn made(repo: &Repository, tip: Oid, origin: &Origin) -> Result<(Vec<Brief>, usize), Error> {
+    let mut walk = repo.revwalk()?;
+    walk.push(tip)?;
+    walk.hide(origin.head)?;
+    for brought in &origin.brought {
+        walk.hide(*brought)?;
+    }
+    let (mut newest, mut count) = (Vec::new(), 0);
+    for id in walk {
+        let id = id?;
+        if count < MOST_COMMITS {
+            newest.push(Brief::of(&repo.find_commit(id)?));
+        }
+        count += 1;
+    }
+    Ok((newest, count))
+}
+
+/// How many commits of what was brought the branch has now and had not before.
+fn brought(repo: &Repository, tip: Oid, origin: &Origin) -> Result<usize, Error> {
+    let mut count = 0;
+    for brought in &origin.brought {
+        let is_here = *brought == tip || repo.graph_descendant_of(tip, *brought)?;
+        if is_here {
+            count += repo.graph_ahead_behind(*brought, origin.head)?.0;
+        }
+    }
+    Ok(count)
+}
+
+fn changed(repo: &Repository, from: Oid, to: Oid) -> Result<Changed, Error> {
+    let tree = |id| repo.find_commit(id)?.tree();
+    let (from, to) = (tree(from)?, tree(to)?);
+    check_extent(repo, Some(&from), Some(&to))?;
+    let diff = repo.diff_tree_to_tree(Some(&from), Some(&to), None)?;
+    let stats = diff.stats()?;
+    Ok(Changed {
+        files: stats.files_changed(),
+        insertions: stats.insertions(),
+        deletions: stats.deletions(),
+    })
+}

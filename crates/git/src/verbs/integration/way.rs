@@ -1,0 +1,255 @@
+//! What an integration will write, told before it begins. Git keeps untracked files that stand in its
+//! way, and overwrites ignored ones without a word, whatever it is told (`--no-overwrite-ignore` is heard
+//! by fast-forwards alone); so that is looked at here.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, ErrorCode, Oid, Repository, Sort, Tree};
+
+use super::changes::{self, local_changes};
+use crate::verbs::operation::Operation;
+use crate::{Error, Stray, StrayKind, check_extent, files_of, strays, strays_in};
+use branchyard_model::{ErrorKind, Problem};
+
+/// One three-way merge: what `theirs` changed since `base` is brought to `ours`.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// None where they have nothing in common.
+    pub base: Option<Oid>,
+    pub ours: Oid,
+    pub theirs: Oid,
+}
+
+/// What steps may write.
+#[derive(Debug, Default)]
+pub struct Way {
+    /// Paths that get a content.
+    written: BTreeSet<PathBuf>,
+    removed: BTreeSet<PathBuf>,
+    /// Names of files that may follow a directory which the other side renamed, wherever that is now.
+    relocated: HashSet<OsString>,
+}
+
+impl Way {
+    pub fn of(repo: &Repository, steps: &[Step]) -> Result<Self, Error> {
+        let mut way = Self::default();
+        for step in steps {
+            way.add(repo, step)?;
+        }
+        Ok(way)
+    }
+
+    pub fn of_merge(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Self, Error> {
+        let base = base_of(repo, ours, theirs)?;
+        Self::of(repo, &[Step { base, ours, theirs }])
+    }
+
+    /// Of replaying what HEAD has and `upstream` has not, on top of `onto`.
+    pub fn of_rebase(
+        repo: &Repository,
+        head: Oid,
+        upstream: Oid,
+        onto: Oid,
+    ) -> Result<Self, Error> {
+        let mut walk = repo.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
+        walk.push(head)?;
+        walk.hide(upstream)?;
+        // The first thing it does is to check out what it goes onto.
+        let mut steps = vec![Step {
+            base: Some(head),
+            ours: head,
+            theirs: onto,
+        }];
+        for commit in walk {
+            steps.push(Step::pick(repo, commit?, onto, None)?);
+        }
+        Self::of(repo, &steps)
+    }
+
+    /// Refuses to begin while something else is under way, while anything is staged, or where files or
+    /// changes of somebody's are in the way.
+    pub fn check(&self, repo: &Repository) -> Result<(), Error> {
+        self.check_operation(repo)?;
+        let changes = local_changes(repo)?;
+        let mut in_the_way = changes.staged.clone();
+        let touched = changes.unstaged.iter().filter(|path| self.touches(path));
+        in_the_way.extend(touched.cloned());
+        if !in_the_way.is_empty() {
+            return Err(changes::problem(&in_the_way).into());
+        }
+        self.check_strays(repo)
+    }
+
+    /// Refuses where one of these files, which have changes, is written or removed.
+    pub fn check_changes(&self, changed: impl Iterator<Item = String>) -> Result<(), Error> {
+        let in_the_way: Vec<String> = changed.filter(|path| self.touches(path)).collect();
+        match in_the_way.is_empty() {
+            true => Ok(()),
+            false => Err(changes::problem(&in_the_way).into()),
+        }
+    }
+
+    /// As [`Way::check`], and refuses any change at all.
+    pub fn check_untouched(&self, repo: &Repository) -> Result<(), Error> {
+        self.check_operation(repo)?;
+        if let Some(problem) = changes::local_changes_in_the_way(repo)? {
+            return Err(problem.into());
+        }
+        self.check_strays(repo)
+    }
+
+    fn check_operation(&self, repo: &Repository) -> Result<(), Error> {
+        match Operation::under_way(repo)? {
+            Some(operation) => Err(operation.in_the_way().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses where files that are not tracked are in the way, ignored or not.
+    pub fn check_strays(&self, repo: &Repository) -> Result<(), Error> {
+        let Some(workdir) = files_of(repo) else {
+            return Ok(());
+        };
+        let mut found = Vec::new();
+        let mut pending = strays(repo)?;
+        while let Some(stray) = pending.pop() {
+            match stray.kind {
+                StrayKind::Directory if self.leads_into(&stray) => {
+                    pending.extend(strays_in(&workdir, &stray.path)?);
+                }
+                StrayKind::Directory => {}
+                _ if self.writes_over(&stray.path) => {
+                    found.push(stray.path.to_string_lossy().into_owned());
+                }
+                _ => {}
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        found.sort();
+        let named = changes::some_of(&found);
+        let detail =
+            format!("files that are not tracked are in the way, and would be lost: {named}");
+        Err(Problem::new(ErrorKind::Conflict, "in_the_way", detail)
+            .help("move them elsewhere, remove them, or commit them; then ask again")
+            .into())
+    }
+
+    fn touches(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        self.writes_over(path) || self.removed.contains(path)
+    }
+
+    /// Whether something is written to `path`, to a place beneath it, or in place of a directory above.
+    fn writes_over(&self, path: &Path) -> bool {
+        path.ancestors().any(|place| self.written.contains(place))
+            || has_beneath(&self.written, path)
+            || path
+                .file_name()
+                .is_some_and(|name| self.relocated.contains(name))
+    }
+
+    /// Whether anything in a directory could be in the way.
+    fn leads_into(&self, dir: &Stray) -> bool {
+        !self.relocated.is_empty() || self.writes_over(&dir.path)
+    }
+
+    fn add(&mut self, repo: &Repository, step: &Step) -> Result<(), Error> {
+        let tree = |id: Oid| Ok::<_, Error>(repo.find_commit(id)?.tree()?);
+        let base = step.base.map(tree).transpose()?;
+        let (ours, theirs) = (tree(step.ours)?, tree(step.theirs)?);
+        for (side, other, is_brought) in [(&theirs, &ours, true), (&ours, &theirs, false)] {
+            check_extent(repo, base.as_ref(), Some(side))?;
+            let diff = repo.diff_tree_to_tree(base.as_ref(), Some(side), None)?;
+            for delta in diff.deltas() {
+                let file = match delta.status() {
+                    Delta::Deleted => delta.old_file(),
+                    _ => delta.new_file(),
+                };
+                let Some(path) = file.path_bytes() else {
+                    continue;
+                };
+                let path = PathBuf::from(OsStr::from_bytes(path));
+                if delta.status() == Delta::Added && has_moved(&path, base.as_ref(), other) {
+                    self.relocated.extend(path.file_name().map(OsStr::to_owned));
+                }
+                match delta.status() {
+                    _ if !is_brought => {}
+                    Delta::Deleted => drop(self.removed.insert(path)),
+                    _ => drop(self.written.insert(path)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// What a commit changed since its parent of this number (the first, where there is none), brought
+    /// to `ours`.
+    pub fn pick(
+        repo: &Repository,
+        commit: Oid,
+        ours: Oid,
+        mainline: Option<usize>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            base: parent(repo, commit, mainline)?,
+            ours,
+            theirs: commit,
+        })
+    }
+
+    /// The same undone; none where nothing would be left to write.
+    pub fn revert(
+        repo: &Repository,
+        commit: Oid,
+        ours: Oid,
+        mainline: Option<usize>,
+    ) -> Result<Option<Self>, Error> {
+        let parent = parent(repo, commit, mainline)?;
+        Ok(parent.map(|theirs| Self {
+            base: Some(commit),
+            ours,
+            theirs,
+        }))
+    }
+}
+
+fn parent(repo: &Repository, commit: Oid, mainline: Option<usize>) -> Result<Option<Oid>, Error> {
+    let number = mainline.map_or(0, |number| number.saturating_sub(1));
+    Ok(repo.find_commit(commit)?.parent_ids().nth(number))
+}
+
+/// The best commit that both have. Blocks.
+pub fn base_of(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, Error> {
+    match repo.merge_base(ours, theirs) {
+        Ok(base) => Ok(Some(base)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a directory that `path` was added to is gone on the other side: git takes it for renamed, and
+/// lets the file follow.
+fn has_moved(path: &Path, base: Option<&Tree<'_>>, other: &Tree<'_>) -> bool {
+    path.ancestors()
+        .skip(1)
+        .filter(|dir| *dir != Path::new(""))
+        .any(|dir| {
+            base.is_some_and(|base| base.get_path(dir).is_ok()) && other.get_path(dir).is_err()
+        })
+}
+
+fn has_beneath(paths: &BTreeSet<PathBuf>, dir: &Path) -> bool {
+    // Paths are ordered by their parts, so what is beneath a directory follows it directly.
+    let behind = (Bound::Excluded(dir), Bound::Unbounded);
+    let mut following = paths.range::<Path, _>(behind);
+    following.next().is_some_and(|path| path.starts_with(dir))
+}

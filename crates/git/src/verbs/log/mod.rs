@@ -1,0 +1,147 @@
+//! `log`: commits, the youngest first, in git's own order and by git's own rules.
+
+mod entry;
+mod follow;
+mod graph;
+mod place;
+mod request;
+mod walk;
+
+use std::path::Path;
+
+use git2::{Oid, Repository};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::budget::Budget;
+use crate::Error;
+use entry::Teller;
+
+pub use entry::{Entry, FileStat, PatchText, Stat};
+pub use follow::{Followed, follow};
+pub use request::{Merges, Query, Request};
+pub use walk::{Bounds, Ends, Step, Walk};
+
+/// Patches beyond this are for the next answer.
+const MOST_PATCHES: usize = 1024 * 1024;
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Log {
+    pub commits: Vec<Entry>,
+    /// How many commits were passed over before the first of these.
+    pub skip: usize,
+    /// There are more: what `skip` is to be to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<usize>,
+    /// There was too much history to look through, and there may be more commits that fit: give a
+    /// narrower `range`, or a `since`.
+    pub truncated: bool,
+    /// The commit at which looking stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<String>,
+}
+
+/// Where commits come from.
+enum Source<'repo> {
+    Walk(Box<Walk<'repo>>),
+    Followed(std::vec::IntoIter<Followed>),
+}
+
+impl Source<'_> {
+    fn step(&mut self) -> Result<(Step, Option<Followed>), Error> {
+        Ok(match self {
+            Self::Walk(walk) => (walk.step()?, None),
+            Self::Followed(list) => match list.next() {
+                Some(followed) => (Step::Commit(followed.id), Some(followed)),
+                None => (Step::End, None),
+            },
+        })
+    }
+}
+
+/// The commits that were asked for; `path` is the caller's, checked.
+pub fn log(repo: &Repository, query: &Query, path: Option<&Path>) -> Result<Log, Error> {
+    let walk = Walk::new(
+        repo,
+        &query.ends(repo)?,
+        path,
+        query.bounds,
+        Budget::of_a_look(),
+    )?;
+    pick(repo, query, Source::Walk(Box::new(walk)), path)
+}
+
+/// The same of commits that are known to have changed a file.
+pub fn log_of(repo: &Repository, query: &Query, followed: Vec<Followed>) -> Result<Log, Error> {
+    pick(repo, query, Source::Followed(followed.into_iter()), None)
+}
+
+fn pick(
+    repo: &Repository,
+    query: &Query,
+    mut source: Source<'_>,
+    path: Option<&Path>,
+) -> Result<Log, Error> {
+    let teller = Teller::new(repo, &query.request)?;
+    let path = path.map(Path::to_string_lossy);
+    // The whole tree needs no filter.
+    let path = path.as_deref().filter(|path| *path != ".");
+    let mut log = Log {
+        commits: Vec::new(),
+        skip: query.request.skip,
+        next: None,
+        truncated: false,
+        stopped_at: None,
+    };
+    let (mut passed, mut patches) = (0, 0);
+    loop {
+        let (step, followed) = source.step()?;
+        let id = match step {
+            Step::Commit(id) => id,
+            Step::End => return Ok(log),
+            Step::GaveUp(at) => {
+                log.truncated = true;
+                log.stopped_at = Some(at.to_string());
+                return Ok(log);
+            }
+        };
+        let commit = repo.find_commit(id)?;
+        if !query.wants(&commit) {
+            continue;
+        }
+        if passed < log.skip {
+            passed += 1;
+            continue;
+        }
+        if log.commits.len() == query.count || patches > MOST_PATCHES {
+            log.next = Some(log.skip + log.commits.len());
+            return Ok(log);
+        }
+        let mut at: Vec<&str> = path.into_iter().collect();
+        if let Some(followed) = &followed {
+            at.push(&followed.path);
+            at.extend(followed.from.as_deref());
+        }
+        let name = followed.as_ref().map(|followed| followed.path.clone());
+        let entry = teller.tell(&commit, &at, name)?;
+        patches += entry.patch.as_ref().map_or(0, |patch| patch.text.len());
+        log.commits.push(entry);
+    }
+}
+
+/// The ids alone, for whoever tells something else about them; where the walk gave up, if it did.
+pub(super) fn ids(
+    repo: &Repository,
+    ends: &Ends,
+    budget: Budget,
+) -> Result<(Vec<Oid>, Option<Oid>), Error> {
+    let mut walk = Walk::new(repo, ends, None, Bounds::default(), budget)?;
+    let mut ids = Vec::new();
+    loop {
+        match walk.step()? {
+            Step::Commit(id) => ids.push(id),
+            Step::End => return Ok((ids, None)),
+            Step::GaveUp(at) => return Ok((ids, Some(at))),
+        }
+    }
+}

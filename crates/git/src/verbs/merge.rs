@@ -1,0 +1,227 @@
+//! `merge`: another line of history into this branch.
+
+use std::path::Path;
+
+use git2::{Commit, Oid, Repository};
+use schemars::JsonSchema;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::integration::{Ended, Origin, Way, at, base_of, begin, command, stages_nothing};
+use super::strategy::{Strategy, StrategyOption};
+use super::{Verbosity, input, revision};
+use crate::{Error, Git, head};
+use branchyard_model::{BranchName, ErrorKind, Problem};
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Start a merge; or, with one under way, go on once all conflicts are resolved, or put all back.
+    #[serde(default)]
+    pub action: Action,
+    /// What to merge, needed to start: a branch, `origin/main`, a tag or a commit. One at a time.
+    #[serde(default, deserialize_with = "one")]
+    #[schemars(with = "Option<String>")]
+    pub from: Option<String>,
+    /// Whether the branch may simply be moved forward where it has no commits of its own.
+    #[serde(default)]
+    pub ff: FastForward,
+    /// Stage all changes as if they were made here, without a merge commit; with `message` they are
+    /// committed too.
+    #[serde(default)]
+    pub squash: bool,
+    /// The message of the commit; git's usual one where there is none.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// How the sides are merged; `ort` where nothing is said.
+    #[serde(default)]
+    pub strategy: Option<Strategy>,
+    /// Finer wishes for the strategy.
+    #[serde(default)]
+    pub strategy_options: Vec<StrategyOption>,
+    /// Merge a history that has no commit in common with this one.
+    #[serde(default)]
+    pub allow_unrelated: bool,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    #[default]
+    Start,
+    Continue,
+    Abort,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FastForward {
+    /// Where it can be done.
+    #[default]
+    Auto,
+    /// Or not at all.
+    Only,
+    /// Never: there is always a merge commit.
+    Never,
+}
+
+impl Request {
+    /// What makes no sense together, before anything is looked at.
+    pub fn check(&self) -> Result<(), Problem> {
+        if self.action != Action::Start {
+            return match self.from {
+                Some(_) => Err(Problem::unprocessable("from", "it belongs to action start")),
+                None => Ok(()),
+            };
+        }
+        if self.from.is_none() {
+            return Err(Problem::unprocessable("from", "what is to be merged?")
+                .help("name a branch, a remote branch such as `origin/main`, a tag or a commit"));
+        }
+        if self.squash && self.ff == FastForward::Never {
+            let detail = "a squash makes no merge commit, which `ff: never` asks for";
+            return Err(Problem::unprocessable("ff", detail));
+        }
+        if self.message.as_ref().is_some_and(|it| it.contains('\0')) {
+            return Err(Problem::bad(
+                "message",
+                "a message cannot hold a NUL character",
+            ));
+        }
+        match &self.message {
+            Some(message) => input::check_argument("message", message),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Begins a merge into `branch`, which is checked out at `dir`.
+pub async fn start(
+    git: &Git,
+    dir: &Path,
+    branch: &BranchName,
+    request: &Request,
+) -> Result<(Origin, Ended), Error> {
+    let (asked, into) = (request.clone(), branch.clone());
+    let (origin, theirs, message) = at(dir, move |repo| prepare(repo, &asked, &into)).await?;
+    let mut command = command(git, dir).args(["merge", "--no-edit", "--no-autostash"]);
+    command = command.args(match request.ff {
+        FastForward::Auto => &["--ff"][..],
+        FastForward::Only => &["--ff-only"],
+        FastForward::Never => &["--no-ff"],
+    });
+    command = command.args(request.strategy.map(Strategy::arg));
+    command = command.args(request.strategy_options.iter().map(|option| option.arg()));
+    if request.allow_unrelated {
+        command = command.arg("--allow-unrelated-histories");
+    }
+    command = match request.squash {
+        true => command.arg("--squash"),
+        false => command.args(["-m", &message]),
+    };
+    let ended = begin(git, command.arg(theirs.to_string()), dir).await?;
+    if request.squash
+        && ended == Ended::Done
+        && let Some(message) = &request.message
+        && !at(dir, stages_nothing).await?
+    {
+        let commit = self::command(git, dir).args(["commit", "-m", message]);
+        commit.output().await?;
+    }
+    Ok((origin, ended))
+}
+
+/// What is merged, resolved, with nothing in its way. Blocks.
+fn prepare(
+    repo: &Repository,
+    request: &Request,
+    into: &BranchName,
+) -> Result<(Origin, Oid, String), Error> {
+    let from = request.from.as_deref().unwrap_or_default();
+    let theirs = revision::commit(repo, "from", from)?;
+    let ours = head(repo)?.commit;
+    let base = base_of(repo, ours, theirs.id())?;
+    if base.is_none() && !request.allow_unrelated {
+        let detail = format!("{from} has no commit in common with {into}");
+        return Err(conflict("unrelated_histories", detail)
+            .field("from")
+            .help("`allow_unrelated: true` merges it all the same")
+            .into());
+    }
+    let is_ahead = base != Some(ours) && base != Some(theirs.id());
+    if request.ff == FastForward::Only && is_ahead {
+        let detail = format!("{into} has commits that {from} lacks, so it cannot be moved forward");
+        return Err(conflict("not_fast_forward", detail)
+            .field("ff")
+            .help("merge with `ff: auto`, or rebase first (git_rebase)")
+            .into());
+    }
+    let way = match request.strategy {
+        Some(Strategy::Ours) => Way::default(),
+        _ => Way::of_merge(repo, ours, theirs.id())?,
+    };
+    way.check(repo)?;
+    let origin = Origin {
+        head: ours,
+        brought: vec![theirs.id()],
+        planned: None,
+    };
+    let message = request.message.clone();
+    let message = message.unwrap_or_else(|| usual_message(repo, from, &theirs, into));
+    Ok((origin, theirs.id(), message))
+}
+
+/// Git is given an id, and would name that in its message.
+fn usual_message(repo: &Repository, from: &str, theirs: &Commit<'_>, into: &BranchName) -> String {
+    let is = |prefix: &str| repo.find_reference(&format!("{prefix}{from}")).is_ok();
+    let what = if is("refs/heads/") {
+        format!("branch '{from}'")
+    } else if is("refs/tags/") {
+        format!("tag '{from}'")
+    } else if is("refs/remotes/") {
+        format!("remote-tracking branch '{from}'")
+    } else if is("refs/remotes/origin/") {
+        format!("remote-tracking branch 'origin/{from}'")
+    } else {
+        format!("commit '{}'", theirs.id())
+    };
+    format!("Merge {what} into {into}")
+}
+
+fn conflict(code: &str, detail: String) -> Problem {
+    Problem::new(ErrorKind::Conflict, code, detail)
+}
+
+/// One revision. Of several it is said that they are not merged at once.
+fn one<'de, D: Deserializer<'de>>(given: D) -> Result<Option<String>, D::Error> {
+    struct One;
+    impl<'de> Visitor<'de> for One {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("one revision")
+        }
+
+        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Some(text.to_owned()))
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_none<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+            Err(A::Error::custom(
+                "several at once (an octopus merge) are not supported: merge one after the other",
+            ))
+        }
+    }
+    given.deserialize_any(One)
+}

@@ -1,0 +1,156 @@
+//! `push`: what is here, to the remote. This file knows one attempt; when to try again is the
+//! workspace's to decide.
+
+mod send;
+mod standing;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::conflicts::Conflict;
+use super::integration::How;
+use super::withheld::Withheld;
+use super::{Brief, Verbosity, commit};
+use branchyard_model::CommitId;
+
+pub use send::{Update, push};
+pub use standing::{Standing, outgoing, standing};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Commit first, with this message. Without it, only what is committed already is pushed.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// With a message: the files and directories to commit, relative to the workspace. Everything that
+    /// changed if left out, but for ignored files and new ones that look like secrets or build output.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
+    #[serde(default)]
+    pub author: Option<String>,
+    /// How commits of the remote branch that are not here are taken in first: rebase (the default) or
+    /// merge; none refuses to push past them.
+    #[serde(default)]
+    pub integrate: Integrate,
+    /// Replace what the remote has by a history that was rewritten here, if the remote still has what was
+    /// last seen. On an agent's own branch (agent-…) this needs no saying.
+    #[serde(default)]
+    pub force: bool,
+    /// Push to a protected branch all the same. Needs the right admin.
+    #[serde(default)]
+    pub allow_protected: bool,
+    /// Tags to push along.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Only say what would be pushed: the remote is asked, and nothing is changed here or there.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// How often to try again when the remote rejects the push or cannot be reached, 10 at most.
+    #[serde(default = "three")]
+    pub retries: u32,
+    /// How much to tell.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+fn three() -> u32 {
+    3
+}
+
+impl Request {
+    /// The commit that is made first, if one is.
+    pub fn commit(&self) -> commit::Request {
+        commit::Request {
+            message: self.message.clone(),
+            author: self.author.clone(),
+            paths: self.paths.clone(),
+            ..commit::Request::default()
+        }
+    }
+}
+
+/// What to do with commits that only the remote has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Integrate {
+    #[default]
+    Rebase,
+    Merge,
+    None,
+}
+
+impl Integrate {
+    pub fn how(self) -> Option<How> {
+        match self {
+            Self::Rebase => Some(How::Rebase),
+            Self::Merge => Some(How::Merge),
+            Self::None => None,
+        }
+    }
+}
+
+/// What came of a push.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct Pushed {
+    pub state: State,
+    /// For a dry run: how the branch stands to that of the remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+    /// What the remote has for the branch now: it was asked after the push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_commit: Option<CommitId>,
+    /// The commit that was made first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub committed: Option<CommitId>,
+    /// New files that were not committed, because they look like secrets, `build_output` names them, or they were
+    /// created while a run was at work here. Name them in `paths` to commit them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_in_all: Option<usize>,
+    /// The commit of the remote that was taken in first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrated: Option<CommitId>,
+    /// The commit of the remote that a rewritten history took the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<CommitId>,
+    /// Tags that went along.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The commits that the remote lacked, the newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outgoing: Option<Vec<Brief>>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outgoing_in_all: Option<usize>,
+    /// What went to the remote, though it may not have arrived.
+    #[serde(skip)]
+    pub sent: Option<CommitId>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why the attempts before the last failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Vec<String>>,
+    /// Why nothing was pushed: these files were changed here and there. All is as it was before, and what
+    /// was committed is still committed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Conflict>,
+    /// There are more of them than are listed: so many in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts_in_all: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    #[default]
+    Pushed,
+    /// The remote had it all.
+    UpToDate,
+    /// Nothing was pushed: see `conflicts`.
+    Conflicts,
+    /// Nothing was pushed, because only what would be was wanted: see `outgoing` and `standing`.
+    DryRun,
+}

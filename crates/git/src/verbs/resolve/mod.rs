@@ -1,0 +1,225 @@
+//! `resolve`: what a conflicted path is to be. The choice is written to the workspace and staged.
+
+mod plan;
+
+use std::path::Path;
+
+use git2::Repository;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use plan::{Chosen, Plan};
+
+use super::Verbosity;
+use super::conflicts::{Conflict, Which, Working, conflicts, fit};
+use super::integration::{command, described, named, next_of};
+use super::operation::UnderWay;
+use crate::{Error, Git};
+use branchyard_model::{ErrorKind, Problem};
+
+/// As many paths are given to one command.
+const AT_ONCE: usize = 200;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The conflicted files that are meant, relative to the workspace. Without these and without `all`
+    /// the conflicts that are left are only listed.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// What each of `paths` is to be. Which side is which, `operation` in the answer tells: in a rebase
+    /// `ours` is what is rebased onto.
+    #[serde(default)]
+    pub take: Option<Take>,
+    /// In place of `take`, for one path: the whole content of the file.
+    #[serde(default)]
+    pub content: Option<String>,
+    /// In place of `paths`: take this side of every file that is in conflict.
+    #[serde(default)]
+    pub all: Option<AllOf>,
+    /// Accept a content in which conflict markers stand.
+    #[serde(default)]
+    pub allow_markers: bool,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// Our side; where it has no such file, there is none.
+    Ours,
+    /// Their side; where it has no such file, there is none.
+    Theirs,
+    /// What both sides began with.
+    Base,
+    /// No such file.
+    Delete,
+    /// The file as it is in the workspace now, edited by other means.
+    File,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllOf {
+    Ours,
+    Theirs,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Resolved {
+    /// What was resolved by this call.
+    pub resolved: Vec<String>,
+    /// How many those are, listed or not.
+    pub resolved_total: usize,
+    /// What is still in conflict.
+    pub conflicts: Vec<Conflict>,
+    /// How many those are, listed or not.
+    pub conflicts_total: usize,
+    /// What is under way, and what `ours` and `theirs` mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<UnderWay>,
+    /// Lists or texts were shortened to fit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// What to do now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl Request {
+    /// What is chosen for the paths; none where conflicts are only to be listed.
+    pub fn chosen(&self) -> Result<Option<Chosen>, Problem> {
+        let refused = |field: &str, why: &str| Err(Problem::unprocessable(field, why));
+        let side = |take| match take {
+            Take::Ours => Chosen::Side(Which::Ours),
+            Take::Theirs => Chosen::Side(Which::Theirs),
+            Take::Base => Chosen::Side(Which::Base),
+            Take::Delete => Chosen::Delete,
+            Take::File => Chosen::File,
+        };
+        match (&self.all, self.take, &self.content) {
+            (Some(_), None, None) if !self.paths.is_empty() => {
+                refused("paths", "give paths or `all`, not both")
+            }
+            (Some(AllOf::Ours), None, None) => Ok(Some(side(Take::Ours))),
+            (Some(AllOf::Theirs), None, None) => Ok(Some(side(Take::Theirs))),
+            (Some(_), ..) => refused("all", "it says already what to take"),
+            (None, Some(_), Some(_)) => refused("content", "give `take` or a content, not both"),
+            (None, Some(_), None) | (None, None, Some(_)) if self.paths.is_empty() => {
+                refused("paths", "which of the conflicted files is meant?")
+            }
+            (None, Some(take), None) => Ok(Some(side(take))),
+            (None, None, Some(_)) if self.paths.len() > 1 => refused(
+                "content",
+                "it is the content of one file, and there are several paths",
+            ),
+            (None, None, Some(content)) => Ok(Some(Chosen::Content(content.as_bytes().to_owned()))),
+            (None, None, None) if !self.paths.is_empty() => {
+                refused("take", "what are these files to be?")
+            }
+            (None, None, None) => Ok(None),
+        }
+    }
+}
+
+impl Plan {
+    /// Writes the files and stages them. The index comes last, so that whatever is cut off is still in
+    /// conflict. What is there has been taken away by then: a file that is there was written since, and stays.
+    pub async fn carry_out(&self, git: &Git, dir: &Path) -> Result<(), Error> {
+        if let Some(file) = self.content.clone() {
+            let workdir = dir.to_owned();
+            tokio::task::spawn_blocking(move || {
+                Working::open(&workdir)?.write(&file.path, &file.content, file.executable)
+            })
+            .await??;
+        }
+        for (stage, paths) in [(1, &self.base), (2, &self.ours), (3, &self.theirs)] {
+            for paths in paths.chunks(AT_ONCE) {
+                let checkout = command(git, dir).arg("checkout-index");
+                let checkout = checkout
+                    .arg(format!("--stage={stage}"))
+                    .arg("--")
+                    .args(paths);
+                checkout.output().await?;
+            }
+        }
+        let update = || command(git, dir).arg("update-index");
+        for paths in self.staged().chunks(AT_ONCE) {
+            let staged = update().args(["--add", "--remove", "--"]).args(paths);
+            staged.output().await?;
+        }
+        for paths in self.removed.chunks(AT_ONCE) {
+            let removed = update().args(["--force-remove", "--"]).args(paths);
+            removed.output().await?;
+        }
+        for (path, id) in &self.submodules {
+            let mut entry = std::ffi::OsString::from(format!("160000,{id},"));
+            entry.push(path);
+            let entry = update().args(["--add", "--cacheinfo"]).arg(entry);
+            entry.output().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Resolved {
+    /// What is left after `resolved`. Blocks.
+    pub fn read(
+        repo: &Repository,
+        resolved: Vec<String>,
+        verbosity: Verbosity,
+    ) -> Result<Self, Error> {
+        let left = conflicts(repo)?;
+        let operation = UnderWay::read(repo)?;
+        let next = match &operation {
+            Some(under_way) => next_of(under_way, left.len()),
+            None => "git_commit commits what is staged".to_owned(),
+        };
+        Ok(Self {
+            resolved_total: resolved.len(),
+            resolved,
+            conflicts_total: left.len(),
+            conflicts: left.into_iter().map(|it| it.told(verbosity)).collect(),
+            operation,
+            truncated: false,
+            next: Some(next),
+        })
+    }
+
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!(
+            "{} resolved, {} left",
+            self.resolved_total, self.conflicts_total
+        )];
+        lines.extend(self.operation.iter().flat_map(described));
+        lines.extend(named(&self.conflicts, self.conflicts_total));
+        lines.extend(self.next.iter().map(|next| format!("next: {next}")));
+        lines.join("\n")
+    }
+
+    /// Makes it fit into about `room` bytes of JSON.
+    pub fn cut(&mut self, room: usize) {
+        let mut left = room / 4;
+        let fitting = self.resolved.iter().take_while(|path| {
+            let rest = left.checked_sub(path.len() + 3);
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        });
+        let fitting = fitting.count();
+        self.truncated |= fitting < self.resolved.len();
+        self.resolved.truncate(fitting);
+        self.truncated |= fit(&mut self.conflicts, room / 2) > 0;
+    }
+}
+
+/// There is nothing to resolve.
+pub fn no_conflicts() -> Problem {
+    Problem::new(
+        ErrorKind::Conflict,
+        "no_conflicts",
+        "nothing is in conflict here",
+    )
+    .help("git_status tells how the workspace stands")
+}

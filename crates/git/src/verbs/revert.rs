@@ -1,0 +1,62 @@
+//! `revert`: new commits that undo what earlier ones changed.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Verbosity;
+use super::integration::{Ended, Origin};
+use super::operation::Operation;
+use super::picks::{Action, Picks};
+use super::strategy::StrategyOption;
+use crate::{Error, Git};
+use branchyard_model::Problem;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Start reverting; or, with a revert under way, go on once all conflicts are resolved, leave out
+    /// the commit at which it stopped, or put all back.
+    #[serde(default)]
+    pub action: Action,
+    /// The commits to undo, in the order in which that is to happen: the newest first, mostly.
+    #[serde(default)]
+    pub commits: Vec<String>,
+    /// Only stage the changes of one commit.
+    #[serde(default)]
+    pub no_commit: bool,
+    /// For a merge commit: the parent, counted from 1, whose state is to come back.
+    #[serde(default)]
+    pub mainline: Option<usize>,
+    /// Finer wishes for how conflicts are treated.
+    #[serde(default)]
+    pub strategy_options: Vec<StrategyOption>,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+impl Request {
+    /// What makes no sense together, before anything is looked at.
+    pub fn check(&self) -> Result<(), Problem> {
+        self.picks().check(self.action)
+    }
+
+    fn picks(&self) -> Picks {
+        Picks {
+            operation: Operation::Revert,
+            commits: self.commits.clone(),
+            range: None,
+            no_commit: self.no_commit,
+            mainline: self.mainline,
+            strategy_options: self.strategy_options.clone(),
+            args: &["--no-edit"],
+        }
+    }
+}
+
+/// Begins to revert in what is checked out at `dir`.
+pub async fn start(git: &Git, dir: &Path, request: &Request) -> Result<(Origin, Ended), Error> {
+    request.picks().start(git, dir).await
+}

@@ -1,0 +1,88 @@
+//! An object in lines, much as `git show` prints it.
+
+use super::{CommitDetails, Entries, EntryKind, FileAt, Shown, TagDetails};
+use crate::verbs::person::Person;
+
+impl Shown {
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some(tag) = &self.tag {
+            text += &tag.text();
+        }
+        if let Some(details) = &self.details {
+            // A tag's own id is not that of what it stands for.
+            let id = self.tag.as_ref().map_or(&self.id, |tag| &tag.target);
+            text += &format!("commit {id}\n{}", details.text());
+        }
+        if let Some(directory) = &self.directory {
+            text += &directory.text();
+        }
+        if let Some(file) = &self.file {
+            text += &file.text();
+        }
+        text
+    }
+}
+
+impl TagDetails {
+    fn text(&self) -> String {
+        let tagger = self.tagger.as_ref().map(|who| line("Tagger", who));
+        let tagger = tagger.unwrap_or_default();
+        format!("tag {}\n{tagger}\n{}\n", self.name, self.message.trim_end())
+    }
+}
+
+impl CommitDetails {
+    fn text(&self) -> String {
+        let mut text = line("Author", &self.author);
+        if self.parents.len() > 1 {
+            text += &format!("Merge: {}\n", self.parents.join(" "));
+        }
+        text += &format!("\n    {}\n", self.subject);
+        if let Some(body) = self.body.as_ref().filter(|body| !body.is_empty()) {
+            text += &format!("\n{body}\n");
+        }
+        if let Some(changed) = &self.changed {
+            text += &format!("\n{}", changed.text());
+        }
+        text
+    }
+}
+
+impl Entries {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for entry in &self.entries {
+            let mark = match entry.kind {
+                EntryKind::Directory => "/",
+                EntryKind::Link => "@",
+                EntryKind::Submodule => " (submodule)",
+                EntryKind::File => "",
+            };
+            text += &format!("{}{mark}\n", entry.name);
+        }
+        if let Some(next) = self.next {
+            text += &format!("{} in all, more with skip: {next}\n", self.total);
+        }
+        text
+    }
+}
+
+impl FileAt {
+    fn text(&self) -> String {
+        let mut text = match &self.content {
+            Some(content) => content.clone(),
+            None if self.binary => format!("binary, {} bytes\n", self.size),
+            None => format!("{} bytes\n", self.size),
+        };
+        if let Some(next) = self.next {
+            text += &format!("\nmore with skip: {next}\n");
+        }
+        text
+    }
+}
+
+fn line(role: &str, person: &Person) -> String {
+    let Person { name, email, date } = person;
+    format!("{role}: {name} <{email}> {date}\n")
+}

@@ -1,0 +1,117 @@
+//! What is in a stash.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Commit, Delta, DiffFormat, Oid, Repository, Tree};
+
+use crate::status::{SKIP_WORKTREE, overlooked_changes};
+use crate::verbs::changes::{between, shown};
+use crate::verbs::integration::{Step, Way};
+use crate::verbs::{Change, Named, unstaged};
+use crate::{Error, files_of, head};
+
+/// What a stash changes, against the commit that it was made on.
+pub fn files(repo: &Repository, stash: Oid) -> Result<Vec<Change>, Error> {
+    let commit = repo.find_commit(stash)?;
+    let mut files = between(
+        repo,
+        Some(&commit.parent(0)?.tree()?),
+        Some(&commit.tree()?),
+    )?;
+    if let Some(tree) = untracked_of(&commit)? {
+        files.extend(between(repo, None, Some(&tree))?);
+    }
+    Ok(files)
+}
+
+/// The same as a patch.
+pub fn patch(repo: &Repository, stash: Oid) -> Result<String, Error> {
+    let commit = repo.find_commit(stash)?;
+    let (base, untracked) = (commit.parent(0)?.tree()?, untracked_of(&commit)?);
+    let mut text = String::new();
+    let pairs = [
+        Some((Some(base), commit.tree()?)),
+        untracked.map(|tree| (None, tree)),
+    ];
+    for (old, new) in pairs.into_iter().flatten() {
+        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            if matches!(line.origin(), '+' | '-' | ' ') {
+                text.push(line.origin());
+            }
+            text.push_str(&String::from_utf8_lossy(line.content()));
+            true
+        })?;
+    }
+    Ok(text)
+}
+
+/// Files that the stash would make and that stand there already: git would stop halfway, or overwrite
+/// those that an ignore rule covers.
+pub fn in_the_way(repo: &Repository, stash: Oid) -> Result<Vec<String>, Error> {
+    let commit = repo.find_commit(stash)?;
+    let mut made = BTreeSet::new();
+    let mut pairs = vec![(Some(commit.parent(0)?.tree()?), commit.tree()?)];
+    pairs.extend(untracked_of(&commit)?.map(|tree| (None, tree)));
+    for (old, new) in pairs {
+        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+        let added = diff.deltas().filter(|delta| delta.status() == Delta::Added);
+        made.extend(added.filter_map(|delta| delta.new_file().path().map(Path::to_owned)));
+    }
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let workdir = files_of(repo).unwrap_or_else(|| "/".into());
+    // A file in place of a directory that is to be made is in the way, too.
+    let is_taken = |path: &Path| {
+        path.ancestors().any(|place| {
+            let found = std::fs::symlink_metadata(workdir.join(place));
+            let stands = found.is_ok_and(|found| place == path || !found.is_dir());
+            stands && index.get_path(place, 0).is_none()
+        })
+    };
+    Ok(made
+        .into_iter()
+        .filter(|path| is_taken(path))
+        .map(|path| shown(&path))
+        .collect())
+}
+
+/// Refuses a stash with untracked files where changes would keep the rest of it out: git brings those
+/// files back before it finds that out, and they would be in the way of the next try.
+pub fn check_changes(repo: &Repository, stash: Oid) -> Result<(), Error> {
+    let commit = repo.find_commit(stash)?;
+    if untracked_of(&commit)?.is_none() {
+        return Ok(());
+    }
+    let step = Step {
+        base: Some(commit.parent_id(0)?),
+        ours: head(repo)?.commit,
+        theirs: stash,
+    };
+    let changed = unstaged(repo)?.into_iter().map(|change| change.path);
+    Way::of(repo, &[step])?.check_changes(changed)
+}
+
+/// Files that git was told to take for unchanged, and that are not: a push would put them back and keep
+/// nothing of them. Those that it was told to skip it leaves alone.
+pub fn overlooked(repo: &Repository, named: &Named) -> Result<Vec<String>, Error> {
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let workdir = files_of(repo).unwrap_or_else(|| "/".into());
+    Ok(overlooked_changes(&index, &workdir)
+        .filter(|entry| entry.flags_extended & SKIP_WORKTREE == 0)
+        .map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path)))
+        .filter(|path| named.covers(path))
+        .map(|path| shown(&path))
+        .collect())
+}
+
+fn untracked_of<'repo>(commit: &Commit<'repo>) -> Result<Option<Tree<'repo>>, Error> {
+    match commit.parent_count() {
+        3 => Ok(Some(commit.parent(2)?.tree()?)),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,175 @@
+//! Making a stash without touching a file: git itself reads, and then replaces, with all the time in between for a person
+//! to save once more. The commits are those that git would make.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Index, Oid, Repository, Signature, Tree};
+
+use super::input;
+use crate::verbs::Named;
+use crate::{Error, Git, Worktree, differing, head};
+
+/// In git's own files about a workspace.
+const INDEX: &str = "branchyard.stash";
+
+/// What is to be put aside.
+#[derive(Debug)]
+pub struct Changes {
+    pub head: Oid,
+    /// Tracked files that are not as HEAD has them, in the index or in their place.
+    pub tracked: Vec<PathBuf>,
+    /// New ones.
+    pub new: Vec<PathBuf>,
+}
+
+/// The changes that `named` covers.
+pub async fn list(
+    git: &Git,
+    worktree: &Worktree,
+    named: &Named,
+    include_untracked: bool,
+) -> Result<Changes, Error> {
+    let new = match include_untracked {
+        true => untracked(git, worktree.path()).await?,
+        false => Vec::new(),
+    };
+    let repo = worktree.open()?;
+    let head = head(&repo)?.commit;
+    let tracked = differing(&repo, head)?.into_iter();
+    Ok(Changes {
+        head,
+        tracked: tracked.filter(|path| named.covers(path)).collect(),
+        new: new.into_iter().filter(|path| named.covers(path)).collect(),
+    })
+}
+
+async fn untracked(git: &Git, dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let listed = git
+        .in_worktree(dir)
+        .args(["ls-files", "--others", "--exclude-standard", "-z"])
+        .output()
+        .await?;
+    let names = listed
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    Ok(names
+        .map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+        .collect())
+}
+
+/// Saves `changes` as a stash of `branch`, and lists it; `None` where there is nothing to save.
+pub async fn save(
+    git: &Git,
+    worktree: &Worktree,
+    changes: &Changes,
+    message: Option<&str>,
+) -> Result<Option<Oid>, Error> {
+    let file = worktree.admin().join(INDEX);
+    let staged = worktree.admin().join("index");
+    let began = Scratch(&file);
+    let copied = match staged.exists() {
+        true => fs::copy(&staged, &file).map(drop),
+        false => Ok(()),
+    };
+    copied.map_err(Error::io("copy the index"))?;
+    let tracked = tree_with(git, worktree, &file, &changes.tracked).await?;
+    drop(began);
+    let new = match changes.new.is_empty() {
+        true => None,
+        false => {
+            let _began = Scratch(&file);
+            Some(tree_with(git, worktree, &file, &changes.new).await?)
+        }
+    };
+    let Some((stash, title)) = commit(worktree, changes.head, (tracked, new), message)? else {
+        return Ok(None);
+    };
+    store(git, worktree.path(), stash, &title).await?;
+    Ok(Some(stash))
+}
+
+/// Puts a stash at the head of the list.
+pub async fn store(git: &Git, dir: &Path, stash: Oid, title: &str) -> Result<(), Error> {
+    git.in_worktree(dir)
+        .args(["stash", "store", "--quiet", "--message", title])
+        .arg(stash.to_string())
+        .output()
+        .await?;
+    Ok(())
+}
+
+/// An index beside the workspace's own, for as long as it is needed.
+struct Scratch<'a>(&'a Path);
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        // The next one is written over it.
+        let _ = fs::remove_file(self.0);
+    }
+}
+
+/// The tree of the index at `file` with `paths` as they are now.
+async fn tree_with(
+    git: &Git,
+    worktree: &Worktree,
+    file: &Path,
+    paths: &[PathBuf],
+) -> Result<Oid, Error> {
+    git.in_worktree(worktree.path())
+        .env("GIT_INDEX_FILE", file.to_string_lossy())
+        .args(["update-index", "--add", "--remove", "-z", "--stdin"])
+        .input(input::paths(paths)?)
+        .output()
+        .await?;
+    Ok(Index::open(file)?.write_tree_to(&worktree.open()?)?)
+}
+
+/// The commits of a stash, in git's words; with what the list calls it.
+fn commit(
+    worktree: &Worktree,
+    head: Oid,
+    (tracked, new): (Oid, Option<Oid>),
+    message: Option<&str>,
+) -> Result<Option<(Oid, String)>, Error> {
+    let repo = worktree.open()?;
+    let on = repo.find_commit(head)?;
+    let mut index = repo.index()?;
+    index.read(false)?;
+    let staged = index.write_tree()?;
+    if new.is_none() && [staged, tracked] == [on.tree_id(); 2] {
+        return Ok(None);
+    }
+    let branch = worktree.branch();
+    let short = short(&repo, head)?;
+    let subject = String::from_utf8_lossy(on.summary_bytes().unwrap_or_default());
+    let made_on = format!("{branch}: {short} {subject}");
+    let title = match message {
+        Some(message) => format!("On {branch}: {message}"),
+        None => format!("WIP on {made_on}"),
+    };
+    let who = repo
+        .signature()
+        .or_else(|_| Signature::now("Branchyard", "branchyard@localhost"))?;
+    let tree = |id: Oid| -> Result<Tree<'_>, Error> { Ok(repo.find_tree(id)?) };
+    let make = |text: &str, id: Oid, parents: &[&git2::Commit<'_>]| -> Result<Oid, Error> {
+        Ok(repo.commit(None, &who, &who, text, &tree(id)?, parents)?)
+    };
+    let mut parents = vec![make(&format!("index on {made_on}\n"), staged, &[&on])?];
+    if let Some(new) = new {
+        parents.push(make(&format!("untracked files on {made_on}\n"), new, &[])?);
+    }
+    let parents: Vec<_> = parents
+        .into_iter()
+        .map(|id| repo.find_commit(id))
+        .collect::<Result<_, _>>()?;
+    let all: Vec<_> = std::iter::once(&on).chain(&parents).collect();
+    let stash = make(&format!("{title}\n"), tracked, &all)?;
+    Ok(Some((stash, title)))
+}
+
+fn short(repo: &Repository, commit: Oid) -> Result<String, Error> {
+    let short = repo.find_object(commit, None)?.short_id()?;
+    Ok(String::from_utf8_lossy(&short).into_owned())
+}

@@ -1,0 +1,222 @@
+//! `status`: what is staged, changed, new and in conflict, and what is under way.
+
+mod conflict;
+mod found;
+mod glance;
+mod operation;
+mod porcelain;
+mod text;
+
+use std::path::PathBuf;
+
+use git2::Repository;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Verbosity;
+use super::room::keep_fitting;
+use super::suspects::may_have_flagged_files;
+use crate::{Error, Glance, Head, head, read_ref};
+use branchyard_model::BranchName;
+
+pub use conflict::Conflict;
+pub use found::{Change, Found};
+pub use operation::Operation;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    /// Only these files and directories, relative to the workspace; everything where there are none.
+    pub paths: Vec<String>,
+    /// Look for untracked files, too.
+    pub untracked: bool,
+    /// Untracked and ignored files one by one, in place of the directories that hold nothing else.
+    pub each_file: bool,
+    /// List ignored files, too.
+    pub ignored: bool,
+    /// How much is told: `minimal` counts, `standard` lists, `full` adds modes and blob ids.
+    pub verbosity: Verbosity,
+}
+
+impl Request {
+    /// Whether a glance at all files can answer it.
+    pub fn is_usual(&self) -> bool {
+        self.paths.is_empty() && !self.ignored && self.verbosity < Verbosity::Full
+    }
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            untracked: true,
+            each_file: false,
+            ignored: false,
+            verbosity: Verbosity::default(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Status {
+    /// The branch that HEAD is on; left out where it is detached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// How HEAD stands to the branch's remote, as it was last fetched; not with `minimal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<Upstream>,
+    /// What waits to be continued, skipped or aborted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// Nothing is staged, changed, in conflict or, if that was looked at, untracked.
+    pub clean: bool,
+    pub counts: Counts,
+    /// What the index has and HEAD has not; the lists are not there with `minimal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<Vec<Change>>,
+    /// What the files have and the index has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unstaged: Option<Vec<Change>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicted: Option<Vec<Conflict>>,
+    /// A directory that holds nothing tracked is one entry, with a slash at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<Vec<String>>,
+    /// The lists do not hold all that `counts` counts: ask again with `paths`.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Upstream {
+    pub name: String,
+    /// Commits that HEAD has and the remote's branch has not.
+    pub ahead: usize,
+    /// Commits that the remote's branch has and HEAD has not.
+    pub behind: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    pub staged: usize,
+    pub unstaged: usize,
+    pub conflicted: usize,
+    /// Left out where they were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<usize>,
+}
+
+/// The status of the workspace of `branch`, where a glance at all files tells most of it.
+pub fn status_at_a_glance(
+    repo: &Repository,
+    branch: &BranchName,
+    request: &Request,
+    glance: &Glance,
+) -> Result<Option<Status>, Error> {
+    let head = head(repo)?;
+    let found = Found::glance(repo, &head, request, glance)?;
+    let status = found.map(|found| Status::new(repo, branch, &head, found, request));
+    status.transpose()
+}
+
+/// The same by a look of our own at all files; `paths` are the caller's, checked.
+pub fn status(
+    repo: &Repository,
+    branch: &BranchName,
+    paths: &[PathBuf],
+    request: &Request,
+) -> Result<Status, Error> {
+    let head = head(repo)?;
+    let found = Found::look(repo, &head, paths, request)?;
+    Status::new(repo, branch, &head, found, request)
+}
+
+/// The same of what git was asked for, with what it was told to overlook.
+pub fn status_of(
+    repo: &Repository,
+    branch: &BranchName,
+    paths: &[PathBuf],
+    request: &Request,
+    mut found: Found,
+) -> Result<Status, Error> {
+    if may_have_flagged_files(repo) {
+        found.add_overlooked(repo, &repo.index()?, paths);
+    }
+    Status::new(repo, branch, &head(repo)?, found, request)
+}
+
+impl Status {
+    fn new(
+        repo: &Repository,
+        branch: &BranchName,
+        head: &Head,
+        found: Found,
+        request: &Request,
+    ) -> Result<Self, Error> {
+        let counts = Counts {
+            staged: found.staged.len(),
+            unstaged: found.unstaged.len(),
+            conflicted: found.conflicted.len(),
+            untracked: request.untracked.then_some(found.untracked.len()),
+            ignored: request.ignored.then_some(found.ignored.len()),
+        };
+        let with_lists = request.verbosity > Verbosity::Minimal;
+        let upstream = match with_lists {
+            true => Upstream::of(repo, branch, head)?,
+            false => None,
+        };
+        Ok(Self {
+            on: head.branch.clone(),
+            upstream,
+            operation: Operation::under_way(repo, head),
+            clean: !found.has_tracked_changes() && found.untracked.is_empty(),
+            counts,
+            staged: with_lists.then_some(found.staged),
+            unstaged: with_lists.then_some(found.unstaged),
+            conflicted: with_lists.then_some(found.conflicted),
+            untracked: (with_lists && request.untracked).then_some(found.untracked),
+            ignored: (with_lists && request.ignored).then_some(found.ignored),
+            truncated: false,
+        })
+    }
+
+    /// Leaves out the ends of the lists; `counts` stays.
+    pub fn cut(&mut self, room: usize) {
+        let mut left = room;
+        let mut all = true;
+        all &= keep(&mut left, &mut self.conflicted);
+        all &= keep(&mut left, &mut self.staged);
+        all &= keep(&mut left, &mut self.unstaged);
+        all &= keep(&mut left, &mut self.untracked);
+        all &= keep(&mut left, &mut self.ignored);
+        self.truncated |= !all;
+    }
+
+    /// Whether a tracked file or the index differs from HEAD.
+    pub fn is_dirty(&self) -> bool {
+        self.counts.staged + self.counts.unstaged + self.counts.conflicted > 0
+    }
+}
+
+fn keep<T: Serialize>(room: &mut usize, list: &mut Option<Vec<T>>) -> bool {
+    let list = list.as_mut();
+    list.is_none_or(|list| keep_fitting(room, list))
+}
+
+impl Upstream {
+    /// `None` where the remote was never seen to have the branch.
+    fn of(repo: &Repository, branch: &BranchName, head: &Head) -> Result<Option<Self>, Error> {
+        let Some(remote) = read_ref(repo, &branch.remote_ref())? else {
+            return Ok(None);
+        };
+        let (ahead, behind) = repo.graph_ahead_behind(head.commit, remote)?;
+        Ok(Some(Self {
+            name: format!("origin/{branch}"),
+            ahead,
+            behind,
+        }))
+    }
+}

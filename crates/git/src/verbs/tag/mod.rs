@@ -1,0 +1,238 @@
+//! `tag`: names for commits, which all workspaces of a repository share.
+
+mod listing;
+mod verify;
+
+use std::path::Path;
+
+use git2::{Oid, Repository};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::pattern::Pattern;
+use super::{Verbosity, input};
+use crate::{Error, Git, read_ref, unsigned};
+use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
+
+pub use listing::{list, show};
+pub use verify::{Verdict, Verification, verify};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What to do.
+    #[serde(default)]
+    pub action: Action,
+    /// The tag, such as `v1.2.3`. All actions but list need it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// With create: what it names, a branch, tag or commit. The last commit of this branch where left out.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// With create: what it says, which makes it an annotated tag with a date and a tagger.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// With create and a message: whether to sign it. Where left out, it is signed if the operator gave
+    /// the daemon a key.
+    #[serde(default)]
+    pub sign: Option<bool>,
+    /// With create: replace a tag of that name. The answer says what it was.
+    #[serde(default)]
+    pub force: bool,
+    /// With delete: has to be `true`.
+    #[serde(default)]
+    pub confirm: bool,
+    /// With list: only names that this glob matches, such as `v1.*`.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// With list: by what, the highest or newest first.
+    #[serde(default)]
+    pub sort: Sort,
+    /// With list: leave out this many first, to go on from `next`.
+    #[serde(default)]
+    pub skip: usize,
+    /// With list: how many at most.
+    #[serde(default = "enough")]
+    pub count: usize,
+    /// How much the answer tells.
+    #[serde(default)]
+    pub verbosity: Verbosity,
+}
+
+fn enough() -> usize {
+    100
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    #[default]
+    List,
+    Create,
+    Delete,
+    Show,
+    /// Who signed it, and whether the signature holds.
+    Verify,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// `v1.10` comes before `v1.9`.
+    #[default]
+    Version,
+    /// When the tag, or the commit that it names, was made.
+    Date,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Tags {
+    pub action: Action,
+    /// With list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<Item>>,
+    /// With list: how many there are in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// With list: the `skip` with which the rest can be had, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<usize>,
+    /// The tag that was created, shown or verified, or deleted, as it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<Item>,
+    /// What the tag was before. A tag with this as its `target` is the same again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<CommitId>,
+    /// With verify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Verification>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Item {
+    pub name: String,
+    /// What the name stands for: the tag's own object, or with a lightweight one what it names.
+    pub id: CommitId,
+    /// What the tag names in the end, a commit as a rule.
+    pub target: CommitId,
+    pub annotated: bool,
+    /// It has a signature; verify says whether it holds.
+    pub signed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tagger: Option<String>,
+    /// When the tag, or with a lightweight one the commit, was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<Timestamp>,
+    /// What the tag says; in a list only the first line, unless verbosity is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The subject of the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+impl Request {
+    pub fn check(&self) -> Result<(), Problem> {
+        if let Some(text) = &self.message {
+            input::check_message(text)?;
+        } else if self.sign == Some(true) {
+            return Err(Problem::unprocessable(
+                "message",
+                "a signed tag needs a message",
+            ));
+        }
+        if self.count == 0 {
+            return Err(Problem::unprocessable("count", "none would be listed"));
+        }
+        self.pattern()?;
+        if self.action != Action::List {
+            self.tag()?;
+        }
+        Ok(())
+    }
+
+    fn pattern(&self) -> Result<Option<Pattern>, Problem> {
+        self.pattern.as_deref().map(Pattern::new).transpose()
+    }
+
+    /// The tag that it is about.
+    pub fn tag(&self) -> Result<TagName, Problem> {
+        match &self.name {
+            Some(name) => TagName::parse(name),
+            None => Err(Problem::unprocessable("name", "a tag has to be named")),
+        }
+    }
+}
+
+impl Tags {
+    pub fn of(action: Action) -> Self {
+        Self {
+            action,
+            tags: None,
+            total: None,
+            next: None,
+            tag: None,
+            was: None,
+            signature: None,
+        }
+    }
+}
+
+/// What the name of a tag stands for; none where there is no such tag.
+pub fn find(repo: &Repository, name: &TagName) -> Result<Option<Oid>, Error> {
+    read_ref(repo, &name.full())
+}
+
+pub fn no_such_tag(name: &TagName) -> Problem {
+    let detail = format!("there is no tag named {name}");
+    Problem::new(ErrorKind::NotFound, "tag_not_found", detail)
+        .field("name")
+        .help("action list names the tags that are here; git_fetch brings those of the remote")
+}
+
+pub fn tag_exists(name: &TagName, id: Oid) -> Problem {
+    let detail = format!("there is a tag named {name} already; it stands for {id}");
+    Problem::new(ErrorKind::Conflict, "tag_exists", detail)
+        .field("name")
+        .help("choose another name, or replace it with `force: true`")
+}
+
+/// Makes the tag in the repository at `store`, for the object `target`.
+pub async fn create(
+    git: &Git,
+    store: &Path,
+    request: &Request,
+    name: &TagName,
+    target: Oid,
+    signs: bool,
+) -> Result<(), Error> {
+    let mut command = git.at(store);
+    if signs {
+        command = command.with_key();
+    }
+    command = command.arg("tag");
+    if let Some(text) = &request.message {
+        command = command
+            .arg(if signs { "--sign" } else { "--annotate" })
+            .args(["--cleanup=whitespace", "--file=-"])
+            .input(input::bytes(text.as_bytes())?);
+    }
+    if request.force {
+        command = command.arg("--force");
+    }
+    let made = command
+        .args(["--end-of-options", name.as_str()])
+        .arg(target.to_string())
+        .output()
+        .await;
+    made.map(drop)
+        .map_err(|error| if signs { unsigned(error) } else { error })
+}
+
+/// Deletes the tag if it still is what it `was`.
+pub async fn delete(git: &Git, store: &Path, name: &TagName, was: Oid) -> Result<(), Error> {
+    let delete = git.at(store).args(["update-ref", "-d", &name.full()]);
+    delete.arg(was.to_string()).output().await?;
+    Ok(())
+}

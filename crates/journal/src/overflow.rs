@@ -1,0 +1,414 @@
+//! Output beyond a run's limit: the head is in the journal, the tail is kept aside until the end.
+//!
+//! Beyond the limit output goes to two segments by turns, `tail.0` and `tail.1` beside the journal,
+//! which are journals themselves. A full one makes room for the next by dropping the one before, so
+//! that at least the last `tail` bytes are there at any time and never more than twice as many. At the
+//! end a `gap` says what is missing and the kept frames follow it into the journal, with their times.
+//!
+//! Each segment begins with a [`Label`], so that whoever finds the segments of a writer that went can
+//! do the same. The copying itself may be cut off and taken up again: `tail.replay` says where in the
+//! journal it began, and what stands there already is passed over. `tail.done` says that it is over.
+//!
+//! Output that the disk does not take is counted, and told as a `gap` in its place once it does again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::format::FRAME_HEADER_LEN;
+use super::{Cursor, FrameKind, Reader, Stream, Writer, valid_length};
+use branchyard_config::ByteSize;
+use branchyard_model::{Event, Gap, Warning};
+
+/// The most that is kept of the end, however large the limit.
+const MAX_TAIL: u64 = 64 * 1024 * 1024;
+
+/// Journals what a command prints, within a limit.
+#[derive(Debug)]
+pub struct Recorder {
+    writer: Writer,
+    dir: PathBuf,
+    /// Bytes of output that still go to the journal as they come.
+    head_left: u64,
+    limit: u64,
+    tail: u64,
+    kept_aside: Option<Tail>,
+    /// Bytes of output that could not be written, and are not told of yet.
+    lost: u64,
+}
+
+impl Recorder {
+    /// Over `writer`, whose journal stands in `dir`. `max_output` is what is kept at least of a longer
+    /// output: three parts from its beginning, one from its end.
+    pub fn new(writer: Writer, dir: &Path, max_output: u64) -> Self {
+        let tail = (max_output / 4).clamp(1, MAX_TAIL);
+        Self {
+            writer,
+            dir: dir.to_owned(),
+            head_left: max_output.saturating_sub(tail),
+            limit: max_output,
+            tail,
+            kept_aside: None,
+            lost: 0,
+        }
+    }
+
+    /// After an error, as much of it as was not written counts as lost.
+    pub fn output(&mut self, stream: Stream, mut bytes: &[u8]) -> io::Result<()> {
+        let written = self
+            .tell_lost()
+            .and_then(|()| self.write(stream, &mut bytes));
+        if written.is_err() {
+            self.lose(bytes);
+        }
+        written
+    }
+
+    /// Takes note of output that there is no use in trying to write.
+    pub fn lose(&mut self, bytes: &[u8]) {
+        self.lost += bytes.len() as u64;
+    }
+
+    /// Bytes that were lost and are not told of yet.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Writes the gap where the lost output would stand.
+    fn tell_lost(&mut self) -> io::Result<()> {
+        if self.lost == 0 {
+            return Ok(());
+        }
+        let gap = Event::Gap(Gap { bytes: self.lost });
+        match &mut self.kept_aside {
+            Some(tail) => {
+                tail.writer.event(&gap)?;
+                tail.missing += self.lost;
+            }
+            None => self.writer.event(&gap)?,
+        }
+        self.lost = 0;
+        Ok(())
+    }
+
+    /// Writes `bytes`, which are left with what is not written yet.
+    fn write(&mut self, stream: Stream, bytes: &mut &[u8]) -> io::Result<()> {
+        let room = usize::try_from(self.head_left).unwrap_or(usize::MAX);
+        let (head, rest) = bytes.split_at(bytes.len().min(room));
+        if !head.is_empty() {
+            self.writer.append(FrameKind::Output(stream), head)?;
+            self.head_left -= head.len() as u64;
+            *bytes = rest;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let tail = match &mut self.kept_aside {
+            Some(tail) => tail,
+            None => {
+                self.writer
+                    .event(&Event::Warning(over(self.limit, self.tail)))?;
+                let fresh = Tail::begin(&self.dir, self.tail)?;
+                self.kept_aside.insert(fresh)
+            }
+        };
+        tail.output(stream, bytes)
+    }
+
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.writer.event(event)
+    }
+
+    /// Brings the kept tail into the journal, behind a `gap` if anything is missing.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if self.kept_aside.take().is_some() {
+            recover_tail(&self.dir, &mut self.writer)?;
+        }
+        self.tell_lost()
+    }
+}
+
+fn over(limit: u64, tail: u64) -> Warning {
+    let [limit, head, tail] = [limit, limit.saturating_sub(tail), tail].map(ByteSize::bytes);
+    Warning::new(
+        "output_limit",
+        format!(
+            "the output may not fit into the limit of {limit}: the first {head} of it stand before this, \
+             and at least the last {tail} follow at the end of the run"
+        ),
+    )
+}
+
+/// The first frame of a segment.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Label {
+    /// Counts up from 0; the segment stands in `tail.0` or `tail.1` by turns.
+    number: u64,
+    /// Bytes of output dropped before the segment that precedes this one.
+    dropped: u64,
+    /// Bytes of output in the segment that precedes this one, with those that it says are missing.
+    before: u64,
+}
+
+fn segment_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("tail.{}", number % 2))
+}
+
+#[derive(Debug)]
+struct Tail {
+    dir: PathBuf,
+    capacity: u64,
+    label: Label,
+    writer: Writer,
+    /// Bytes of output in the segment that is being written.
+    held: u64,
+    /// Bytes that it says are missing.
+    missing: u64,
+}
+
+impl Tail {
+    fn begin(dir: &Path, capacity: u64) -> io::Result<Self> {
+        clear(dir)?;
+        let label = Label {
+            number: 0,
+            dropped: 0,
+            before: 0,
+        };
+        Ok(Self {
+            dir: dir.to_owned(),
+            capacity,
+            writer: segment(dir, label)?,
+            label,
+            held: 0,
+            missing: 0,
+        })
+    }
+
+    fn output(&mut self, stream: Stream, bytes: &mut &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if self.held == self.capacity {
+                self.rotate()?;
+            }
+            let room = usize::try_from(self.capacity - self.held).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            self.writer.append(FrameKind::Output(stream), now)?;
+            self.held += now.len() as u64;
+            *bytes = later;
+        }
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let next = Label {
+            number: self.label.number + 1,
+            dropped: self.label.dropped + self.label.before,
+            before: self.held + self.missing,
+        };
+        remove(&segment_path(&self.dir, next.number))?;
+        self.writer = segment(&self.dir, next)?;
+        self.label = next;
+        (self.held, self.missing) = (0, 0);
+        Ok(())
+    }
+}
+
+fn segment(dir: &Path, label: Label) -> io::Result<Writer> {
+    let mut writer = Writer::create_bare(&segment_path(dir, label.number))?;
+    writer.append(FrameKind::Event, &serde_json::to_vec(&label)?)?;
+    Ok(writer)
+}
+
+/// Where in the journal the copying of the tail began.
+#[derive(Debug, Serialize, Deserialize)]
+struct Replay {
+    from: u64,
+}
+
+/// Brings a tail that was kept aside in `dir` into its journal: the end of [`Recorder::finish`], and
+/// what is left to do for a recorder that went before it. `writer` must have appended nothing of its
+/// own since it was reopened. Does nothing where there is no tail.
+pub fn recover_tail(dir: &Path, writer: &mut Writer) -> io::Result<()> {
+    let (replay, done) = (dir.join("tail.replay"), dir.join("tail.done"));
+    if !done.exists() {
+        let segments = found(dir)?;
+        if segments.is_empty() {
+            return clear(dir);
+        }
+        let begun = fs::read(&replay)
+            .ok()
+            .and_then(|json| serde_json::from_slice::<Replay>(&json).ok());
+        let from = match begun {
+            Some(begun) => begun.from,
+            None => {
+                let from = writer.len();
+                fs::write(&replay, serde_json::to_vec(&Replay { from })?)?;
+                from
+            }
+        };
+        let at = from.min(writer.len());
+        copy(segments, &mut Copying { writer, at })?;
+        fs::rename(&replay, &done)?;
+    }
+    clear(dir)
+}
+
+/// Appends frames from a place on, passing over those that are there from an earlier attempt: the
+/// same frames in the same places.
+struct Copying<'a> {
+    writer: &'a mut Writer,
+    at: u64,
+}
+
+impl Copying<'_> {
+    fn append(&mut self, kind: FrameKind, payload: &[u8], micros: u64) -> io::Result<()> {
+        if self.at >= self.writer.len() {
+            self.writer.append_at(kind, payload, micros)?;
+        }
+        self.at += (FRAME_HEADER_LEN + payload.len()) as u64;
+        Ok(())
+    }
+
+    fn gap(&mut self, bytes: u64, micros: u64) -> io::Result<()> {
+        match bytes {
+            0 => Ok(()),
+            bytes => {
+                let json = serde_json::to_vec(&Event::Gap(Gap { bytes }))?;
+                self.append(FrameKind::Event, &json, micros)
+            }
+        }
+    }
+}
+
+/// A segment on disk.
+#[derive(Debug)]
+struct Segment {
+    label: Label,
+    micros: u64,
+    reader: Reader,
+    len: u64,
+}
+
+/// The segments that are there, in the order of the output. One without a whole label never held any.
+fn found(dir: &Path) -> io::Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    for number in 0..2 {
+        use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+        match open(&segment_path(dir, number)) {
+            Ok(segment) => segments.extend(segment),
+            Err(error) if matches!(error.kind(), NotFound | UnexpectedEof | InvalidData) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    segments.sort_by_key(|segment: &Segment| segment.label.number);
+    Ok(segments)
+}
+
+fn open(path: &Path) -> io::Result<Option<Segment>> {
+    let len = valid_length(path)?;
+    let mut reader = Reader::open(path)?;
+    let label = reader.next(len)?.and_then(|(frame, _)| {
+        let label = serde_json::from_slice(frame.payload).ok()?;
+        Some((label, frame.micros))
+    });
+    Ok(label.map(|(label, micros)| Segment {
+        label,
+        micros,
+        reader,
+        len,
+    }))
+}
+
+fn copy(segments: Vec<Segment>, to: &mut Copying<'_>) -> io::Result<()> {
+    let mut segments = segments.into_iter().rev();
+    let Some(newest) = segments.next() else {
+        return Ok(());
+    };
+    let Label {
+        dropped, before, ..
+    } = newest.label;
+    match segments.next() {
+        Some(older) => {
+            to.gap(dropped, older.micros)?;
+            let kept = copy_output(older, to)?;
+            to.gap(before.saturating_sub(kept), newest.micros)?;
+        }
+        None => to.gap(dropped + before, newest.micros)?,
+    }
+    copy_output(newest, to).map(drop)
+}
+
+/// Copies what a segment holds and returns how many bytes that were.
+fn copy_output(mut segment: Segment, to: &mut Copying<'_>) -> io::Result<u64> {
+    let mut kept = 0;
+    while let Some((frame, _)) = segment.reader.next(segment.len)? {
+        to.append(frame.kind, frame.payload, frame.micros)?;
+        kept += output_in(frame.kind, frame.payload);
+    }
+    Ok(kept)
+}
+
+/// Bytes of output that a frame of a tail stands for: those it holds, or those that it says are missing.
+fn output_in(kind: FrameKind, payload: &[u8]) -> u64 {
+    match (kind, serde_json::from_slice(payload)) {
+        (FrameKind::Event, Ok(Event::Gap(gap))) => gap.bytes,
+        (FrameKind::Event, _) => 0,
+        _ => payload.len() as u64,
+    }
+}
+
+/// Gives up a tail that cannot be brought into its journal, and returns how many bytes of output that
+/// leaves out. The journal has nothing else of the writer's own after the tail.
+pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
+    let replay = dir.join("tail.replay");
+    let begun = fs::read(&replay).ok();
+    let begun = begun.and_then(|json| serde_json::from_slice::<Replay>(&json).ok());
+    let mut segments = found(dir)?.into_iter().rev();
+    let mut all = 0;
+    if let Some(newest) = segments.next() {
+        all = newest.label.dropped + newest.label.before + count(newest)?;
+    }
+    let mut copied = 0;
+    if let Some(Replay { from }) = begun {
+        let len = valid_length(journal)?;
+        let mut reader = Reader::open(journal)?;
+        let start = Cursor {
+            frame: from,
+            within: 0,
+        };
+        // Where it is no place of this journal, nothing was copied.
+        let found = reader.seek(start, len)?.is_ok();
+        while found && let Some((frame, _)) = reader.next(len)? {
+            copied += output_in(frame.kind, frame.payload);
+        }
+    }
+    clear(dir)?;
+    Ok(all.saturating_sub(copied))
+}
+
+fn count(mut segment: Segment) -> io::Result<u64> {
+    let mut bytes = 0;
+    while let Some((frame, _)) = segment.reader.next(segment.len)? {
+        bytes += output_in(frame.kind, frame.payload);
+    }
+    Ok(bytes)
+}
+
+/// Removes whatever a tail is made of, and last the word that it is done with.
+fn clear(dir: &Path) -> io::Result<()> {
+    for name in ["tail.0", "tail.1", "tail.replay", "tail.done"] {
+        remove(&dir.join(name))?;
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Which means of containing builds this machine has. Nothing is believed that was not tried: bwrap is
+//! started once with each profile's own options, and init inside restricts itself as it would for a build.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::geteuid;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::process::Command;
+
+use super::landlock::SCOPES_SINCE;
+use super::orders::{Orders, Tried};
+use super::plan::Plan;
+use super::system::System;
+use super::{Sandbox, Shown, start};
+use crate::cage::Inheritable;
+use crate::{Mechanisms, Patience, capture, find_program, plain_command};
+use branchyard_model::SandboxProfile;
+
+pub(super) const BUBBLEWRAP: &str = "bwrap";
+const PATIENCE: Duration = Duration::from_secs(10);
+/// More than a trial has to say.
+const LONGEST: usize = 4096;
+
+/// One means of containing builds.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Mechanism {
+    pub name: &'static str,
+    pub available: bool,
+    /// What there is, or why there is nothing.
+    pub detail: String,
+}
+
+/// What there is on this machine to contain builds: found out once, when the daemon starts.
+#[derive(Debug)]
+pub struct Containment {
+    trials: Vec<(SandboxProfile, Result<Trial, String>)>,
+    mechanisms: Vec<Mechanism>,
+}
+
+#[derive(Debug)]
+struct Trial {
+    system: System,
+    tried: Tried,
+}
+
+impl Containment {
+    /// Tries the profiles that are `wanted`, by the bwrap in `path`. `program` is this one; `limits` says
+    /// what holds runs within their limits.
+    pub async fn probe(
+        path: &OsStr,
+        program: &Path,
+        wanted: &[SandboxProfile],
+        limits: &Mechanisms,
+    ) -> Self {
+        let bubblewrap = find_program(BUBBLEWRAP, path)
+            .ok_or_else(|| format!("{BUBBLEWRAP} is not in {}", path.to_string_lossy()));
+        let mut trials = Vec::new();
+        for profile in wanted {
+            let trial = match &bubblewrap {
+                Ok(bubblewrap) => attempt(bubblewrap, program, *profile).await,
+                Err(error) => Err(error.clone()),
+            };
+            trials.push((*profile, trial));
+        }
+        let mechanisms = describe(bubblewrap.as_deref(), &trials, limits);
+        Self { trials, mechanisms }
+    }
+
+    /// Why there is no such sandbox here, if so.
+    pub fn obstacle(&self, profile: SandboxProfile) -> Option<&str> {
+        self.trial(profile).err()
+    }
+
+    /// The sandbox of one run, or why there can be none.
+    pub fn sandbox(&self, profile: SandboxProfile, shown: &Shown<'_>) -> Result<Sandbox, String> {
+        let trial = self.trial(profile)?;
+        Sandbox::plan(&trial.system, profile, shown)
+    }
+
+    pub fn mechanisms(&self) -> &[Mechanism] {
+        &self.mechanisms
+    }
+
+    fn trial(&self, profile: SandboxProfile) -> Result<&Trial, &str> {
+        let mut trials = self.trials.iter();
+        match trials.find(|(tried, _)| *tried == profile) {
+            Some((_, trial)) => trial.as_ref().map_err(String::as_str),
+            None => Err("it was not tried when the daemon started"),
+        }
+    }
+}
+
+async fn attempt(
+    bubblewrap: &Path,
+    program: &Path,
+    profile: SandboxProfile,
+) -> Result<Trial, String> {
+    let with = System::look(bubblewrap.to_owned(), true);
+    let refusal = match try_once(&with, program, profile).await {
+        Ok(tried) => {
+            return Ok(Trial {
+                system: with,
+                tried,
+            });
+        }
+        Err(refusal) => refusal,
+    };
+    if geteuid().is_root() {
+        let without = System::look(bubblewrap.to_owned(), false);
+        if let Ok(tried) = try_once(&without, program, profile).await {
+            let system = without;
+            return Ok(Trial { system, tried });
+        }
+    }
+    Err(refusal)
+}
+
+async fn try_once(
+    system: &System,
+    program: &Path,
+    profile: SandboxProfile,
+) -> Result<Tried, String> {
+    let mut plan = Plan::begin(system, profile, 1 << 20);
+    plan.end();
+    let orders = Orders {
+        argv: Vec::new(),
+        cwd: PathBuf::from("/"),
+        env: Vec::new(),
+        limits: Inheritable::default(),
+        writable: plan.writable,
+    };
+    let failed = |error: &dyn std::error::Error| format!("{BUBBLEWRAP}: {error}");
+    let program = File::open(program).map_err(|error| failed(&error))?;
+    let mut command = plain_command(&system.bubblewrap, Path::new("/"));
+    let options = &plan.options;
+    start::give(command.as_std_mut(), options, &orders, program, Vec::new())
+        .map_err(|error| failed(&error))?;
+    let said = on_trial(command).await?;
+    serde_json::from_slice(&said).map_err(|error| failed(&error))
+}
+
+/// What a command that bwrap starts has to say, or why it does not work.
+pub(super) async fn on_trial(command: Command) -> Result<Vec<u8>, String> {
+    let patience = Patience {
+        total: Some(PATIENCE),
+        stall: None,
+    };
+    let done = capture(command, patience, None, LONGEST, |_| {})
+        .await
+        .map_err(|error| format!("{BUBBLEWRAP}: {error}"))?;
+    if !done.status.success() {
+        let words = String::from_utf8_lossy(&done.stderr);
+        return Err(format!("{} ({})", words.trim(), done.status));
+    }
+    Ok(done.stdout)
+}
+
+fn describe(
+    bubblewrap: Result<&Path, &String>,
+    trials: &[(SandboxProfile, Result<Trial, String>)],
+    limits: &Mechanisms,
+) -> Vec<Mechanism> {
+    let works = trials.iter().find_map(|(_, trial)| trial.as_ref().ok());
+    let why_not = trials.iter().find_map(|(_, trial)| trial.as_ref().err());
+    let untried = "not tried, for no build is to have a sandbox".to_owned();
+    let mechanism = |name, found: Result<String, String>| Mechanism {
+        name,
+        available: found.is_ok(),
+        detail: found.unwrap_or_else(|why| why),
+    };
+    let inside = |tell: &dyn Fn(&Trial) -> Result<String, String>| match (works, why_not) {
+        (Some(trial), _) => tell(trial),
+        (None, Some(why)) => Err(why.clone()),
+        (None, None) => Err(untried.clone()),
+    };
+    let program = match (bubblewrap, works, why_not) {
+        (Ok(_), None, Some(why)) => Err(why.clone()),
+        (Ok(file), _, _) => Ok(file.display().to_string()),
+        (Err(why), _, _) => Err(why.clone()),
+    };
+    vec![
+        mechanism("bubblewrap", program),
+        mechanism(
+            "user_namespaces",
+            inside(&|trial| match trial.system.user_namespace {
+                true => Ok("in use".to_owned()),
+                false => Err("none to be had; root does without".to_owned()),
+            }),
+        ),
+        mechanism("seccomp", inside(&|_| Ok("in use".to_owned()))),
+        mechanism("landlock", inside(&|trial| landlock(trial.tried))),
+        mechanism("cgroups", limits.groups()),
+        mechanism("rlimits", Ok("where there is no cgroup for it".to_owned())),
+    ]
+}
+
+fn landlock(tried: Tried) -> Result<String, String> {
+    let Some(version) = tried.landlock else {
+        return Err("not in this kernel: abstract sockets of the machine can be reached with the network on".to_owned());
+    };
+    Ok(match version >= SCOPES_SINCE {
+        true => format!("version {version}"),
+        false => format!(
+            "version {version}: files only; abstract sockets of the machine can be reached with the network on"
+        ),
+    })
+}

@@ -1,0 +1,172 @@
+//! The two streams of a command, on their way into the journal: read as they come, secrets taken out.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::{Launch, Redactor};
+use branchyard_journal::{MAX_OUTPUT, Recorder, Stream};
+use branchyard_model::Event;
+use branchyard_runtime::disk::Room;
+
+/// A larger pipe lets a chatty command run ahead instead of waking us for every few lines.
+const PIPE_SIZE: usize = 1024 * 1024;
+/// Output that may be the beginning of a secret is held back for this long before it is looked at again.
+const HELD_BACK: Duration = Duration::from_millis(100);
+
+pub(super) struct Streams {
+    log: Log,
+    sources: [Source; 2],
+    buffer: Vec<u8>,
+    held_until: Option<Instant>,
+}
+
+/// The journal, as far as the disk takes it. A full disk must not end the build: its output is dropped,
+/// and counted, and its end still told.
+struct Log {
+    journal: Recorder,
+    /// Where the journal stands.
+    home: PathBuf,
+    /// Why something could not be written, the first time.
+    unwritten: Option<io::Error>,
+}
+
+struct Source {
+    stream: Stream,
+    /// None once it has ended.
+    fd: Option<OwnedFd>,
+    redactor: Option<Redactor>,
+}
+
+impl Streams {
+    /// Takes over the two streams of a command, each the reading end of a pipe.
+    pub(super) fn of(
+        [stdout, stderr]: [Option<OwnedFd>; 2],
+        journal: Recorder,
+        launch: &Launch,
+    ) -> io::Result<Self> {
+        let redactor = Redactor::new(&launch.secrets);
+        let source = |stream, fd| Source {
+            stream,
+            fd,
+            redactor: redactor.clone(),
+        };
+        let sources = [
+            source(Stream::Stdout, stdout),
+            source(Stream::Stderr, stderr),
+        ];
+        for source in &sources {
+            if let Some(fd) = &source.fd {
+                rustix::io::ioctl_fionbio(fd, true)?;
+                // Only a speed-up; the system's limit on pipe memory may refuse it.
+                let _ = rustix::pipe::fcntl_setpipe_size(fd, PIPE_SIZE);
+            }
+        }
+        Ok(Self {
+            log: Log {
+                journal,
+                home: launch.home.clone(),
+                unwritten: None,
+            },
+            sources,
+            buffer: vec![0; MAX_OUTPUT],
+            held_until: None,
+        })
+    }
+
+    /// The streams that have not ended, to be waited for.
+    pub(super) fn open(&self) -> impl Iterator<Item = (usize, &OwnedFd)> {
+        let numbered = self.sources.iter().enumerate();
+        numbered.filter_map(|(index, source)| Some((index, source.fd.as_ref()?)))
+    }
+
+    pub(super) fn are_drained(&self) -> bool {
+        self.open().next().is_none()
+    }
+
+    /// When [`Streams::look_again`] is due.
+    pub(super) fn held_until(&self) -> Option<Instant> {
+        self.held_until
+    }
+
+    /// Takes one read of what a stream has.
+    pub(super) fn pump(&mut self, index: usize) {
+        let source = &mut self.sources[index];
+        let Some(fd) = &source.fd else {
+            return;
+        };
+        let read = match rustix::io::read(fd.as_fd(), &mut self.buffer) {
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
+            Ok(0) | Err(_) => {
+                source.fd = None;
+                return;
+            }
+            Ok(n) => &self.buffer[..n],
+        };
+        let redacted = source.redactor.as_mut().map(|redactor| {
+            let mut shown = Vec::with_capacity(read.len());
+            redactor.feed(read, &mut shown);
+            shown
+        });
+        if redacted.is_some() {
+            self.held_until = Instant::now().checked_add(HELD_BACK);
+        }
+        let shown = redacted.as_deref().unwrap_or(read);
+        self.log.output(source.stream, shown);
+    }
+
+    /// Gives out what was held back for a while and turned out to be nothing.
+    pub(super) fn look_again(&mut self, now: Instant) {
+        if self.held_until.is_some_and(|at| at <= now) {
+            self.held_until = None;
+            self.give_out(Redactor::pause);
+        }
+    }
+
+    /// Journals an event among the output.
+    pub(super) fn event(&mut self, event: &Event) {
+        let written = self.log.journal.event(event);
+        self.log.note(written);
+    }
+
+    /// Gives out all that is left. Returns how much is missing at the end of the journal, and why some
+    /// output could not be written, if so.
+    pub(super) fn finish(mut self) -> (u64, Option<io::Error>) {
+        self.give_out(Redactor::finish);
+        let finished = self.log.journal.finish();
+        self.log.note(finished);
+        (self.log.journal.lost(), self.log.unwritten)
+    }
+
+    fn give_out(&mut self, how: impl Fn(&mut Redactor, &mut Vec<u8>)) {
+        for source in &mut self.sources {
+            if let Some(redactor) = &mut source.redactor {
+                let mut shown = Vec::new();
+                how(redactor, &mut shown);
+                self.log.output(source.stream, &shown);
+            }
+        }
+    }
+}
+
+impl Log {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        // Once some is lost, what little room there is belongs to the ends of runs.
+        if self.journal.lost() > 0 && Room::shortage_at(&self.home).is_some() {
+            self.journal.lose(bytes);
+            return;
+        }
+        let written = self.journal.output(stream, bytes);
+        self.note(written);
+    }
+
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.unwritten.get_or_insert(error);
+        }
+    }
+}

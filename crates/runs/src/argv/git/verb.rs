@@ -1,0 +1,62 @@
+//! What a table says about a verb, and where the tables are.
+
+use super::options::Parsed;
+use super::{GitAccess, network, reads, writes};
+use branchyard_model::{ErrorKind, Problem};
+
+/// A verb and all that may follow it.
+pub(super) struct Verb {
+    pub name: &'static str,
+    pub access: GitAccess,
+    /// Words that always follow the verb, whatever the caller says.
+    pub always: &'static [&'static str],
+    /// Tables of options as [`super::options`] reads them.
+    pub options: &'static [&'static str],
+    /// Options that git has and the yard keeps from callers, and what to do instead.
+    pub forbidden: Forbidden,
+    /// What holds for the words together; may put them into a form that has one reading.
+    pub check: fn(&mut Parsed) -> Result<(), Problem>,
+}
+
+pub(super) struct Forbidden {
+    pub options: &'static str,
+    pub help: &'static str,
+}
+
+impl Verb {
+    /// A verb of which only the name, the access and the options need saying.
+    pub(super) const fn new(
+        name: &'static str,
+        access: GitAccess,
+        options: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            access,
+            always: &[],
+            options,
+            forbidden: Forbidden {
+                options: "",
+                help: "",
+            },
+            check: |_| Ok(()),
+        }
+    }
+}
+
+pub(super) fn find(name: &str) -> Option<&'static Verb> {
+    all().find(|verb| verb.name == name)
+}
+
+pub(super) fn all() -> impl Iterator<Item = &'static Verb> {
+    [reads::VERBS, writes::VERBS, network::VERBS]
+        .into_iter()
+        .flatten()
+}
+
+/// Refuses what git could do and the yard keeps from callers: 403 in HTTP.
+pub(super) fn forbidden(field: &str, detail: impl Into<String>, help: &str) -> Problem {
+    Problem::new(ErrorKind::Forbidden, "git_forbidden", detail)
+        .field(field)
+        .help(help)
+}

@@ -1,0 +1,322 @@
+//! One run from its place in the queue to its end. This task is the only writer of the run's state:
+//! take the turn, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedRwLockReadGuard;
+
+use super::finish::Ending;
+use super::live::Live;
+use super::open::Shared;
+use super::pen::Pen;
+use super::secrets;
+use super::slots::Slot;
+use branchyard_auth::Principal;
+use branchyard_git::Reach;
+use branchyard_git::verbs::fetch;
+use branchyard_model::{
+    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
+};
+use branchyard_workspace::{
+    self as workspace, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace, protected_from,
+};
+
+/// What is left to see to when the command starts.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Checks {
+    /// Paths in the arguments that must not lead out of the workspace.
+    pub(super) beneath: Vec<String>,
+    /// It talks to the remote, and looks at no file of the workspace.
+    pub(super) network: bool,
+    /// What the remote has of the branch is to be brought here first.
+    #[serde(default)]
+    pub(super) brings: bool,
+    /// It changes nothing.
+    #[serde(default)]
+    pub(super) reads: bool,
+    /// It is refused on a protected branch, which may be known to be one only once the repo is cloned.
+    #[serde(default)]
+    pub(super) guards_branch: bool,
+    /// Words of the command line whose number of jobs depends on who else is at work.
+    #[serde(default)]
+    pub(super) open_jobs: Vec<usize>,
+}
+
+/// Where a run has to go before its command can start.
+pub(super) struct Errand {
+    pub(super) workspace: Arc<Workspace>,
+    /// Its place in the line for the workspace.
+    pub(super) place: Place,
+    pub(super) checks: Checks,
+    pub(super) asked_at: Instant,
+    /// Who asked, unless that was an earlier daemon's doing.
+    pub(super) asker: Option<Principal>,
+}
+
+/// What a command is started with, and what is held while it runs.
+struct Ready {
+    about: About,
+    /// What the remote said earlier than this is too old.
+    not_before: Instant,
+    slot: Slot,
+    floor: OwnedRwLockReadGuard<()>,
+}
+
+/// The turn of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
+/// another, whose turn is free.
+pub(super) type Held = (TurnGuard, Arc<Workspace>);
+
+pub(super) struct Drive {
+    pub(super) shared: Arc<Shared>,
+    pub(super) live: Arc<Live>,
+    pub(super) pen: Mutex<Pen>,
+    waited: AtomicBool,
+}
+
+impl Drive {
+    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>, pen: Pen) -> Arc<Self> {
+        Arc::new(Self {
+            shared,
+            live,
+            pen: Mutex::new(pen),
+            waited: AtomicBool::new(false),
+        })
+    }
+
+    /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
+    /// then the next one goes on with it.
+    pub(super) async fn run_until_end(self: Arc<Self>, errand: Errand) {
+        let drive = self.clone();
+        let worker = tokio::spawn(async move { drive.until_ended(errand).await });
+        let (ending, held) = worker.await.unwrap_or_else(|error| {
+            let detail = format!("the run's task failed: {error}");
+            let problem = Problem::new(ErrorKind::Internal, "run_failed", detail);
+            (Some(Ending::Refused(problem)), None)
+        });
+        self.close(ending, held).await;
+    }
+
+    /// Tells the end, if this is one, and lets the next in line start once everyone can see it, or once
+    /// it is clear that this takes a while.
+    pub(super) async fn close(&self, ending: Option<Ending>, held: Option<Held>) {
+        if let Some(ending) = ending {
+            self.finish(ending, held).await;
+        }
+        // Ended or left: from now on nobody's going means anything.
+        self.live.audience.dismiss();
+        self.shared.live.remove(&self.live.id);
+    }
+
+    async fn until_ended(self: &Arc<Self>, errand: Errand) -> (Option<Ending>, Option<Held>) {
+        let Errand {
+            workspace,
+            place,
+            checks,
+            asked_at,
+            asker,
+        } = errand;
+        let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
+        // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
+        let turn = tokio::select! {
+            biased;
+            () = self.live.audience.stopped() => return (Some(Ending::CancelledBeforeStart), None),
+            () = self.live.leaving.cancelled() => return (None, None),
+            turn = place.wait(waiting) => turn,
+        };
+        let ending = tokio::select! {
+            biased;
+            ending = self.prepare_and_execute(&workspace, &checks, asked_at, asker.as_ref()) => ending,
+            // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
+            () = self.before_start(self.live.audience.stopped()) => Some(Ending::CancelledBeforeStart),
+            () = self.before_start(self.live.leaving.cancelled()) => None,
+        };
+        (ending, Some((turn, workspace)))
+    }
+
+    /// `event`, if it comes before the command runs; pending for ever after that.
+    async fn before_start(&self, event: impl Future<Output = ()>) {
+        event.await;
+        if self.live.record.borrow().state == RunState::Running {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Notes that others are served first.
+    fn wait(&self, position: usize, holder: Option<Holder>) {
+        self.waited.store(true, Ordering::Relaxed);
+        self.live.position.store(position, Ordering::Relaxed);
+        self.tell(&Event::Status(Status {
+            position: Some(position),
+            holder,
+            ..Status::new("queued")
+        }));
+    }
+
+    async fn prepare_and_execute(
+        self: &Arc<Self>,
+        workspace: &Arc<Workspace>,
+        checks: &Checks,
+        asked_at: Instant,
+        asker: Option<&Principal>,
+    ) -> Option<Ending> {
+        let ready = match self.prepare(workspace, checks, asked_at).await {
+            Ok(ready) => ready,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        let (about, not_before) = (ready.about, ready.not_before);
+        let _held_while_it_runs = (ready.slot, ready.floor);
+        if checks.brings
+            && let Err(error) = workspace.fetch(&fetch::Request::default()).await
+        {
+            return Some(Ending::Refused(error.problem()));
+        }
+        // Pushes and fetches of the store go one at a time, ours and the callers'.
+        let _network = match checks.network {
+            true => Some(workspace.repo.network.lock().await),
+            false => None,
+        };
+        let reach = match checks.network {
+            true => Reach::Remote,
+            false => Reach::Here,
+        };
+        if reach == Reach::Remote
+            && let Err(error) = workspace.repo.git().check_host("git").await
+        {
+            return Some(Ending::Refused(error.problem()));
+        }
+        let loan = match (workspace.repo.git().loan(), reach) {
+            (Ok(loan), _) => loan,
+            (Err(error), Reach::Remote) => return Some(Ending::Refused(error.problem())),
+            // It is only to be kept out of the output.
+            (Err(error), Reach::Here) => {
+                tracing::warn!(repo = %workspace.repo.name, %error, "a run's output is not searched for the token");
+                None
+            }
+        };
+        let secrets = match self.hand_secrets(workspace, not_before).await {
+            Ok(handed) => handed,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        if !secrets.env.is_empty() {
+            workspace.note_secret();
+        }
+        for withheld in &secrets.withheld {
+            self.tell(&Event::Warning(withheld.clone()));
+        }
+        let kind = self.live.record().spec.kind;
+        let sandbox = match self.shared.sandboxes.of_run(workspace, kind, checks) {
+            Ok(sandbox) => sandbox,
+            Err(problem) => return Some(Ending::Refused(problem)),
+        };
+        if let Some(answered) = self
+            .answer_from_earlier(workspace, &about, &secrets, asker)
+            .await
+        {
+            return Some(answered);
+        }
+        self.share_cores(&checks.open_jobs);
+        match self
+            .start(workspace, (about, checks), sandbox, (loan, reach), secrets)
+            .await
+        {
+            Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
+            Err(error) => {
+                let detail = "the run's supervisor could not be started";
+                let problem = Problem::unwritten("supervisor_not_started", detail, &error);
+                Some(Ending::Refused(self.shared.margin.judge(problem)))
+            }
+        }
+    }
+
+    async fn prepare(
+        self: &Arc<Self>,
+        workspace: &Arc<Workspace>,
+        checks: &Checks,
+        asked_at: Instant,
+    ) -> Result<Ready, Problem> {
+        let spec = self.live.record().spec;
+        let max = workspace
+            .repo
+            .config
+            .max_concurrent_runs
+            .unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo);
+        let queued = |position| self.wait(position, None);
+        let slot = self
+            .shared
+            .slots
+            .take(&spec.principal, &spec.repo, max, queued)
+            .await;
+        // What was free when it was asked for may be taken by now.
+        self.shared.margin.check()?;
+        self.live
+            .record
+            .send_modify(|record| record.state = RunState::Preparing);
+        self.shared.history.note(&self.live.record());
+        self.shared.tell_news(&self.live.record());
+        // Whoever had to wait, or joined, wants what is there now, not what was there at first.
+        let joined = self.live.company.close();
+        let not_before = match joined || self.waited.load(Ordering::Relaxed) {
+            true => Instant::now(),
+            false => asked_at,
+        };
+        let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
+        let report = self.reporter();
+        let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo.config, &spec);
+        let wish = Wish {
+            sync: match &spec.sync {
+                // Clean means exactly what the remote has, where a secret depends on it.
+                SyncMode::Auto if spec.clean && is_due => SyncMode::Reset,
+                sync => sync.clone(),
+            },
+            clean: spec.clean,
+            stale: spec.stale,
+            not_before,
+            by: spec.principal.clone(),
+        };
+        let prepared = workspace.prepare(&wish, &report).await;
+        let (about, floor) = prepared.map_err(judged)?;
+        if checks.guards_branch && workspace.repo.protects(&workspace.branch) {
+            return Err(protected_from(&workspace.branch, "changed"));
+        }
+        workspace
+            .check_beneath(checks.beneath.clone())
+            .await
+            .map_err(judged)?;
+        if spec.kind == RunKind::Git {
+            workspace.guard(&report).map_err(judged)?;
+        }
+        Ok(Ready {
+            about,
+            not_before,
+            slot,
+            floor,
+        })
+    }
+
+    /// Journals what happens on the way; what goes on by itself after the run's end is not told.
+    fn reporter(self: &Arc<Self>) -> Reporter {
+        let drive = self.clone();
+        Arc::new(move |report| match report {
+            Report::Phase(phase, percent) => drive.tell(&Event::Status(Status {
+                phase: Some(phase),
+                percent,
+                ..Status::new("preparing")
+            })),
+            Report::Warm(warm) => {
+                drive
+                    .live
+                    .record
+                    .send_modify(|record| record.warm = Some(warm.clone()));
+                drive.tell(&Event::Status(Status {
+                    phase: Some(Phase::Warm),
+                    warm: Some(warm),
+                    ..Status::new("preparing")
+                }));
+            }
+            Report::Warning(warning) => drive.tell(&Event::Warning(warning)),
+        })
+    }
+}

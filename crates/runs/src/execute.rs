@@ -1,0 +1,253 @@
+//! The command itself: handed over to a supervisor, attended until that is gone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::declared::note_begin;
+use super::drive::{Checks, Drive};
+use super::environment::{self, Place as Surroundings};
+use super::finish::Ending;
+use super::secrets::Handed;
+use branchyard_config::crash_point;
+use branchyard_git::{Loan, Reach};
+use branchyard_journal::{Watch, valid_length};
+use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status};
+use branchyard_process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
+use branchyard_workspace::Workspace;
+
+/// Most commands have been started by then, and the shortest have ended.
+const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
+
+/// How long a supervisor may take to end, beyond the times that it gives its command.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+
+impl Drive {
+    /// Hands the run over to a supervisor of its own. After an error nothing was started.
+    pub(super) async fn start(
+        &self,
+        workspace: &Arc<Workspace>,
+        (about, checks): (About, &Checks),
+        sandbox: Option<Sandbox>,
+        remote: (Option<Loan>, Reach),
+        secrets: Handed,
+    ) -> io::Result<(Supervisor, Watch)> {
+        let history = &self.shared.history;
+        let tmp = match &sandbox {
+            Some(_) => PathBuf::from(SANDBOX_TMP),
+            None => {
+                let tmp = history.tmp(self.live.id);
+                std::fs::create_dir_all(&tmp)?;
+                tmp
+            }
+        };
+        let profile = sandbox.as_ref().map(|sandbox| sandbox.profile);
+        let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
+        self.live.record.send_modify(|record| {
+            record.state = RunState::Running;
+            record.started_at = Some(Timestamp::now());
+            record.about = Some(about.clone());
+            record.sandbox = profile.or(match record.spec.kind {
+                RunKind::Git => None,
+                RunKind::Make | RunKind::Task => Some(SandboxProfile::None),
+            });
+        });
+        history.save(&self.live.record())?;
+        self.shared.tell_news(&self.live.record());
+        self.tell(&Event::Status(Status {
+            about: Some(about.clone()),
+            ..Status::new("running")
+        }));
+        crash_point("running");
+        let (len, extent) = self.hand_over()?;
+        let journal = history.journal(self.live.id);
+        let started = match self.shared.watcher.watch(&journal, len, extent) {
+            Ok(watch) => {
+                let standby = self.shared.standby.clone();
+                let (workspace, spec) = (workspace.clone(), self.live.record().spec);
+                let checks = checks.clone();
+                let start = move || {
+                    note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
+                    Supervisor::start(&standby, &launch)
+                };
+                self.replace_supervisor();
+                tokio::task::spawn_blocking(start)
+                    .await
+                    .map_err(io::Error::other)
+                    .flatten()
+                    .map(|supervisor| (supervisor, watch))
+            }
+            Err(error) => Err(error),
+        };
+        if started.is_err() {
+            self.take_back(len)?;
+        }
+        started
+    }
+
+    /// Has another supervisor stand by for the next run, once this one's command has had the machine to start on.
+    fn replace_supervisor(&self) {
+        let (standby, live) = (self.shared.standby.clone(), self.live.clone());
+        self.shared.tasks.spawn(async move {
+            // Over by then or not, it is time.
+            let _ = tokio::time::timeout(NEXT_SUPERVISOR_AFTER, live.ended()).await;
+            if !live.leaving.is_cancelled() {
+                tokio::task::spawn_blocking(move || standby.prepare());
+            }
+        });
+    }
+
+    /// Waits for the end of the run's supervisor, passing a cancel on to it. Without a watch viewers see
+    /// nothing until then. `None` if the daemon
+    /// leaves first: the supervisor goes on without it.
+    pub(super) async fn attend(
+        &self,
+        mut supervisor: Supervisor,
+        watch: Option<Watch>,
+    ) -> Option<Ending> {
+        let mut stopping = false;
+        let timeouts = &self.shared.config.timeouts;
+        let patience = timeouts
+            .grace
+            .saturating_add(timeouts.drain)
+            .saturating_add(ANSWERS_WITHIN);
+        // It keeps the time itself, and well before this.
+        let timeout = self.live.record.borrow().spec.timeout;
+        let overdue = tokio::time::sleep(timeout.saturating_add(patience));
+        tokio::pin!(overdue);
+        let (mut woken, mut given_up) = (false, None);
+        loop {
+            tokio::select! {
+                biased;
+                ended = supervisor.ended() => {
+                    if let Err(error) = ended {
+                        tracing::error!(run = %self.live.id, %error, "failed to wait for a supervisor");
+                    }
+                    break;
+                }
+                () = self.live.audience.stopped(), if !stopping => {
+                    stopping = true;
+                    self.note_cancel();
+                    if let Err(error) = supervisor.stop().await {
+                        tracing::error!(run = %self.live.id, %error, "failed to stop a run");
+                    }
+                    woken = true;
+                    overdue.as_mut().reset(Instant::now() + patience);
+                }
+                () = &mut overdue => {
+                    let sent = match woken && supervisor.is_stuck() {
+                        true => {
+                            given_up = Some(if stopping { Stop::Asked } else { Stop::TimedOut });
+                            supervisor.kill()
+                        }
+                        false => supervisor.wake(),
+                    };
+                    tracing::warn!(run = %self.live.id, killed = given_up.is_some(), error = ?sent.err(), "a supervisor is overdue");
+                    woken = true;
+                    overdue.as_mut().reset(Instant::now() + patience);
+                }
+                () = self.live.leaving.cancelled() => return None,
+            }
+        }
+        crash_point("exit-seen");
+        let reaches = match watch {
+            Some(watch) => watch.catch_up(),
+            None => valid_length(&self.shared.history.journal(self.live.id)),
+        };
+        let caught_up = reaches.and_then(|len| self.take_back(len));
+        if let Err(error) = caught_up {
+            tracing::error!(run = %self.live.id, %error, "failed to take a journal back");
+        }
+        Some(match (self.ending_on_disk(), given_up) {
+            (Ending::Lost, Some(why)) => Ending::GivenUp(why),
+            (ending, _) => ending,
+        })
+    }
+
+    /// What the supervisor left, now that it is gone.
+    pub(super) fn ending_on_disk(&self) -> Ending {
+        match Exit::load(&self.shared.history.home(self.live.id)) {
+            Some(exit) => Ending::Exited(exit),
+            None => Ending::Lost,
+        }
+    }
+
+    /// Why it is being stopped is kept, should another daemon have to tell it.
+    fn note_cancel(&self) {
+        let reason = self.live.audience.reason().cloned();
+        self.live
+            .record
+            .send_modify(|record| record.reason = reason);
+        if let Err(error) = self.shared.history.save(&self.live.record()) {
+            tracing::error!(run = %self.live.id, %error, "failed to record a cancel");
+        }
+    }
+
+    fn launch(
+        &self,
+        workspace: &Workspace,
+        about: &About,
+        tmp: &Path,
+        sandbox: Option<Sandbox>,
+        (loan, reach): (Option<Loan>, Reach),
+        secrets: Handed,
+    ) -> Launch {
+        let spec = self.live.record().spec;
+        let (config, repo) = (&self.shared.config, &workspace.repo);
+        let place = Surroundings {
+            repo: &spec.repo,
+            branch: &spec.branch,
+            commit: &about.commit,
+            tmp,
+        };
+        // What talks to the remote has keys, and looks at no file that a build could have written.
+        let path = match reach {
+            Reach::Here => workspace.path(),
+            Reach::Remote => workspace.git_dir(),
+        };
+        let token = loan.as_ref().map(|loan| &loan.token);
+        let mut hidden = environment::secrets(config, &repo.config, &spec.env, token);
+        hidden.extend(secrets.hidden);
+        let mut added = spec.env;
+        added.extend(secrets.env);
+        let mut env = environment::of_run(
+            config,
+            &repo.config,
+            spec.kind,
+            (repo.git(), reach),
+            &place,
+            path,
+            &added,
+        );
+        if reach == Reach::Remote {
+            env.push(("GIT_DIR".to_owned(), path.to_string_lossy().into_owned()));
+        }
+        if let Some(sandbox) = &sandbox {
+            env.retain(|(name, _)| name != "HOME");
+            let home = sandbox.home().to_string_lossy().into_owned();
+            env.push(("HOME".to_owned(), home));
+        }
+        Launch {
+            secrets: hidden,
+            handover: loan
+                .map(|loan| loan.handover)
+                .filter(|_| reach == Reach::Remote),
+            run: self.live.id,
+            home: self.shared.history.home(self.live.id),
+            env,
+            sandbox,
+            argv: spec.argv,
+            cwd: path.to_owned(),
+            timeout: spec.timeout,
+            grace: config.timeouts.grace,
+            drain: config.timeouts.drain,
+            max_output: config.limits.max_output.as_u64(),
+            limits: self.shared.run_limits(),
+            mechanisms: self.shared.mechanisms.clone(),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The end of a run: its end state, its last record and its last event.
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::drive::{Drive, Held};
+use super::history::History;
+use super::open::Shared;
+use branchyard_config::{Limits, crash_point};
+use branchyard_model::{
+    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
+    RunRecord, RunState, SandboxProfile, Warning,
+};
+use branchyard_process::{
+    Cage, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
+};
+
+/// How long after an end could not be written it is tried again.
+pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// How long after the disk had no room for it a journal is packed again.
+const PACK_AGAIN: Duration = Duration::from_secs(30);
+
+pub(super) enum Ending {
+    Exited(Exit),
+    /// Refused or failed before its command ran.
+    Refused(Problem),
+    CancelledBeforeStart,
+    /// Answered by an earlier run, whose output it has by now.
+    Reused(RunId),
+    /// Its supervisor is gone and left no word.
+    Lost,
+    /// The supervisor neither stopped the command when it was to, nor answered; it was killed.
+    GivenUp(Stop),
+    /// The yard is a copy of the one that it is a run of.
+    Copied,
+}
+
+impl Drive {
+    /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the
+    /// disk is full that is tried again and again, while the run shows its end and holds nobody up.
+    pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
+        let id = self.live.id;
+        match &ending {
+            Ending::Exited(exit) => {
+                self.tell_of_irregularities(exit);
+                self.note_output(exit, held.as_ref()).await;
+                self.settle_reuse(exit, held.as_ref()).await;
+            }
+            Ending::Lost | Ending::GivenUp(_) => {
+                let cage = Cage::find(&self.shared.mechanisms, id);
+                let ended = tokio::task::spawn_blocking(move || {
+                    let inside = cage.kill();
+                    let outside = end_processes_of(id);
+                    cage.remove();
+                    inside + outside
+                })
+                .await;
+                tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run has no supervisor any more");
+                self.recover_tail();
+            }
+            Ending::Refused(_)
+            | Ending::CancelledBeforeStart
+            | Ending::Reused(_)
+            | Ending::Copied => {}
+        }
+        let mut record = self.live.record();
+        if let Some(reason) = self.live.audience.reason() {
+            record.reason = Some(reason.clone());
+        }
+        record.diagnostics = self.diagnose(&ending).await;
+        let limits = (&self.shared.config.limits, self.shared.run_limits());
+        close(&mut record, ending, limits);
+        let event = end_event(&record);
+        let history = &self.shared.history;
+        while let Err(error) = self.shared.margin.spend(|| history.save(&record)) {
+            tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
+            self.live.record.send_replace(record.clone());
+            drop(held.take());
+            if !self.may_try_again().await {
+                return;
+            }
+        }
+        crash_point("end-recorded");
+        if !record.spec.env.is_empty()
+            && let Err(error) = history.drop_env(id, &self.shared.reuse_key)
+        {
+            // It is tried again when the run is tidied up, and by the next daemon.
+            tracing::warn!(run = %id, %error, "the variables of a run are not dropped yet");
+        }
+        let state = record.state.as_str();
+        tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
+        metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
+        self.shared.tell_news(&record);
+        self.live.record.send_replace(record);
+        while let Err(error) = self.shared.margin.spend(|| self.tell_last(&event)) {
+            tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
+            drop(held.take());
+            if !self.may_try_again().await {
+                return;
+            }
+        }
+        crash_point("end-told");
+        tidy(&self.shared, id);
+    }
+
+    /// Has the workspace know until when its files were the command's doing.
+    async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
+        let spec = self.live.record().spec;
+        // Ended while there was no daemon, it holds no turn; nobody else has it yet.
+        let workspace = match held {
+            Some((_, workspace)) => Some(workspace.clone()),
+            None => self
+                .shared
+                .repos
+                .get(&spec.repo)
+                .ok()
+                .map(|repo| self.shared.workspaces.get(&repo, &spec.branch)),
+        };
+        let (Some(workspace), at) = (workspace, exit.ended_at) else {
+            return;
+        };
+        if spec.kind == RunKind::Git || !workspace.exists() {
+            return;
+        }
+        let margin = self.shared.margin.clone();
+        let noted = tokio::task::spawn_blocking(move || {
+            // Of all commands, what the one made that filled the disk must not pass for work.
+            margin.make_do();
+            workspace.command_ended(at);
+        })
+        .await;
+        if let Err(error) = noted {
+            tracing::error!(run = %self.live.id, %error, "failed to note what a run made");
+        }
+    }
+
+    /// Waits a little; false if the daemon leaves: the next one does what is left.
+    async fn may_try_again(&self) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(TRY_AGAIN) => true,
+            () = self.live.leaving.cancelled() => false,
+        }
+    }
+
+    /// Looks through the output for errors and warnings, and keeps them beside it.
+    async fn diagnose(&self, ending: &Ending) -> Option<DiagnosticsSummary> {
+        use Ending::{Exited, GivenUp, Lost, Reused};
+        if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
+            return None;
+        }
+        let (shared, id) = (self.shared.clone(), self.live.id);
+        let look = move || shared.margin.spend(|| shared.history.diagnose(id));
+        let found = tokio::task::spawn_blocking(look).await;
+        match found.map_err(io::Error::other).flatten() {
+            Ok(summary) => summary,
+            Err(error) => {
+                tracing::error!(run = %id, %error, "failed to look through the output of a run");
+                None
+            }
+        }
+    }
+
+    fn tell_of_irregularities(&self, exit: &Exit) {
+        if let Some(error) = &exit.unwritten {
+            let lost = exit.lost + self.bring_tail();
+            if lost > 0 {
+                self.tell_surely(&Event::Gap(Gap { bytes: lost }));
+            }
+            self.tell_surely(&Event::Warning(Warning::new(
+                "output_lost",
+                format!("part of the output could not be written: {error}"),
+            )));
+        }
+        if exit.leaked {
+            self.tell(&Event::Warning(Warning::new(
+                "output_held_open",
+                "something that the command left behind kept its output open and was ended",
+            )));
+        }
+    }
+}
+
+/// Gives the record its end.
+/// `limits` are those of the configuration, and what became of them on this machine.
+fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
+    let ended = match &ending {
+        Ending::Exited(exit) => exit.ended_at,
+        _ => Timestamp::now(),
+    };
+    record.hide_env();
+    record.ended_at = Some(ended);
+    // Where it was to answer and could not, it is not its answer.
+    record.cached = None;
+    let duration = ended.duration_since(record.created_at);
+    record.duration_ms = Some(u64::try_from(duration.as_millis()).unwrap_or(0));
+    let state = match ending {
+        Ending::Refused(problem) => return refuse(record, problem),
+        Ending::Exited(Exit {
+            outcome: Outcome::NotStarted(error),
+            ..
+        }) => {
+            let problem = could_not_start(record, &error);
+            return refuse(record, problem);
+        }
+        Ending::CancelledBeforeStart => EndState::Cancelled,
+        Ending::Reused(earlier) => {
+            record.cached = Some(earlier);
+            record.exit_code = Some(0);
+            record.reason = None;
+            EndState::Succeeded
+        }
+        Ending::Lost => {
+            record.reason = Some(
+                "its supervisor ended without a word: killed, or the machine went down".to_owned(),
+            );
+            EndState::Lost
+        }
+        Ending::GivenUp(why) => {
+            let ended = "its supervisor did not answer and was ended with it";
+            let (because, state) = match why {
+                Stop::Asked => (record.reason.take(), EndState::Cancelled),
+                Stop::TimedOut => (Some(too_long(record)), EndState::TimedOut),
+            };
+            let because = because.map_or(String::new(), |because| format!("{because}; "));
+            record.reason = Some(format!("{because}{ended}"));
+            state
+        }
+        Ending::Copied => {
+            record.reason =
+                Some("this yard is a copy, and the run was under way in the original".to_owned());
+            EndState::Lost
+        }
+        Ending::Exited(exit) => match (exit.stopped, note_outcome(record, &exit.outcome)) {
+            (Some(Stop::Asked), _) => {
+                let unasked = "its supervisor was told to stop, not by this daemon";
+                record.reason.get_or_insert_with(|| unasked.to_owned());
+                EndState::Cancelled
+            }
+            (Some(Stop::TimedOut), _) => {
+                let also = exit.exceeded.map(|limit| exceeded(limit, limits));
+                let also = also.map_or(String::new(), |also| format!(", and {also}"));
+                record.reason = Some(format!("{}{also}", too_long(record)));
+                EndState::TimedOut
+            }
+            (None, state) => {
+                // A cancel that came too late to stop anything explains nothing.
+                record.reason = exit
+                    .exceeded
+                    .filter(|_| state != EndState::Succeeded)
+                    .map(|limit| exceeded(limit, limits));
+                state
+            }
+        },
+    };
+    record.state = RunState::Ended(state);
+}
+
+fn too_long(record: &RunRecord) -> String {
+    let limit = humantime::format_duration(record.spec.timeout);
+    format!("it ran longer than {limit}")
+}
+
+/// The event that tells the end which is on record.
+pub(super) fn end_event(record: &RunRecord) -> Event {
+    let state = match (record.state, &record.error) {
+        (_, Some(problem)) => return Event::Error(problem.clone()),
+        (RunState::Ended(state), None) => state,
+        // Nobody asks this of a run that goes on.
+        (_, None) => EndState::Lost,
+    };
+    Event::Complete(Complete {
+        state,
+        exit_code: record.exit_code,
+        signal: record.signal,
+        commit: record.about.as_ref().map(|about| about.commit.clone()),
+        duration_ms: record.duration_ms.unwrap_or(0),
+        diagnostics: record.diagnostics.clone(),
+        cached: record.cached,
+        reason: record.reason.clone(),
+    })
+}
+
+/// Notes the exit code or signal; returns the state of a run that was not stopped.
+fn note_outcome(record: &mut RunRecord, outcome: &Outcome) -> EndState {
+    match outcome {
+        Outcome::Code(code) => {
+            record.exit_code = Some(*code);
+            match code {
+                0 => EndState::Succeeded,
+                _ => EndState::Failed,
+            }
+        }
+        Outcome::Signal(signal) => {
+            record.signal = Some(*signal);
+            EndState::Signalled
+        }
+        Outcome::NotStarted(_) => EndState::Rejected,
+    }
+}
+
+fn exceeded(limit: Exceeded, (limits, of_run): (&Limits, RunLimits)) -> String {
+    match (limit, limits.max_memory) {
+        (Exceeded::Memory, Some(size)) => {
+            format!("it used more memory than {size} (limits.max_memory)")
+        }
+        (Exceeded::Memory, None) => "the machine ran out of memory".to_owned(),
+        (Exceeded::Processes, _) => format!(
+            "it had more than {} processes (limits.max_processes)",
+            of_run.processes.unwrap_or_default()
+        ),
+    }
+}
+
+fn refuse(record: &mut RunRecord, problem: Problem) {
+    if problem.kind == ErrorKind::Internal {
+        tracing::error!(run = %record.run_id, code = problem.code, error = problem.detail, "a run failed inside");
+    }
+    let problem = problem.outward();
+    record.state = RunState::Ended(EndState::Rejected);
+    record.reason = None;
+    record.error = Some(problem);
+}
+
+fn could_not_start(record: &RunRecord, error: &CommandError) -> Problem {
+    if error.sandbox {
+        let detail = format!("the sandbox could not be made: {}", error.message);
+        return Problem::new(ErrorKind::Unavailable, "sandbox_unavailable", detail)
+            .help("`branchyard doctor` tells what the machine lacks; the operator mends that, or changes sandbox.profile");
+    }
+    let program = record.spec.argv.first().map_or("", String::as_str);
+    let is_contained = !matches!(record.sandbox, None | Some(SandboxProfile::None));
+    let problem = Problem::new(
+        ErrorKind::Unprocessable,
+        "command_not_started",
+        format!("{program} could not be started: {}", error.message),
+    );
+    match (error.missing, is_contained) {
+        (true, false) => problem.help(format!(
+            "install {program} on the daemon's machine, or set [build] path"
+        )),
+        (true, true) => problem.help(format!(
+            "install {program} on the daemon's machine; where it is outside of /usr and /opt, the operator \
+             names its directory in sandbox.binds_read_only"
+        )),
+        (false, _) => problem,
+    }
+}
+
+/// Sees to what can wait until everyone has been told. With its last step the run is settled; where the
+/// disk has no room for that, it waits for some.
+pub(super) fn tidy(shared: &Arc<Shared>, run: RunId) {
+    let tidying = shared.clone();
+    shared.tasks.spawn(async move {
+        loop {
+            let shared = tidying.clone();
+            let packed = tokio::task::spawn_blocking(move || {
+                remove_tmp(&shared.history, run);
+                let record = shared.history.load(run);
+                if record.is_some_and(|record| !record.spec.env.is_empty()) {
+                    shared.history.drop_env(run, &shared.reuse_key)?;
+                }
+                shared.history.pack(run)
+            });
+            let Err(error) = packed.await.map_err(io::Error::other).flatten() else {
+                return;
+            };
+            tracing::warn!(%run, %error, "failed to pack a journal");
+            if tidying.margin.shortage().is_none() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PACK_AGAIN) => {}
+                () = tidying.leaving.cancelled() => return,
+            }
+        }
+    });
+}
+
+fn remove_tmp(history: &History, run: RunId) {
+    match fs::remove_dir_all(history.tmp(run)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(%run, %error, "failed to remove a run's temporary files");
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,381 @@
+//! Groups: one command on many branches, each in a run of its own. A group has a journal like a run,
+//! in which its runs start and end, and its record names them before the first of them starts; so a
+//! daemon that dies in between leaves nothing out and starts nothing twice.
+
+mod disk;
+mod follow;
+mod select;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dashmap::DashMap;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::{OwnedMutexGuard, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::audience::Audience;
+use super::history::Asked;
+use super::open::{Runs, draining};
+use super::repeat::{self, Claim, Claimed};
+use super::request::{Action, RunRequest};
+use super::start::not_recorded;
+use super::view::View;
+use super::{Launching, spec, stop_note};
+use branchyard_auth::Principal;
+use branchyard_config::crash_point;
+use branchyard_journal::{Extent, Writer};
+use branchyard_model::{
+    BranchName, ErrorKind, Event, GroupId, GroupRecord, GroupState, Idempotency, Member,
+    OnDisconnect, Problem, RepoName, RunId,
+};
+use branchyard_workspace::repos::Repo;
+use disk::{Disk, Saved};
+use follow::Told;
+
+#[derive(Debug)]
+pub(super) struct Groups {
+    disk: Disk,
+    live: DashMap<GroupId, Arc<LiveGroup>>,
+}
+
+/// A group that has not ended.
+#[derive(Debug)]
+pub struct LiveGroup {
+    pub audience: Audience,
+    record: watch::Sender<GroupRecord>,
+    extent: watch::Receiver<Extent>,
+    leaving: CancellationToken,
+}
+
+impl LiveGroup {
+    /// Returns when it has ended, or when the daemon leaves.
+    pub async fn ended(&self) {
+        let mut record = self.record.subscribe();
+        tokio::select! {
+            // The sender is our own, so it cannot go while we wait.
+            _ = record.wait_for(|record| record.state != GroupState::Running) => {}
+            () = self.leaving.cancelled() => {}
+        }
+    }
+}
+
+impl Groups {
+    pub(super) fn open(state: &Path) -> io::Result<Self> {
+        Ok(Self {
+            disk: Disk::open(state)?,
+            live: DashMap::new(),
+        })
+    }
+
+    /// Idempotency keys of groups.
+    pub(super) fn keys(&self) -> Vec<(String, Idempotency, GroupId)> {
+        let since = repeat::horizon();
+        self.disk
+            .ids()
+            .into_iter()
+            .filter(|id| id.made_at() >= since)
+            .filter_map(|id| self.disk.load(id))
+            .filter_map(|saved| {
+                let record = saved.record;
+                Some((record.principal, record.idempotency?, record.group_id))
+            })
+            .collect()
+    }
+
+    /// One that has not ended, if there is any.
+    pub(super) fn any_live(&self) -> Option<Arc<LiveGroup>> {
+        self.live.iter().next().map(|live| live.clone())
+    }
+
+    /// Lets go of groups that ended longer ago than `age`.
+    pub(super) fn expire(&self, age: std::time::Duration, now: Timestamp) {
+        let Some(horizon) = SignedDuration::try_from(age)
+            .ok()
+            .and_then(|age| now.checked_sub(age).ok())
+        else {
+            return;
+        };
+        for id in self.disk.ids() {
+            if id.made_at() >= horizon || self.live.contains_key(&id) {
+                continue;
+            }
+            match self.disk.remove(id) {
+                Ok(()) => tracing::info!(group = %id, "an old group was let go of"),
+                Err(error) => tracing::warn!(group = %id, %error, "failed to remove a group"),
+            }
+        }
+    }
+}
+
+impl Runs {
+    /// Starts one run for each branch that `request.branches` names.
+    pub async fn start_group(
+        &self,
+        repo: &RepoName,
+        request: RunRequest,
+        principal: &Principal,
+        key: Option<&str>,
+    ) -> Result<GroupId, Problem> {
+        let Some(key) = key else {
+            return self.start_new_group(repo, request, None, principal).await;
+        };
+        repeat::check_key(key)?;
+        let digest = repeat::digest(&self.0.reuse_key, &(repo, &request));
+        let claim = self.0.keys.claim(&principal.name, key).await;
+        if let Some(known) = &*claim {
+            return match known.of {
+                Claimed::Group(group) if known.request == digest => Ok(group),
+                _ => Err(known.reused(key)),
+            };
+        }
+        let idempotency = Idempotency {
+            key: key.to_owned(),
+            request: digest,
+        };
+        let claimed = Some((claim, idempotency));
+        self.start_new_group(repo, request, claimed, principal)
+            .await
+    }
+
+    async fn start_new_group(
+        &self,
+        repo: &RepoName,
+        request: RunRequest,
+        claimed: Option<(OwnedMutexGuard<Option<Claim>>, Idempotency)>,
+        principal: &Principal,
+    ) -> Result<GroupId, Problem> {
+        if self.is_draining() {
+            return Err(draining());
+        }
+        let (patterns, request) = request.for_each_branch(repo)?;
+        let repo = self.0.repos.get(repo)?;
+        let branches = {
+            let sees = |branch: &BranchName| principal.sees(&repo.name, branch);
+            select::select(&repo, &self.0.workspaces, &patterns, sees).await?
+        };
+        // What is wrong with the request is wrong with all of it.
+        for branch in &branches {
+            self.spec_of_member(&repo, branch, &request, principal)?;
+        }
+        self.0.margin.check()?;
+        self.check_queue(principal, branches.len())?;
+        let members = branches.into_iter().map(|branch| Member {
+            branch,
+            run_id: RunId::new(),
+        });
+        let (claim, idempotency) = claimed.unzip();
+        let saved = Saved {
+            record: GroupRecord {
+                group_id: GroupId::new(),
+                repo: repo.name.clone(),
+                principal: principal.name.clone(),
+                state: GroupState::Running,
+                created_at: Timestamp::now(),
+                ended_at: None,
+                members: members.collect(),
+                idempotency,
+            },
+            request,
+        };
+        // A task of its own, which has the key with it: who asked may go, and the group must not be left
+        // half started by that, nor be started again by the key.
+        let (runs, principal) = (self.clone(), principal.clone());
+        let started = self.0.tasks.spawn(async move {
+            let known = saved.record.idempotency.clone();
+            let group = runs.open_group(saved, &principal)?;
+            if let Some((mut claim, known)) = claim.zip(known) {
+                *claim = Some(Claim {
+                    request: known.request,
+                    of: Claimed::Group(group),
+                });
+            }
+            Ok(group)
+        });
+        started
+            .await
+            .map_err(io::Error::other)
+            .flatten()
+            .map_err(|error| self.0.margin.judge(not_recorded(&error)))
+    }
+
+    fn open_group(&self, saved: Saved, principal: &Principal) -> io::Result<GroupId> {
+        let (record, disk) = (&saved.record, &self.0.groups.disk);
+        let id = record.group_id;
+        disk.create(id)?;
+        let begun = || {
+            let (mut journal, extent) = Writer::create(&disk.journal(id))?;
+            journal.event(&Event::Group(record.clone().shown()))?;
+            disk.save(&saved)?;
+            Ok((journal, extent))
+        };
+        let (journal, extent) = begun().inspect_err(|_: &io::Error| {
+            if let Err(error) = disk.remove(id) {
+                tracing::warn!(group = %id, %error, "a group that never was leaves its directory");
+            }
+        })?;
+        crash_point("group-recorded");
+        let on_disconnect = match saved.request.on_disconnect() {
+            Ok(on_disconnect) => on_disconnect,
+            Err(problem) => return Err(io::Error::other(problem)),
+        };
+        let told = Told::default();
+        self.start_members(&saved, &told, Some(principal));
+        self.follow_group(saved, told, on_disconnect, (journal, extent));
+        Ok(id)
+    }
+
+    /// Starts those of the members' runs that were never there: one that was told of and is not there
+    /// any more has ended and was let go of.
+    fn start_members(&self, saved: &Saved, told: &Told, asker: Option<&Principal>) {
+        let record = &saved.record;
+        // What an earlier daemon's asker may do was looked at when it was asked for.
+        let principal = match asker {
+            Some(asker) => asker.clone(),
+            None => Principal::of_build(&record.principal),
+        };
+        let Ok(repo) = self.0.repos.get(&record.repo) else {
+            return;
+        };
+        for member in &record.members {
+            if told.knows(member.run_id) || self.0.history.home(member.run_id).exists() {
+                continue;
+            }
+            let started = self
+                .spec_of_member(&repo, &member.branch, &saved.request, &principal)
+                .map_err(io::Error::other)
+                .and_then(|(mut spec, asked)| {
+                    spec.group = Some(record.group_id);
+                    // It is the group that is watched.
+                    spec.on_disconnect = OnDisconnect::Continue;
+                    self.launch(Launching {
+                        id: member.run_id,
+                        account: principal.account.clone(),
+                        spec,
+                        asked,
+                        idempotency: None,
+                        workspace: self.0.workspaces.get(&repo, &member.branch),
+                        asked_at: Instant::now(),
+                        asker: asker.cloned(),
+                    })
+                });
+            match started {
+                Ok(live) if saved.request.supersede => self.supersede(&live),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::error!(run = %member.run_id, %error, "failed to start a run of a group");
+                }
+            }
+        }
+    }
+
+    fn spec_of_member(
+        &self,
+        repo: &Repo,
+        branch: &BranchName,
+        request: &RunRequest,
+        principal: &Principal,
+    ) -> Result<(branchyard_model::RunSpec, Asked), Problem> {
+        let (action, config) = (Action::Make, &self.0.config);
+        let (spec, checks) = spec::of(config, repo, branch, &action, request.clone(), principal)?;
+        let asked = Asked {
+            action,
+            request: request.clone(),
+            checks,
+            spec: None,
+            dropped_env: BTreeMap::new(),
+        };
+        Ok((spec, asked))
+    }
+
+    pub fn group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
+        let live = self.live_group(id).map(|live| live.record.borrow().clone());
+        live.or_else(|| self.0.groups.disk.load(id).map(|saved| saved.record))
+            .map(GroupRecord::shown)
+            .ok_or_else(|| group_not_found(id))
+    }
+
+    pub fn live_group(&self, id: GroupId) -> Option<Arc<LiveGroup>> {
+        self.0.groups.live.get(&id).map(|live| live.clone())
+    }
+
+    /// The group's journal, live or ended.
+    pub fn group_view(&self, id: GroupId) -> Result<View, Problem> {
+        let journal = self.0.groups.disk.journal(id);
+        match self.live_group(id) {
+            Some(live) => Ok(View::of_live(
+                journal,
+                live.extent.clone(),
+                live.audience.clone(),
+            )),
+            None => {
+                self.0
+                    .groups
+                    .disk
+                    .load(id)
+                    .ok_or_else(|| group_not_found(id))?;
+                View::of_ended(journal)
+            }
+        }
+    }
+
+    /// Stops all runs of a group that have not ended.
+    pub fn cancel_group(&self, id: GroupId, principal: &str) -> Result<GroupRecord, Problem> {
+        if let Some(live) = self.live_group(id) {
+            let reason = format!("cancelled by {principal}");
+            live.audience.stop(&reason);
+            if let Err(error) = stop_note::write(&self.0.groups.disk.home(id), &reason) {
+                let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
+                return Err(Problem::unwritten("cancel_not_recorded", detail, &error));
+            }
+        }
+        self.group(id)
+    }
+
+    /// Goes on with the groups that an earlier daemon left.
+    pub(super) fn adopt_groups(&self) {
+        for id in self.0.groups.disk.ids() {
+            let disk = &self.0.groups.disk;
+            let saved = disk.load(id).map(|mut saved| {
+                let is_over = saved.record.state != GroupState::Running;
+                if is_over && !saved.request.env.is_empty() {
+                    saved.request.env.clear();
+                    if let Err(error) = disk.save(&saved) {
+                        tracing::warn!(group = %id, %error, "the variables of a group are not dropped");
+                    }
+                }
+                saved
+            });
+            if let Err(error) = disk.close_to_others(id) {
+                tracing::warn!(group = %id, %error, "a group's directory is not closed to other users");
+            }
+            let Some(saved) = saved.filter(|saved| saved.record.state == GroupState::Running)
+            else {
+                continue;
+            };
+            let path = self.0.groups.disk.journal(id);
+            let opened =
+                Writer::reopen(&path).and_then(|journal| Ok((Told::read(&path)?, journal)));
+            match opened {
+                Ok((told, journal)) => {
+                    self.start_members(&saved, &told, None);
+                    self.follow_group(saved, told, OnDisconnect::Continue, journal);
+                }
+                Err(error) => tracing::error!(group = %id, %error, "failed to go on with a group"),
+            }
+        }
+    }
+}
+
+/// The answer to an id that is nobody's, or not one's own.
+pub fn group_not_found(id: GroupId) -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "group_not_found",
+        format!("there is no group {id}"),
+    )
+    .field("group_id")
+}

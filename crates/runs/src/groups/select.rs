@@ -1,0 +1,99 @@
+//! Which branches a group is for: names and globs, against what the remote has.
+
+use std::sync::Arc;
+
+use branchyard_model::{BranchName, ErrorKind, Globs, Problem, Stars};
+use branchyard_workspace::Workspaces;
+use branchyard_workspace::repos::Repo;
+
+/// More than anybody means.
+const MAX_MEMBERS: usize = 1000;
+
+enum Pattern {
+    Name(BranchName),
+    Glob(String, Globs),
+}
+
+/// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
+/// none twice, and those alone of which `sees` holds. A name or glob that finds nothing is refused: it would be missed in silence.
+pub(super) async fn select(
+    repo: &Arc<Repo>,
+    workspaces: &Workspaces,
+    patterns: &[String],
+    sees: impl Fn(&BranchName) -> bool,
+) -> Result<Vec<BranchName>, Problem> {
+    if patterns.is_empty() {
+        return Err(Problem::unprocessable("branches", "branches is empty")
+            .help("name branches or globs, such as [\"main\", \"release/*\"]"));
+    }
+    if patterns.len() > MAX_MEMBERS {
+        let detail = format!("{MAX_MEMBERS} names and globs are the most at once");
+        return Err(Problem::unprocessable("branches", detail));
+    }
+    let patterns = patterns
+        .iter()
+        .map(|text| parse(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let heads = repo.remote_heads(Vec::new()).await;
+    let heads = heads.map_err(|error| error.problem())?;
+    let mut on_remote: Vec<_> = heads
+        .keys()
+        .filter_map(|name| BranchName::parse(name.strip_prefix("refs/heads/")?).ok())
+        .filter(&sees)
+        .collect();
+    on_remote.sort();
+    let mut selected = Vec::new();
+    for pattern in patterns {
+        let found = match pattern {
+            Pattern::Name(name) => {
+                let known = on_remote.contains(&name)
+                    || (sees(&name) && workspaces.on_disk(repo).contains(&name));
+                known
+                    .then_some(name.clone())
+                    .map(|name| vec![name])
+                    .ok_or(name.to_string())
+            }
+            Pattern::Glob(text, glob) => {
+                let matches = |branch: &&BranchName| glob.matches(branch.as_str());
+                let found: Vec<_> = on_remote.iter().filter(matches).cloned().collect();
+                if found.is_empty() {
+                    Err(text)
+                } else {
+                    Ok(found)
+                }
+            }
+        };
+        for branch in found.map_err(|text| nothing(&text))? {
+            if !selected.contains(&branch) {
+                selected.push(branch);
+            }
+        }
+    }
+    if selected.len() > MAX_MEMBERS {
+        let detail = format!(
+            "{} branches match, and {MAX_MEMBERS} is the most at once",
+            selected.len()
+        );
+        return Err(Problem::unprocessable("branches", detail));
+    }
+    Ok(selected)
+}
+
+fn parse(text: &str) -> Result<Pattern, Problem> {
+    if !text.contains(['*', '?', '[', '{']) {
+        let name = BranchName::parse(text).map_err(|problem| problem.field("branches"))?;
+        return Ok(Pattern::Name(name));
+    }
+    let glob = Globs::one(text, Stars::WithinSegment).map_err(|rule| {
+        let detail = format!("this is no glob of branches: {rule}");
+        Problem::unprocessable("branches", detail)
+    })?;
+    Ok(Pattern::Glob(text.to_owned(), glob))
+}
+
+fn nothing(text: &str) -> Problem {
+    let detail = format!("no branch is named or matched by {text:?}");
+    Problem::new(ErrorKind::NotFound, "branch_not_found", detail)
+        .field("branches")
+        .help("in a glob * stays within a segment and ** crosses them; GET …/branches?remote=true lists what there is")
+}

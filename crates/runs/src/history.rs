@@ -1,0 +1,336 @@
+//! Runs on disk: a directory each, with the record (written by rename) and the journal. The database
+//! beside them is an index, brought to what is on disk whenever a daemon starts.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use lru::LruCache;
+use serde::{Deserialize, Serialize};
+
+use super::drive::Checks;
+use super::repeat;
+use super::request::{Action, RunRequest};
+use super::reuse::ReuseKey;
+use branchyard_db::run_index::{self, Filter, Found, Retention, Store};
+use branchyard_journal::diagnostics::{Collector, Diagnostics};
+use branchyard_journal::{self as journal, Output};
+use branchyard_model::{
+    BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord, RunSpec,
+};
+use branchyard_process::Supervisor;
+use branchyard_runtime::background::Loops;
+use branchyard_runtime::disk::{Margin, Trash, create_private_dir, make_private, write_private};
+
+const RECORD: &str = "run.json";
+const DIAGNOSTICS: &str = "diagnostics.json";
+/// A record that could not be read.
+const UNREAD: &str = "run.json.unread";
+const ASKED: &str = "request.json";
+/// Ended runs never change, so those looked at lately need not be read again.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
+
+#[derive(Debug)]
+pub(super) struct History {
+    dir: PathBuf,
+    tmp: PathBuf,
+    trash: Trash,
+    pub(super) store: Store,
+    ended: Mutex<LruCache<RunId, RunRecord>>,
+}
+
+/// The history as a daemon finds it.
+pub(super) struct Opening {
+    pub(super) history: History,
+    /// Runs that have not ended or whose end may not have been told, oldest first.
+    pub(super) unended: Vec<RunRecord>,
+    /// Old runs that the index lacks, for [`History::index_the_rest`].
+    pub(super) later: Vec<RunId>,
+}
+
+/// What a run was asked for with, beyond what its record shows: to go on with it after a restart, or
+/// to do it again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) action: Action,
+    pub(super) request: RunRequest,
+    pub(super) checks: Checks,
+    /// What the run is, should its record be lost; without the values of variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) spec: Option<RunSpec>,
+    /// The variables that the caller set, once the run has ended: their values are digests under this yard's key, and
+    /// `request` has none of them any more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) dropped_env: BTreeMap<String, String>,
+}
+
+impl History {
+    /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it.
+    pub(super) fn open(margin: &Margin, trash: Trash, loops: &Loops) -> io::Result<Opening> {
+        let (state, reserve) = (margin.state(), margin.clone());
+        let dir = state.join("runs");
+        fs::create_dir_all(&dir)?;
+        let run_index::Opened { store, found } =
+            Store::open(&state.join("yard.db"), loops, move || reserve.make_room())
+                .map_err(io::Error::other)?;
+        match found {
+            Found::Sound => {}
+            Found::Fresh => tracing::info!("the index of runs is made anew"),
+            Found::Damaged { aside, why } => {
+                tracing::error!(aside = %aside.display(), why, "the index of runs was damaged; it is made anew");
+            }
+        }
+        let history = Self {
+            dir,
+            tmp: state.join("tmp"),
+            trash,
+            store,
+            ended: Mutex::new(LruCache::new(REMEMBERED)),
+        };
+        let later = history.reconcile().map_err(io::Error::other)?;
+        let unended = history.store.unended().map_err(io::Error::other)?;
+        let mut unended: Vec<_> = unended
+            .into_iter()
+            .filter_map(|id| history.load(id).or_else(|| history.mend_record(id)))
+            .collect();
+        unended.sort_by_key(|record| record.run_id);
+        // A daemon that was killed may have known more of them than it had told the index.
+        for record in &unended {
+            history.note(record);
+        }
+        history.store.catch_up();
+        Ok(Opening {
+            history,
+            unended,
+            later,
+        })
+    }
+
+    pub(super) fn journal(&self, run: RunId) -> PathBuf {
+        self.home(run).join("journal")
+    }
+
+    /// A directory for the command's temporary files; goes when the run ends. Its path is short, for
+    /// a socket's address in it has a hundred bytes in all.
+    pub(super) fn tmp(&self, run: RunId) -> PathBuf {
+        self.tmp.join(run.short())
+    }
+
+    /// Makes the run's directory. It counts as a run from its first record on.
+    pub(super) fn create(&self, run: RunId, asked: &Asked) -> io::Result<()> {
+        let home = self.home(run);
+        create_private_dir(&home)?;
+        write_private(&home.join(ASKED), &serde_json::to_vec(asked)?)
+            .inspect_err(|_| self.discard(run))
+    }
+
+    /// Drops the values that the caller of an ended run put into its environment.
+    pub(super) fn drop_env(&self, run: RunId, key: &ReuseKey) -> io::Result<()> {
+        let Some(mut asked) = self.asked(run) else {
+            return Ok(());
+        };
+        if asked.request.env.is_empty() {
+            return Ok(());
+        }
+        for (name, value) in std::mem::take(&mut asked.request.env) {
+            let digest = key.digest(format!("env\0{name}\0{value}").as_bytes());
+            asked.dropped_env.insert(name, digest);
+        }
+        write_private(&self.home(run).join(ASKED), &serde_json::to_vec(&asked)?)
+    }
+
+    /// Closes to other users what a daemon of an earlier version left open to them, and drops the values that it kept
+    /// of runs that have ended. Ends early once `is_over`. Blocks.
+    pub(super) fn close_to_others(&self, key: &ReuseKey, is_over: impl Fn() -> bool) {
+        for run in self.ids() {
+            if is_over() {
+                return;
+            }
+            let closed = make_private(&self.home(run), &[ASKED, RECORD]).and_then(|was_open| {
+                let has_ended = || self.load(run).is_some_and(|record| record.state.is_ended());
+                match was_open && has_ended() {
+                    true => self.drop_env(run, key),
+                    false => Ok(()),
+                }
+            });
+            if let Err(error) = closed {
+                tracing::warn!(%run, %error, "a run's directory is not closed to other users");
+            }
+        }
+    }
+
+    pub(super) fn asked(&self, run: RunId) -> Option<Asked> {
+        serde_json::from_slice(&fs::read(self.home(run).join(ASKED)).ok()?).ok()
+    }
+
+    pub(super) fn save(&self, record: &RunRecord) -> io::Result<()> {
+        let home = self.home(record.run_id);
+        write_private(&home.join(RECORD), &serde_json::to_vec(record)?)?;
+        // Where this is the end, it is still to be told.
+        self.store
+            .put_unsettled(&indexed(record), self.log_bytes(record));
+        Ok(())
+    }
+
+    /// Brings the index up to date with a run. One that has ended is settled by that.
+    pub(super) fn note(&self, record: &RunRecord) {
+        self.store.put(&indexed(record), self.log_bytes(record));
+    }
+
+    fn log_bytes(&self, record: &RunRecord) -> u64 {
+        let home = self.home(record.run_id);
+        let size = |name| fs::metadata(home.join(name)).map_or(0, |meta| meta.len());
+        size("journal") + size("journal.zst")
+    }
+
+    pub(super) fn list(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
+    ) -> Result<Vec<RunRecord>, run_index::Error> {
+        self.store.list(filter, limit, is_seen)
+    }
+
+    /// Runs that succeeded and had these inputs, newest first.
+    pub(super) fn reusable(
+        &self,
+        inputs: &str,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, run_index::Error> {
+        self.store.reusable(inputs, limit)
+    }
+
+    /// Idempotency keys that still count.
+    pub(super) fn keys(&self) -> io::Result<Vec<(String, Idempotency, RunId)>> {
+        self.store
+            .keys_since(repeat::horizon())
+            .map_err(io::Error::other)
+    }
+
+    /// Pulls the errors and warnings out of a run's output and keeps them beside it, if there are any.
+    pub(super) fn diagnose(&self, run: RunId) -> io::Result<Option<DiagnosticsSummary>> {
+        let mut collector = Collector::new();
+        let path = self.journal(run);
+        let mut output = Output::open(&path, journal::length(&path)?)?;
+        output.each_line(|number, line| collector.line(number, line))?;
+        let found = collector.finish();
+        if found.items.is_empty() {
+            return Ok(None);
+        }
+        let home = self.home(run);
+        let fresh = home.join("diagnostics.json.new");
+        fs::write(&fresh, serde_json::to_vec(&found)?)?;
+        fs::rename(&fresh, home.join(DIAGNOSTICS))?;
+        Ok(Some(found.summary))
+    }
+
+    /// What [`History::diagnose`] found; `None` where that was nothing.
+    pub(super) fn diagnostics(&self, run: RunId) -> io::Result<Option<Diagnostics>> {
+        match fs::read(self.home(run).join(DIAGNOSTICS)) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Compresses the journal of a run whose end was told: there is nothing left to do about it then.
+    pub(super) fn pack(&self, run: RunId) -> io::Result<()> {
+        journal::pack(&self.journal(run))?;
+        if let Some(record) = self.load(run) {
+            self.note(&record);
+        }
+        Ok(())
+    }
+
+    /// Lets go of what is beyond `retention`, oldest first.
+    pub(super) fn expire(
+        &self,
+        retention: &Retention,
+        now: Timestamp,
+    ) -> Result<Vec<RunId>, run_index::Error> {
+        let beyond = self.store.beyond(retention, now)?;
+        // The index first: what is on disk alone is found again, what is in it alone is a lie.
+        self.store.remove(&beyond);
+        for run in &beyond {
+            self.remembered().pop(run);
+            self.discard(*run);
+        }
+        Ok(beyond)
+    }
+
+    pub(super) fn discard(&self, run: RunId) {
+        if let Err(error) = self.trash.take(&self.home(run), &"run") {
+            tracing::warn!(%run, %error, "failed to remove a run");
+        }
+    }
+
+    pub(super) fn load(&self, run: RunId) -> Option<RunRecord> {
+        if let Some(record) = self.remembered().get(&run) {
+            return Some(record.clone());
+        }
+        let record = read(&self.home(run)).ok()??;
+        if record.state.is_ended() {
+            self.remembered().put(run, record.clone());
+        }
+        Some(record)
+    }
+
+    /// The record of a run that is at work, as its lock proves, though its record cannot be read: made again from the index
+    /// or from what was asked for. Others are left as they are, for a later version may have written them.
+    pub(super) fn mend_record(&self, run: RunId) -> Option<RunRecord> {
+        let home = self.home(run);
+        if !Supervisor::is_alive(&home) {
+            return None;
+        }
+        // Where there is one, it is kept.
+        let _ = fs::rename(home.join(RECORD), home.join(UNREAD));
+        let (known, asked) = (self.store.get(run).ok().flatten(), self.asked(run));
+        let spec = asked.as_ref().and_then(|asked| asked.spec.clone());
+        let mut record = known.or_else(|| Some(RunRecord::new(run, spec?)))?;
+        if let Some(asked) = asked {
+            record.spec.env = asked.request.env;
+        }
+        tracing::error!(%run, "the record of a run could not be read; it is written anew");
+        if let Err(error) = self.save(&record) {
+            tracing::error!(%run, %error, "failed to write the record of a run anew");
+        }
+        Some(record)
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, LruCache<RunId, RunRecord>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn ids(&self) -> HashSet<RunId> {
+        fs::read_dir(&self.dir)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| RunId::parse(entry.ok()?.file_name().to_str()?).ok())
+            .collect()
+    }
+
+    pub(super) fn home(&self, run: RunId) -> PathBuf {
+        self.dir.join(run.to_string())
+    }
+}
+
+/// The record of a run; `None` where there is none.
+pub(super) fn read(home: &Path) -> io::Result<Option<RunRecord>> {
+    match fs::read(home.join(RECORD)) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the index needs of a run; what its caller put into the environment is not for it.
+fn indexed(record: &RunRecord) -> RunRecord {
+    let mut record = record.clone();
+    record.hide_env();
+    record
+}

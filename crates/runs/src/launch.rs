@@ -1,0 +1,104 @@
+//! Making a run: its directory, its record, its journal, its place in the line, its task.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::audience::Audience;
+use super::drive::{Drive, Errand};
+use super::history::{Asked, History};
+use super::join::Company;
+use super::live::Live;
+use super::open::Runs;
+use super::pen::Pen;
+use branchyard_auth::Principal;
+use branchyard_config::crash_point;
+use branchyard_journal::{Extent, Writer};
+use branchyard_model::{Event, Idempotency, OnDisconnect, RunId, RunRecord, RunSpec, Status};
+use branchyard_workspace::Workspace;
+
+/// A run that is about to be.
+pub(super) struct Launching {
+    pub(super) id: RunId,
+    /// By whose limits it counts.
+    pub(super) account: String,
+    pub(super) spec: RunSpec,
+    pub(super) asked: Asked,
+    pub(super) idempotency: Option<Idempotency>,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) asked_at: Instant,
+    pub(super) asker: Option<Principal>,
+}
+
+impl Runs {
+    /// From here on there is a run, whatever becomes of the daemon.
+    pub(super) fn launch(&self, run: Launching) -> io::Result<Arc<Live>> {
+        let (id, mut asked, workspace) = (run.id, run.asked, run.workspace);
+        let mut record = RunRecord::new(id, run.spec);
+        record.idempotency = run.idempotency;
+        let mut shown = record.clone();
+        shown.hide_env();
+        asked.spec = Some(shown.spec);
+        let history = &self.0.history;
+        history.create(id, &asked)?;
+        let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
+        crash_point("recorded");
+        let errand = Errand {
+            place: workspace.turn.enter(
+                &record.spec.argv.join(" "),
+                &record.spec.principal,
+                Some(id),
+            ),
+            workspace,
+            checks: asked.checks,
+            asked_at: run.asked_at,
+            asker: run.asker,
+        };
+        let on_disconnect = record.spec.on_disconnect;
+        let live = self.live_of(record, run.account, on_disconnect, extent);
+        self.0.live.insert(id, live.clone());
+        self.0.tell_news(&live.record());
+        metrics::counter!("branchyard_runs_started_total").increment(1);
+        let drive = Drive::new(self.0.clone(), live.clone(), Pen::Ours(journal));
+        self.0.tasks.spawn(drive.run_until_end(errand));
+        Ok(live)
+    }
+
+    pub(super) fn live_of(
+        &self,
+        record: RunRecord,
+        account: String,
+        on_disconnect: OnDisconnect,
+        extent: watch::Receiver<Extent>,
+    ) -> Arc<Live> {
+        Arc::new(Live {
+            id: record.run_id,
+            account,
+            record: watch::channel(record).0,
+            extent,
+            audience: self.audience(on_disconnect),
+            company: Company::default(),
+            position: AtomicUsize::default(),
+            leaving: self.0.leaving.clone(),
+        })
+    }
+
+    pub(super) fn audience(&self, on_disconnect: OnDisconnect) -> Audience {
+        let grace = self.0.config.timeouts.disconnect;
+        Audience::new(on_disconnect, grace, self.0.tasks.clone())
+    }
+}
+
+/// The first event and the first record.
+fn begin(history: &History, record: &RunRecord) -> io::Result<(Writer, watch::Receiver<Extent>)> {
+    let (mut journal, extent) = Writer::create(&history.journal(record.run_id))?;
+    journal.event(&Event::Status(Status {
+        run_id: Some(record.run_id),
+        ..Status::new("queued")
+    }))?;
+    history.save(record)?;
+    Ok((journal, extent))
+}

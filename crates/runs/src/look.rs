@@ -1,0 +1,214 @@
+//! Finding runs again: live or ended, one or many.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::live::Live;
+use super::open::Runs;
+use super::request::{Action, RunRequest};
+use super::stop_note;
+use super::view::View;
+use branchyard_db::run_index::Filter;
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};
+
+impl Runs {
+    pub fn live(&self, id: RunId) -> Option<Arc<Live>> {
+        self.0.live.get(&id).map(|live| live.clone())
+    }
+
+    /// Returns when the daemon leaves, and whoever watches has to look elsewhere.
+    pub async fn left(&self) {
+        self.0.leaving.cancelled().await;
+    }
+
+    /// How many runs have not ended, and how many viewers they have.
+    pub fn census(&self) -> (usize, usize) {
+        let viewers = self.0.live.iter().map(|live| live.audience.viewers()).sum();
+        (self.0.live.len(), viewers)
+    }
+
+    /// How many runs of branches of which `is_seen` holds are at work, and how many wait.
+    pub fn at_work(&self, is_seen: impl Fn(&RepoName, &BranchName) -> bool) -> (usize, usize) {
+        let (mut running, mut waiting) = (0, 0);
+        for live in &self.0.live {
+            let record = live.record.borrow();
+            if is_seen(&record.spec.repo, &record.spec.branch) {
+                match record.state {
+                    RunState::Queued => waiting += 1,
+                    RunState::Preparing | RunState::Running => running += 1,
+                    RunState::Ended(_) => {}
+                }
+            }
+        }
+        (running, waiting)
+    }
+
+    /// The runs that wait, of branches of which `is_seen` holds, in the order of request; and how many come before each.
+    pub fn waiting(
+        &self,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
+    ) -> Vec<(RunRecord, usize)> {
+        let is_waiting = |record: &RunRecord| {
+            record.state == RunState::Queued && is_seen(&record.spec.repo, &record.spec.branch)
+        };
+        let mut found: Vec<_> = self
+            .0
+            .live
+            .iter()
+            .filter(|live| is_waiting(&live.record.borrow()))
+            .map(|live| (live.record().shown(), live.position.load(Ordering::Relaxed)))
+            .collect();
+        found.sort_by_key(|(record, _)| record.run_id);
+        found
+    }
+
+    /// The run as others may see it.
+    pub fn record(&self, id: RunId) -> Result<RunRecord, Problem> {
+        match self.live(id) {
+            Some(live) => Ok(live.record().shown()),
+            None => self
+                .0
+                .history
+                .load(id)
+                .map(RunRecord::shown)
+                .ok_or_else(|| run_not_found(id)),
+        }
+    }
+
+    /// Errors and warnings in the output of an ended run. Blocks.
+    pub fn diagnostics(&self, id: RunId) -> Result<Diagnostics, Problem> {
+        if !self.record(id)?.state.is_ended() {
+            let detail = "the run has not ended; its output is looked through then";
+            return Err(Problem::new(ErrorKind::Conflict, "not_ended", detail)
+                .help("wait for it with GET /api/runs/{run_id}?wait=50s"));
+        }
+        let found = self.0.history.diagnostics(id).map_err(|error| {
+            let detail = format!("the diagnostics of the run cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "diagnostics_unreadable", detail)
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// What a run was asked for with, to be asked for again by `principal`. The values of variables stay with the principal that set
+    /// them, and are dropped when the run ends; after that, and for others, they are those of `env`.
+    pub fn asked_for(
+        &self,
+        id: RunId,
+        principal: &str,
+        env: BTreeMap<String, String>,
+    ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+        let record = self.record(id)?;
+        let spec = record.spec;
+        let asked = self.0.history.asked(id).ok_or_else(|| {
+            let detail = "what this run was asked for with was not kept";
+            Problem::new(ErrorKind::Conflict, "request_not_kept", detail)
+        })?;
+        let mut request = asked.request;
+        let is_over = record.state.is_ended() || !asked.dropped_env.is_empty();
+        if is_over || spec.principal != principal || !env.is_empty() {
+            let names = request.env.keys().chain(asked.dropped_env.keys());
+            let missing: Vec<_> = names
+                .filter(|name| !env.contains_key(*name))
+                .cloned()
+                .collect();
+            if !missing.is_empty() {
+                return Err(env_gone(&missing));
+            }
+            request.env = env;
+        }
+        Ok((spec.repo, spec.branch, (asked.action, request)))
+    }
+
+    /// The run's journal, live or ended.
+    pub fn view(&self, id: RunId) -> Result<View, Problem> {
+        let journal = self.0.history.journal(id);
+        match self.live(id) {
+            Some(live) => Ok(View::of_live(
+                journal,
+                live.extent.clone(),
+                live.audience.clone(),
+            )),
+            None => {
+                self.0.history.load(id).ok_or_else(|| run_not_found(id))?;
+                View::of_ended(journal)
+            }
+        }
+    }
+
+    /// Runs by `filter` of branches of which `is_seen` holds, newest first, at most `limit`; and whether
+    /// there are more. Blocks.
+    pub fn list(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
+    ) -> Result<(Vec<RunRecord>, bool), Problem> {
+        let found = self.0.history.list(filter, limit + 1, is_seen);
+        let mut seen = found.map_err(|error| {
+            let detail = format!("the history of runs cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "history_unreadable", detail)
+        })?;
+        let more = seen.len() > limit;
+        seen.truncate(limit);
+        Ok((seen.into_iter().map(RunRecord::shown).collect(), more))
+    }
+
+    /// Stops a run that has not ended; an ended one stays as it is. Where several asked for it, each
+    /// call takes one of them out, and the last one ends it, unless `force` ends it for all. Returns
+    /// also how many still want it.
+    pub fn cancel(
+        &self,
+        id: RunId,
+        principal: &str,
+        force: bool,
+    ) -> Result<(RunRecord, usize), Problem> {
+        let reason = format!("cancelled by {principal}");
+        let Some(live) = self.live(id) else {
+            return Ok((self.record(id)?, 0));
+        };
+        let left = match force {
+            true => {
+                live.audience.stop(&reason);
+                0
+            }
+            false => live.withdraw(&reason),
+        };
+        // A daemon that is killed now must not let the next one forget what was promised.
+        if left == 0
+            && !live.has_ended()
+            && let Err(error) = stop_note::write(&self.0.history.home(id), &reason)
+        {
+            return Err(Problem::unwritten(
+                "cancel_not_recorded",
+                "the run is told to stop, but should the daemon end now, the next one would not know of it",
+                &error,
+            ));
+        }
+        Ok((self.record(id)?, left))
+    }
+}
+
+fn env_gone(names: &[String]) -> Problem {
+    let names = names.join(", ");
+    let detail = format!(
+        "the run was given {names} by its caller, and such values are not kept for others or after its end"
+    );
+    Problem::new(ErrorKind::Conflict, "env_gone", detail)
+        .field("env")
+        .help(format!(
+            "send `env` with {names} (`branchyard rerun RUN --env NAME=VALUE`)"
+        ))
+}
+
+/// The answer to an id that is nobody's, or not one's own.
+pub fn run_not_found(id: RunId) -> Problem {
+    Problem::new(
+        ErrorKind::NotFound,
+        "run_not_found",
+        format!("there is no run {id}"),
+    )
+    .field("run_id")
+    .help("GET /api/runs or `branchyard runs` lists them")
+}

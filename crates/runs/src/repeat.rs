@@ -1,0 +1,116 @@
+//! The same request again: an `Idempotency-Key` names one run, however often it is sent.
+
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::reuse::ReuseKey;
+use branchyard_model::{ErrorKind, GroupId, Idempotency, Problem, RunId};
+
+/// How long a key is remembered.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+const MAX_KEY: usize = 255;
+
+/// Keys by who sent them.
+#[derive(Debug, Default)]
+pub(super) struct Keys(DashMap<(String, String), Arc<Mutex<Option<Claim>>>>);
+
+/// What a key stands for.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) request: String,
+    pub(super) of: Claimed,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Claimed {
+    Run(RunId),
+    Group(GroupId),
+}
+
+/// Since when keys count.
+pub(super) fn horizon() -> Timestamp {
+    Timestamp::now()
+        .saturating_sub(KEPT)
+        .unwrap_or(Timestamp::MIN)
+}
+
+impl Keys {
+    /// The claim on a key, held until dropped: who sends it meanwhile waits to see what came of it.
+    pub(super) async fn claim(&self, principal: &str, key: &str) -> OwnedMutexGuard<Option<Claim>> {
+        let id = (principal.to_owned(), key.to_owned());
+        let claim = self.0.entry(id).or_default().clone();
+        let mut claim = claim.lock_owned().await;
+        if claim
+            .as_ref()
+            .is_some_and(|known| known.made_at() < horizon())
+        {
+            *claim = None;
+        }
+        claim
+    }
+
+    /// Takes note of a key that an earlier daemon accepted.
+    pub(super) fn remember(&self, principal: String, known: Idempotency, of: Claimed) {
+        let claim = Claim {
+            request: known.request,
+            of,
+        };
+        self.0
+            .insert((principal, known.key), Arc::new(Mutex::new(Some(claim))));
+    }
+
+    pub(super) fn forget_expired(&self) {
+        let horizon = horizon();
+        self.0.retain(|_, claim| match claim.try_lock() {
+            Ok(claim) => claim
+                .as_ref()
+                .is_some_and(|known| known.made_at() >= horizon),
+            // Somebody is at it.
+            Err(_) => true,
+        });
+    }
+}
+
+/// A key as a caller may send it.
+pub(super) fn check_key(key: &str) -> Result<(), Problem> {
+    let plain = key.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
+    if key.is_empty() || key.len() > MAX_KEY || !plain {
+        let detail = format!("an Idempotency-Key is 1 to {MAX_KEY} printable ASCII characters");
+        return Err(Problem::bad("Idempotency-Key", detail).help("a UUID will do"));
+    }
+    Ok(())
+}
+
+/// What an idempotency key was sent with, as a digest under the yard's own key: the body may hold secrets that are
+/// short enough to be guessed.
+pub(super) fn digest(key: &ReuseKey, request: &impl Serialize) -> String {
+    // Plain data with string keys always serialises.
+    let text = serde_json::to_vec(request).unwrap_or_default();
+    key.digest(&text)
+}
+
+impl Claim {
+    fn made_at(&self) -> Timestamp {
+        match self.of {
+            Claimed::Run(run) => run.made_at(),
+            Claimed::Group(group) => group.made_at(),
+        }
+    }
+
+    /// The answer to a key that came with another request before.
+    pub(super) fn reused(&self, key: &str) -> Problem {
+        let started = match self.of {
+            Claimed::Run(run) => format!("run {run}"),
+            Claimed::Group(group) => format!("group {group}"),
+        };
+        let detail =
+            format!("the key {key:?} was sent before, with another request: it started {started}");
+        Problem::new(ErrorKind::Unprocessable, "idempotency_key_reused", detail)
+            .field("Idempotency-Key")
+            .help("send a new key with a new request")
+    }
+}

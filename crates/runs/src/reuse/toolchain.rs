@@ -1,0 +1,81 @@
+//! Which tools there are, by what they say of themselves.
+//!
+//! They are asked each time. A program may be a proxy for another that was replaced (rustup's are), so
+//! that its own file tells nothing; and asking costs little beside what a run costs that need not be.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use branchyard_config::Tool;
+use branchyard_process::{Patience, capture, plain_command};
+
+/// How long a tool may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// And how much it may say.
+const MOST: usize = 64 * 1024;
+
+/// A program's file.
+#[derive(Debug, Serialize)]
+pub(super) struct Identity {
+    path: PathBuf,
+    size: u64,
+    changed: (i64, i64),
+}
+
+/// What each of the tools says, with the environment that builds have; or why one says nothing, in words.
+/// They are started outside of any workspace: nothing of a branch is run here.
+pub(super) async fn versions(
+    tools: &[Tool],
+    env: &BTreeMap<String, String>,
+) -> Result<Vec<String>, String> {
+    let mut said = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let mut command = plain_command(&tool.argv()[0], Path::new("/"));
+        command.args(&tool.argv()[1..]).envs(env);
+        let patience = Patience {
+            total: Some(PATIENCE),
+            stall: None,
+        };
+        let words = tool.argv().join(" ");
+        let captured = capture(command, patience, None, MOST, |_| {})
+            .await
+            .map_err(|error| format!("`{words}` of its toolchain failed: {error}"))?;
+        if !captured.status.success() || captured.truncated {
+            return Err(format!(
+                "`{words}` of its toolchain ended with {}",
+                captured.status
+            ));
+        }
+        said.push(format!(
+            "{words}\n{:?}\n{:?}",
+            captured.stdout, captured.stderr
+        ));
+    }
+    Ok(said)
+}
+
+/// The file of a program that is found by its name. One that is named by a path in the workspace is part
+/// of the tree.
+pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<Identity> {
+    let file = match program.contains('/') {
+        true => Path::new(program)
+            .is_absolute()
+            .then(|| PathBuf::from(program)),
+        false => env
+            .get("PATH")?
+            .split(':')
+            .map(|dir| Path::new(dir).join(program))
+            .find(|file| file.is_file()),
+    };
+    let path = file?.canonicalize().ok()?;
+    let meta = path.metadata().ok()?;
+    Some(Identity {
+        size: meta.size(),
+        changed: (meta.mtime(), meta.mtime_nsec()),
+        path,
+    })
+}

@@ -1,0 +1,268 @@
+//! Which runs are contained, and how: what the operator wants, what the machine has, and what becomes of
+//! a run where the two do not meet.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::drive::Checks;
+use super::environment;
+use branchyard_config::{Config, RepoConfig};
+use branchyard_git::{Git, worktree_to_read, worktree_to_write};
+use branchyard_model::{ErrorKind, Problem, RunKind, SandboxProfile};
+use branchyard_process::{Containment, Mechanism, Mechanisms, Mount, Sandbox, Shown};
+use branchyard_workspace::Workspace;
+
+/// What callers' git commands are contained by: they need no network, for what talks to the remote is another.
+const GIT_PROFILE: SandboxProfile = SandboxProfile::Strict;
+
+/// The sandboxes of this daemon's runs.
+#[derive(Debug)]
+pub(super) struct Sandboxes {
+    config: Arc<Config>,
+    containment: Containment,
+    /// Whether the daemon's own git is contained where it looks at worktrees.
+    git: Mechanism,
+}
+
+/// What of a sandbox decides what a run finds in it.
+#[derive(Debug, Serialize)]
+pub(super) struct Decides {
+    profile: SandboxProfile,
+    read_only: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+}
+
+/// What those who ask are told of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SandboxReport {
+    /// Of repos that name none of their own.
+    pub profile: SandboxProfile,
+    /// Those that do.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub repos: BTreeMap<String, SandboxProfile>,
+    /// Why something that is wanted is not to be had, by profile.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub obstacles: BTreeMap<&'static str, String>,
+    pub mechanisms: Vec<Mechanism>,
+}
+
+impl Sandboxes {
+    /// Tries what the configuration wants. `program` is this one.
+    pub(super) async fn open(
+        config: Arc<Config>,
+        git: &Git,
+        program: &Path,
+        limits: &Mechanisms,
+    ) -> Self {
+        let mut wanted = vec![wanted(&config, None)];
+        wanted.extend(config.repos.values().map(|repo| wanted_by(&config, repo)));
+        wanted.retain(|profile| *profile != SandboxProfile::None);
+        if !wanted.is_empty() {
+            wanted.push(GIT_PROFILE);
+        }
+        wanted.sort_by_key(|profile| profile.as_str());
+        wanted.dedup();
+        let containment = Containment::probe(&config.path, program, &wanted, limits).await;
+        let git = Mechanism {
+            name: "confined_git",
+            available: git.why_unconfined().is_none(),
+            detail: git.why_unconfined().unwrap_or("in use").to_owned(),
+        };
+        Self {
+            config,
+            containment,
+            git,
+        }
+    }
+
+    /// The profile of a run, or why it cannot be had: what was asked for by name is that or nothing.
+    pub(super) fn profile(
+        &self,
+        repo: &RepoConfig,
+        kind: RunKind,
+    ) -> Result<SandboxProfile, Problem> {
+        let named = self.config.named_profile(Some(repo));
+        let profile = named.unwrap_or(SandboxProfile::Standard);
+        if profile == SandboxProfile::None {
+            return Ok(profile);
+        }
+        if kind == RunKind::Git {
+            let tried = [GIT_PROFILE, profile].into_iter();
+            let mut available = tried.filter(|tried| self.containment.obstacle(*tried).is_none());
+            return Ok(available.next().unwrap_or(SandboxProfile::None));
+        }
+        match (self.containment.obstacle(profile), named) {
+            (None, _) => Ok(profile),
+            (Some(_), None) => Ok(SandboxProfile::None),
+            (Some(why), Some(_)) => Err(unavailable(profile, why)),
+        }
+    }
+
+    /// Whether a run may be taken on: its sandbox can be had, and what is to be bound is there.
+    pub(super) fn check(&self, repo: &RepoConfig, kind: RunKind) -> Result<(), Problem> {
+        let profile = self.profile(repo, kind)?;
+        if profile == SandboxProfile::None {
+            return Ok(());
+        }
+        for path in self.binds(repo).into_iter().flatten() {
+            if let Err(error) = std::fs::metadata(&path) {
+                let why = format!("{} is to be bound: {error}", path.display());
+                return Err(unavailable(profile, &why));
+            }
+        }
+        Ok(())
+    }
+
+    /// The sandbox of a run that is about to start; `None` where it has none.
+    pub(super) fn of_run(
+        &self,
+        workspace: &Workspace,
+        kind: RunKind,
+        checks: &Checks,
+    ) -> Result<Option<Sandbox>, Problem> {
+        let (config, repo) = (&self.config, &workspace.repo);
+        let profile = self.profile(&repo.config, kind)?;
+        // Git that talks to the remote needs keys and the network, and is not started where a build's files are.
+        if profile == SandboxProfile::None || checks.network {
+            return Ok(None);
+        }
+        let (store, path) = (repo.store().path(), workspace.path());
+        let (of_yard, [read_only, writable]) = match kind {
+            RunKind::Git => (git_mounts(path, checks), Default::default()),
+            RunKind::Make | RunKind::Task => (build_mounts(store, path), self.binds(&repo.config)),
+        };
+        let of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
+        let declared = environment::declared(config, &repo.config);
+        let shown = Shown {
+            workspaces: &config.workspaces,
+            of_yard: &of_yard,
+            cwd: path,
+            home: declared.get("HOME").map(Path::new),
+            read_only: &read_only,
+            writable: &writable,
+            secret_files: &config.secret_files,
+            tmp_size: config.sandbox.tmp_size.as_u64(),
+        };
+        let made = self.containment.sandbox(profile, &shown);
+        made.map(Some).map_err(|why| unavailable(profile, &why))
+    }
+
+    pub(super) fn report(&self) -> SandboxReport {
+        let effective = |profile: Option<SandboxProfile>| match profile {
+            Some(profile) => profile,
+            None if self
+                .containment
+                .obstacle(SandboxProfile::Standard)
+                .is_some() =>
+            {
+                SandboxProfile::None
+            }
+            None => SandboxProfile::Standard,
+        };
+        let config = &self.config;
+        let repos = config.repos.iter().filter_map(|(name, repo)| {
+            let profile = repo.sandbox.profile?;
+            Some((name.to_string(), profile))
+        });
+        let tried = [SandboxProfile::Standard, SandboxProfile::Strict];
+        let is_wanted = |profile: &SandboxProfile| {
+            let of_repos = config.repos.values().map(|repo| wanted_by(config, repo));
+            let mut all = of_repos.chain([wanted(config, None)]);
+            all.any(|wanted| wanted == *profile)
+        };
+        SandboxReport {
+            profile: effective(config.sandbox.profile),
+            repos: repos.collect(),
+            obstacles: tried
+                .into_iter()
+                .filter(is_wanted)
+                .filter_map(|profile| {
+                    let why = self.containment.obstacle(profile)?;
+                    Some((profile.as_str(), why.to_owned()))
+                })
+                .collect(),
+            mechanisms: [
+                self.containment.mechanisms(),
+                std::slice::from_ref(&self.git),
+            ]
+            .concat(),
+        }
+    }
+
+    /// What of a sandbox decides what a run finds in it.
+    pub(super) fn decides(&self, repo: &RepoConfig, kind: RunKind) -> Result<Decides, Problem> {
+        let profile = self.profile(repo, kind)?;
+        let [read_only, writable] = match profile {
+            SandboxProfile::None => Default::default(),
+            _ => self.binds(repo),
+        };
+        Ok(Decides {
+            profile,
+            read_only,
+            writable,
+        })
+    }
+
+    /// What the operator has builds of this repo see besides: to read, and to change.
+    fn binds(&self, repo: &RepoConfig) -> [Vec<PathBuf>; 2] {
+        let (all, own) = (&self.config.sandbox, &repo.sandbox);
+        [
+            [&*all.binds_read_only, &*own.binds_read_only].concat(),
+            [&*all.binds_writable, &*own.binds_writable].concat(),
+        ]
+    }
+}
+
+impl SandboxReport {
+    /// Whether some builds may do all that the daemon's user may.
+    pub fn leaves_bare(&self) -> bool {
+        let mut profiles = self.repos.values().chain([&self.profile]);
+        profiles.any(|profile| *profile == SandboxProfile::None)
+    }
+}
+
+fn build_mounts(store: &Path, path: &Path) -> io::Result<Vec<Mount>> {
+    // By its real name: the yard may be behind a link.
+    let link = path.canonicalize()?.join(".git");
+    Ok(vec![
+        Mount::ReadOnly(store.to_owned()),
+        Mount::Writable(path.to_owned()),
+        Mount::ReadOnly(link),
+    ])
+}
+
+fn git_mounts(path: &Path, checks: &Checks) -> io::Result<Vec<Mount>> {
+    let path = path.canonicalize()?;
+    match checks.reads {
+        true => worktree_to_read(&path),
+        false => worktree_to_write(&path),
+    }
+}
+
+fn wanted(config: &Config, repo: Option<&RepoConfig>) -> SandboxProfile {
+    config
+        .named_profile(repo)
+        .unwrap_or(SandboxProfile::Standard)
+}
+
+fn wanted_by(config: &Config, repo: &RepoConfig) -> SandboxProfile {
+    wanted(config, Some(repo))
+}
+
+fn unavailable(profile: SandboxProfile, why: &str) -> Problem {
+    let name = profile.as_str();
+    Problem::new(
+        ErrorKind::Unavailable,
+        "sandbox_unavailable",
+        format!("the sandbox {name:?} that is asked for cannot be had: {why}"),
+    )
+    .help(
+        "the operator mends what `branchyard doctor` names (bubblewrap 0.7 or later, user namespaces, the \
+         paths in sandbox.binds_…), or changes sandbox.profile; then start the daemon anew",
+    )
+}

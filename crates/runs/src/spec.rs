@@ -1,0 +1,160 @@
+//! From a request to a spec: every rule about what may run, applied once, before anything happens.
+
+use super::argv::{self, GitAccess, MakePolicy};
+use super::drive::Checks;
+use super::request::{Action, RunRequest};
+use super::secrets;
+use branchyard_auth::Principal;
+use branchyard_config::{Config, TaskName};
+use branchyard_model::{BranchName, ErrorKind, Problem, Right, RunKind, RunSpec};
+use branchyard_workspace::repos::Repo;
+use branchyard_workspace::{protected_branch, protected_from};
+
+pub(super) fn of(
+    config: &Config,
+    repo: &Repo,
+    branch: &BranchName,
+    action: &Action,
+    request: RunRequest,
+    principal: &Principal,
+) -> Result<(RunSpec, Checks), Problem> {
+    request.check_company()?;
+    let sync = request.sync_mode()?;
+    let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
+    let on_disconnect = request.on_disconnect()?;
+    let extra = config.build.allow_env.iter().chain(&repo.config.allow_env);
+    let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
+    let env = argv::caller_env(request.env, &allow)?;
+    let args = request.args.into_words()?;
+    let mut asked_argv = None;
+    let (kind, argv, checks) = match action {
+        Action::Make => {
+            principal.require(Right::BuildRun)?;
+            let (argv, asked, checks) = make(config, repo, args)?;
+            asked_argv = asked;
+            (RunKind::Make, argv, checks)
+        }
+        Action::Git { operation } => {
+            if !env.is_empty() {
+                return Err(Problem::unprocessable(
+                    "env",
+                    "a git command takes no variables from its caller",
+                ));
+            }
+            let (argv, checks) = git(repo, operation, args, branch, principal)?;
+            (RunKind::Git, argv, checks)
+        }
+        Action::Task { task } => {
+            principal.require(Right::BuildRun)?;
+            (
+                RunKind::Task,
+                task_argv(repo, task, args)?,
+                Checks::default(),
+            )
+        }
+    };
+    let spec = RunSpec {
+        kind,
+        repo: repo.name.clone(),
+        branch: branch.clone(),
+        task: match action {
+            Action::Task { task } => Some(task.clone()),
+            Action::Make | Action::Git { .. } => None,
+        },
+        argv,
+        asked_argv,
+        env,
+        timeout,
+        sync,
+        clean: request.clean,
+        stale: request.stale,
+        reuse: request.reuse,
+        on_disconnect,
+        principal: principal.name.clone(),
+        group: None,
+    };
+    secrets::check(&config.secrets, &repo.config, &spec)?;
+    Ok((spec, checks))
+}
+
+/// What is executed, what was asked for where that says less, and what is left to see to.
+type MakeCall = (Vec<String>, Option<Vec<String>>, Checks);
+
+fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Problem> {
+    let extra = config
+        .build
+        .allow_make_args
+        .iter()
+        .chain(&repo.config.allow_make_args);
+    let allow: Vec<String> = extra.map(|arg| arg.as_str().to_owned()).collect();
+    let number = |jobs: usize| u32::try_from(jobs).unwrap_or(u32::MAX);
+    let policy = MakePolicy {
+        max_jobs: number(config.limits.max_jobs),
+        jobs: repo.config.jobs.or(config.build.jobs).map(number),
+        allow: &allow,
+    };
+    let checked = argv::make(args, &policy)?;
+    let checks = Checks {
+        beneath: checked.beneath,
+        // The program comes before them.
+        open_jobs: checked.open_jobs.iter().map(|at| at + 1).collect(),
+        ..Checks::default()
+    };
+    let asked = checked.asked.map(|args| program("make", args));
+    Ok((program("make", checked.args), asked, checks))
+}
+
+fn git(
+    repo: &Repo,
+    operation: &str,
+    args: Vec<String>,
+    branch: &BranchName,
+    principal: &Principal,
+) -> Result<(Vec<String>, Checks), Problem> {
+    let call = argv::git(operation, args, branch)?;
+    principal.require(match call.access {
+        GitAccess::Read => Right::GitRead,
+        GitAccess::Write | GitAccess::Pull | GitAccess::Network => Right::GitWrite,
+    })?;
+    let only_looks = call.access == GitAccess::Read || operation == "fetch";
+    let is_admin = principal.rights().contains(Right::Admin);
+    let guards_branch = call.pushes() || !(only_looks || is_admin);
+    if guards_branch && repo.protects(branch) {
+        return Err(match call.pushes() {
+            true => protected_branch(branch, "pushed to"),
+            false => protected_from(branch, "changed"),
+        });
+    }
+    let checks = Checks {
+        beneath: call.beneath,
+        network: call.access == GitAccess::Network,
+        brings: call.access == GitAccess::Pull,
+        // No option keeps `describe --dirty` out of a repository at a gitlink; only what writes does not see them.
+        reads: call.access == GitAccess::Read && operation != "describe",
+        guards_branch,
+        open_jobs: Vec::new(),
+    };
+    Ok((program("git", call.args), checks))
+}
+
+fn program(name: &str, args: Vec<String>) -> Vec<String> {
+    std::iter::once(name.to_owned()).chain(args).collect()
+}
+
+fn task_argv(repo: &Repo, task: &str, args: Vec<String>) -> Result<Vec<String>, Problem> {
+    let declared = TaskName::parse(task)
+        .ok()
+        .and_then(|name| repo.config.tasks.get(&name));
+    if let Some(declared) = declared {
+        return Ok(declared.argv().iter().cloned().chain(args).collect());
+    }
+    let known: Vec<_> = repo.config.tasks.keys().map(TaskName::as_str).collect();
+    let help = match known.is_empty() {
+        true => format!("declare tasks under [repos.{}.tasks]", repo.name),
+        false => format!("the tasks of {} are: {}", repo.name, known.join(", ")),
+    };
+    let detail = format!("{} has no task named {task:?}", repo.name);
+    Err(Problem::new(ErrorKind::NotFound, "task_not_found", detail)
+        .field("task")
+        .help(help))
+}

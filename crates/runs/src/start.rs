@@ -1,0 +1,195 @@
+//! Starting runs. Every refusal comes from here, before anything was written.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::history::Asked;
+use super::live::Live;
+use super::open::{Runs, draining};
+use super::repeat::{self, Claim, Claimed};
+use super::request::{Action, RunRequest};
+use super::{Launching, spec};
+use branchyard_auth::Principal;
+use branchyard_model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
+use branchyard_workspace::Workspace;
+use branchyard_workspace::repos::Repo;
+
+/// A remote that answers within this decides about an unknown branch before the stream opens.
+const REMOTE_PATIENCE: Duration = Duration::from_secs(3);
+/// After how many seconds there may be room in a full queue.
+const QUEUE_MOVES: u64 = 10;
+
+/// A run that was started, joined or found again.
+#[derive(Debug)]
+pub struct Started {
+    pub id: RunId,
+    /// Unless it has ended.
+    pub live: Option<Arc<Live>>,
+}
+
+impl Started {
+    fn of(live: Arc<Live>) -> Self {
+        Self {
+            id: live.id,
+            live: Some(live),
+        }
+    }
+}
+
+impl Runs {
+    /// Checks everything that can be checked and starts the run's task. The same `key` sent again finds the
+    /// same run.
+    pub async fn start(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        (action, request): (Action, RunRequest),
+        principal: &Principal,
+        key: Option<&str>,
+    ) -> Result<Started, Problem> {
+        let Some(key) = key else {
+            let asked = (action, request, None);
+            return self.start_new(repo, branch, asked, principal).await;
+        };
+        repeat::check_key(key)?;
+        let digest = repeat::digest(&self.0.reuse_key, &(repo, branch, &action, &request));
+        let mut claim = self.0.keys.claim(&principal.name, key).await;
+        if let Some(known) = &*claim {
+            return match known.of {
+                Claimed::Run(id) if known.request == digest => Ok(Started {
+                    id,
+                    live: self.live(id),
+                }),
+                _ => Err(known.reused(key)),
+            };
+        }
+        let idempotency = Idempotency {
+            key: key.to_owned(),
+            request: digest.clone(),
+        };
+        let asked = (action, request, Some(idempotency));
+        let started = self.start_new(repo, branch, asked, principal).await?;
+        *claim = Some(Claim {
+            request: digest,
+            of: Claimed::Run(started.id),
+        });
+        Ok(started)
+    }
+
+    async fn start_new(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        (action, request, idempotency): (Action, RunRequest, Option<Idempotency>),
+        principal: &Principal,
+    ) -> Result<Started, Problem> {
+        let asked_at = Instant::now();
+        if self.is_draining() {
+            return Err(draining());
+        }
+        request.check_place(repo, branch)?;
+        let repo = self.0.repos.get(repo)?;
+        let (spec, checks) = spec::of(
+            &self.0.config,
+            &repo,
+            branch,
+            &action,
+            request.clone(),
+            principal,
+        )?;
+        self.0.sandboxes.check(&repo.config, spec.kind)?;
+        let workspace = self.0.workspaces.get(&repo, branch);
+        self.check_branch(&repo, &workspace, asked_at).await?;
+        let (coalesce, supersede) = (request.coalesce, request.supersede);
+        let asked = Asked {
+            action,
+            request,
+            checks,
+            spec: None,
+            dropped_env: BTreeMap::new(),
+        };
+        let mut judged = HashSet::new();
+        loop {
+            if coalesce && let Some(live) = self.join_equal(&spec, &repo, &mut judged).await {
+                return Ok(Started::of(live));
+            }
+            let _decided = self
+                .0
+                .joining
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if coalesce {
+                if let Some(live) = self.join_open(&spec, &judged) {
+                    return Ok(Started::of(live));
+                }
+                if self.find_equal(&spec, &judged).is_some() {
+                    // It came, and looked at the remote, since we last looked.
+                    continue;
+                }
+            }
+            self.0.margin.check()?;
+            self.check_queue(principal, 1)?;
+            let live = self
+                .launch(Launching {
+                    id: RunId::new(),
+                    account: principal.account.clone(),
+                    spec,
+                    asked,
+                    idempotency,
+                    workspace,
+                    asked_at,
+                    asker: Some(principal.clone()),
+                })
+                .map_err(|error| self.0.margin.judge(not_recorded(&error)))?;
+            if supersede {
+                self.supersede(&live);
+            }
+            return Ok(Started::of(live));
+        }
+    }
+
+    /// Whether so many more runs of a principal may wait beside those that do already.
+    pub(super) fn check_queue(&self, principal: &Principal, more: usize) -> Result<(), Problem> {
+        let most = self.0.config.limits.max_queued_runs_per_principal;
+        let waits = |live: &Live| {
+            let record = live.record.borrow();
+            record.state == RunState::Queued && live.account == principal.account
+        };
+        let queued = self.0.live.iter().filter(|live| waits(live)).count();
+        if queued + more <= most {
+            return Ok(());
+        }
+        let detail = format!(
+            "{queued} runs of {} wait to be started; limits.max_queued_runs_per_principal is the limit ({most})",
+            principal.account
+        );
+        Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
+            .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")
+            .retry_after(QUEUE_MOVES))
+    }
+
+    /// A branch without a workspace is asked of the remote first, so that an unknown one is refused as
+    /// such. A slow remote is left to the run itself.
+    async fn check_branch(
+        &self,
+        repo: &Arc<Repo>,
+        workspace: &Arc<Workspace>,
+        asked_at: Instant,
+    ) -> Result<(), Problem> {
+        if workspace.exists() {
+            return Ok(());
+        }
+        match tokio::time::timeout(REMOTE_PATIENCE, workspace.check_branch(asked_at)).await {
+            Ok(outcome) => outcome.map_err(|error| self.0.margin.judge(error.problem())),
+            Err(_) => {
+                tracing::debug!(repo = %repo.name, "the remote is slow; the run will find out");
+                Ok(())
+            }
+        }
+    }
+}
+
+pub(super) fn not_recorded(error: &std::io::Error) -> Problem {
+    Problem::unwritten("run_not_recorded", "the run could not be recorded", error)
+}

@@ -1,0 +1,7 @@
+//! What the long-lived parts of the daemon share: clock, background tasks, disk space, event bus, telemetry
+
+pub mod background;
+pub mod clock;
+pub mod disk;
+pub mod news;
+pub mod telemetry;

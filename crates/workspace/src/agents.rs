@@ -1,0 +1,115 @@
+//! Which task of which agent a branch was made for: a small file for each, which outlives the workspace.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Workspaces};
+use branchyard_model::{AgentTask, BranchName, CommitId, RepoName};
+
+const VERSION: u32 = 1;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AgentBranch {
+    version: u32,
+    pub branch: BranchName,
+    #[serde(flatten)]
+    pub task: AgentTask,
+    /// The branch or commit that it was made from.
+    pub base: String,
+    /// Where it began: a branch that is still there has nothing that could have been merged.
+    pub start: CommitId,
+    pub at: Timestamp,
+}
+
+impl AgentBranch {
+    pub fn new(branch: BranchName, task: AgentTask, base: String, start: CommitId) -> Self {
+        Self {
+            version: VERSION,
+            branch,
+            task,
+            base,
+            start,
+            at: Timestamp::now(),
+        }
+    }
+}
+
+impl Workspaces {
+    /// Whose task this branch was made for, as far as that is known.
+    pub fn agent_branch(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+    ) -> Result<Option<AgentBranch>, Error> {
+        read(&self.agent_file(repo, branch))
+    }
+
+    /// The branches of this repo that were made for agents.
+    pub fn agent_branches(&self, repo: &RepoName) -> Result<Vec<AgentBranch>, Error> {
+        let entries = match fs::read_dir(self.agent_dir(repo)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("list the branches of agents")(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io("list the branches of agents"))?;
+            if entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "json")
+            {
+                found.extend(read(&entry.path())?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Notes whose a branch is. Written by rename, so that a reader sees all of it or nothing.
+    pub fn keep_agent_branch(&self, repo: &RepoName, branch: &AgentBranch) -> Result<(), Error> {
+        let file = self.agent_file(repo, &branch.branch);
+        let fresh = file.with_extension("new");
+        fs::create_dir_all(self.agent_dir(repo))
+            .and_then(|()| Ok(serde_json::to_vec_pretty(branch)?))
+            .and_then(|json| fs::write(&fresh, json))
+            .and_then(|()| fs::rename(&fresh, &file))
+            .map_err(Error::io("note whose branch it is"))
+    }
+
+    pub fn forget_agent_branch(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Error> {
+        match fs::remove_file(self.agent_file(repo, branch)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("forget whose branch it was")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn agent_dir(&self, repo: &RepoName) -> PathBuf {
+        self.agents.join(repo.dir().as_str())
+    }
+
+    fn agent_file(&self, repo: &RepoName, branch: &BranchName) -> PathBuf {
+        self.agent_dir(repo).join(format!("{}.json", branch.dir()))
+    }
+}
+
+fn read(file: &Path) -> Result<Option<AgentBranch>, Error> {
+    let json = match fs::read(file) {
+        Ok(json) => json,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read whose branch it is")(error)),
+    };
+    match serde_json::from_slice::<AgentBranch>(&json) {
+        Ok(branch) if branch.version == VERSION => Ok(Some(branch)),
+        Ok(_) => Ok(None),
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "whose branch it is cannot be read");
+            Ok(None)
+        }
+    }
+}

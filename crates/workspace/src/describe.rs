@@ -1,0 +1,154 @@
+//! A workspace as people and programs see it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::OwnedRwLockReadGuard;
+
+use super::error::no_workspace;
+use super::record::Record;
+use super::work::Look;
+use super::{Error, Pin, Prepared, Sizes, Workspace};
+use branchyard_git::{self as git, Looked, Seen};
+use branchyard_model::{About, BranchName, CommitId, Holder, RepoName};
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Description {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    /// `null` for a branch that only the remote has.
+    pub path: Option<PathBuf>,
+    pub commit: Option<CommitId>,
+    pub tree: Option<CommitId>,
+    /// The first line of the commit's message; `null` for a branch that only the remote has.
+    pub subject: Option<String>,
+    /// Tracked files or the index differ from the commit.
+    pub dirty: bool,
+    /// Untracked files, whole directories counted as one; ignored ones are left out.
+    pub untracked: usize,
+    pub ahead: usize,
+    pub behind: usize,
+    pub fetched_at: Option<Timestamp>,
+    /// A rebase, merge or the like that waits to be finished.
+    pub operation: Option<&'static str>,
+    /// The branch was on the remote once and is not any more.
+    pub gone_upstream: bool,
+    /// Why it may not be removed.
+    pub pins: Vec<String>,
+    /// Bytes on disk, as they were last measured.
+    pub size: Option<u64>,
+    pub sizes: Option<Sizes>,
+    /// Who wants it kept, by hand.
+    pub pinned: Option<Pin>,
+    pub last_used: Option<Timestamp>,
+    pub holder: Option<Holder>,
+}
+
+impl Workspace {
+    /// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
+    /// walks all of it.
+    pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
+        let floor = self.stand().await;
+        // It may have gone while another held the files.
+        if !self.exists() {
+            return Err(no_workspace(&self.branch).into());
+        }
+        self.describe_with(with_size, None, floor).await
+    }
+
+    /// Describes what was just made ready: what is known of its tracked files holds for as long as its floor is
+    /// held.
+    pub async fn describe_prepared(
+        self: &Arc<Self>,
+        (about, floor): Prepared,
+    ) -> Result<Description, Error> {
+        self.describe_with(true, about.dirty, floor).await
+    }
+
+    async fn describe_with(
+        self: &Arc<Self>,
+        with_size: bool,
+        changed: Option<bool>,
+        _floor: OwnedRwLockReadGuard<()>,
+    ) -> Result<Description, Error> {
+        self.looking(move |this| {
+            let repo = this.worktree.open()?;
+            let head = git::head(&repo);
+            let operation = head.as_ref().ok().and_then(|head| head.operation);
+            let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
+            let looked = match changed {
+                Some(changed) => Looked {
+                    changed,
+                    strays: git::strays(&repo)?,
+                },
+                None => Looked::closely(&repo, this.looks.all(&repo)?.as_ref().as_ref())?,
+            };
+            let belongings = this.told_apart(&repo, Look::UntilFound, looked)?;
+            let about = match head {
+                Err(git::Error::Unborn) => None,
+                _ => Some(this.standing(&repo, Some(belongings.is_changed))?),
+            };
+            let seen = !Seen(&this.branch.dir()).commits(&repo)?.is_empty();
+            let on_remote = git::read_ref(&repo, &this.branch.remote_ref())?.is_some();
+            let record = Record::load(this.worktree.admin());
+            let known = record.as_ref().and_then(|record| record.sizes);
+            let sizes = match known {
+                None if with_size => Some(this.measure_now()?),
+                known => known,
+            };
+            Ok(Description {
+                operation,
+                subject,
+                untracked: belongings.untracked,
+                gone_upstream: seen && !on_remote,
+                pins: this.reasons(&repo, &belongings)?,
+                size: sizes.map(|sizes| sizes.total()),
+                sizes,
+                last_used: record.as_ref().map(|record| record.last_used),
+                pinned: record.and_then(|record| record.pinned),
+                holder: this.turn.holder(),
+                ..Description::of(&this.repo.name, &this.branch, Some(this.path()), about)
+            })
+        })
+        .await
+    }
+}
+
+impl Description {
+    /// A branch of which only the remote's commit is known.
+    pub fn remote_only(repo: &RepoName, branch: &BranchName, commit: CommitId) -> Self {
+        Self {
+            commit: Some(commit),
+            ..Self::of(repo, branch, None, None)
+        }
+    }
+
+    fn of(repo: &RepoName, branch: &BranchName, path: Option<&Path>, about: Option<About>) -> Self {
+        Self {
+            repo: repo.clone(),
+            branch: branch.clone(),
+            path: path.map(Path::to_owned),
+            commit: about.as_ref().map(|about| about.commit.clone()),
+            tree: about.as_ref().map(|about| about.tree.clone()),
+            subject: None,
+            dirty: about
+                .as_ref()
+                .is_some_and(|about| about.dirty == Some(true)),
+            untracked: 0,
+            ahead: about.as_ref().map_or(0, |about| about.ahead),
+            behind: about.as_ref().map_or(0, |about| about.behind),
+            fetched_at: about.and_then(|about| about.fetched_at),
+            operation: None,
+            gone_upstream: false,
+            pins: Vec::new(),
+            size: None,
+            sizes: None,
+            pinned: None,
+            last_used: None,
+            holder: None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Paths as callers give them, and the files that they may lead to.
+
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::{Error, Workspace};
+use branchyard_model::{About, ErrorKind, Problem};
+
+impl Workspace {
+    /// Checks that each path, if it exists, resolves to something beneath the workspace.
+    pub async fn check_beneath(self: &Arc<Self>, paths: Vec<String>) -> Result<(), Error> {
+        self.looking(move |this| {
+            let root = this.open_root()?;
+            for path in &paths {
+                match open_beneath(&root, &this.relative(path)?) {
+                    Err(problem) if problem.kind != ErrorKind::NotFound => {
+                        return Err(problem.field("args").into());
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Status of the whole tree would cost more than the read itself, so `dirty` is left to the
+    /// file's own `modified` and to the workspace's description.
+    pub(super) fn standing_for_read(&self) -> Result<About, Error> {
+        self.standing(&self.worktree.open()?, None)
+    }
+
+    /// Refuses a path whose directory, as far as there is one, is reached through a link that leads out.
+    /// The file itself may be such a link: git keeps it as one.
+    pub(crate) fn check_parent(&self, root: &OwnedFd, path: &Path) -> Result<(), Problem> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        match open_beneath(root, parent) {
+            Err(problem) if problem.kind != ErrorKind::NotFound => Err(problem),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn open_root(&self) -> Result<OwnedFd, Error> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(self.path(), flags, Mode::empty())
+            .map_err(|errno| Error::io("open the workspace")(errno.into()))
+    }
+
+    /// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
+    pub(crate) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
+        let given = Path::new(path);
+        if path.contains('\0') {
+            return Err(Problem::bad("path", "a path cannot hold a NUL character"));
+        }
+        if given.is_absolute() {
+            let yard = self.repo.home().parent().unwrap_or(self.path());
+            return Err(if given.starts_with(yard) {
+                outside(path)
+            } else {
+                Problem::bad("path", format!("{path:?} is absolute"))
+                    .help("give a path relative to the workspace")
+            });
+        }
+        let mut clean = PathBuf::new();
+        for component in given.components() {
+            match component {
+                Component::Normal(name) if name == ".git" => {
+                    return Err(git_directory());
+                }
+                Component::Normal(name) => clean.push(name),
+                Component::ParentDir if !clean.pop() => return Err(outside(path)),
+                _ => {}
+            }
+        }
+        Ok(clean)
+    }
+}
+
+fn git_directory() -> Problem {
+    let detail = "git's own files are not served";
+    Problem::new(ErrorKind::Forbidden, "git_directory", detail).field("path")
+}
+
+/// Whether a link led to git's own files. The kernel knows where what it opened lies.
+fn leads_to_git(root: &OwnedFd, found: &OwnedFd) -> bool {
+    let place = |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).ok();
+    let (Some(root), Some(found)) = (place(root), place(found)) else {
+        return true;
+    };
+    let inside = found.strip_prefix(root).unwrap_or(&found);
+    inside.components().any(|part| part.as_os_str() == ".git")
+}
+
+fn outside(path: &str) -> Problem {
+    Problem::new(
+        ErrorKind::Forbidden,
+        "outside_workspace",
+        format!("{path:?} leads out of the workspace"),
+    )
+    .field("path")
+}
+
+/// Names a file beneath `root` without opening it for anything.
+pub(super) fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    name_beneath(root, path, OFlags::empty())
+}
+
+/// The same, of a link the link itself.
+pub(super) fn open_unfollowed(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
+    name_beneath(root, path, OFlags::NOFOLLOW)
+}
+
+fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Problem> {
+    let name = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match openat2(
+        root,
+        name,
+        OFlags::PATH | OFlags::CLOEXEC | flags,
+        Mode::empty(),
+        resolve,
+    ) {
+        Ok(fd) if leads_to_git(root, &fd) => Err(git_directory()),
+        Ok(fd) => Ok(fd),
+        Err(Errno::XDEV | Errno::LOOP) => Err(outside(&shown(path))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Err(Problem::new(
+            ErrorKind::NotFound,
+            "file_not_found",
+            format!("there is no {} in the workspace", shown(path)),
+        )
+        .field("path")),
+        Err(Errno::NAMETOOLONG) => Err(Problem::bad("path", "the path is too long")),
+        Err(errno) => Err(Problem::bad(
+            "path",
+            format!("{} cannot be read: {errno}", shown(path)),
+        )),
+    }
+}
+
+pub(super) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

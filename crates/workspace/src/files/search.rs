@@ -1,0 +1,224 @@
+//! Searching the files of a workspace.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::FileType;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::beneath::{open_beneath, shown};
+use super::lines::{End, Go, Hit, Lines};
+use super::query::{Grep, Place};
+use super::read::open_regular;
+use super::walk::{Step, Walk};
+use crate::{Error, Workspace};
+use branchyard_model::About;
+
+/// What all lines of an answer may take.
+const MAX_TEXT: usize = 1024 * 1024;
+/// A search that takes longer tells what it has found so far.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What was found, in the order of paths and lines.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Matches {
+    pub matches: Vec<LineMatch>,
+    /// Not everything was searched: there was more than was asked for, or too little time.
+    pub truncated: bool,
+    /// Where to go on; nothing where all was searched.
+    pub next: Option<String>,
+    /// Files that were searched.
+    pub searched: usize,
+    /// Files and directories that could not be: not text, too large, not to be opened.
+    pub skipped: usize,
+}
+
+/// A line that matches.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LineMatch {
+    /// Relative to the workspace.
+    pub path: String,
+    /// Counted from 1.
+    pub line: u64,
+    /// The byte of the line at which the match begins, counted from 1.
+    pub column: usize,
+    /// The line; of a long one the part around the match.
+    pub text: String,
+    /// The lines right before it. None is told twice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// The lines right after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    #[serde(skip)]
+    at: PathBuf,
+}
+
+impl LineMatch {
+    /// Where a search goes on after this match.
+    pub fn cursor(&self) -> String {
+        Place::after(&self.at, self.line).write()
+    }
+
+    fn size(&self) -> usize {
+        let around = self.before.iter().chain(&self.after);
+        self.path.len() + self.text.len() + around.map(String::len).sum::<usize>()
+    }
+}
+
+impl Workspace {
+    /// Searches the files, until all is found or nobody waits for it any more. The caller stands on the
+    /// floor.
+    pub async fn grep(self: &Arc<Self>, grep: Grep) -> Result<(About, Matches), Error> {
+        let nobody_waits = CancellationToken::new();
+        let _waiting = nobody_waits.clone().drop_guard();
+        self.looking(move |this| {
+            let until = Instant::now() + PATIENCE;
+            let is_over = || nobody_waits.is_cancelled() || Instant::now() >= until;
+            let path = this.relative(&grep.path)?;
+            let found = grep.search(&this.open_root()?, &path, &is_over)?;
+            Ok((this.standing_for_read()?, found))
+        })
+        .await
+    }
+}
+
+impl Grep {
+    fn search(
+        &self,
+        root: &OwnedFd,
+        path: &Path,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Matches, Error> {
+        let start = open_beneath(root, path)?;
+        let stat = rustix::fs::fstat(&start)
+            .map_err(|errno| Error::io("search a directory")(errno.into()))?;
+        let mut search = Search {
+            grep: self,
+            is_over,
+            found: Matches::default(),
+            size: 0,
+            place: self.from.clone(),
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            let (file, _) = open_regular(&start, path)?;
+            search.file(path, file);
+            return Ok(search.found);
+        }
+        let from = self.from.as_ref().map(|place| place.path.clone());
+        let mut walk = Walk::new(root, start, path.to_owned(), from);
+        while !search.found.truncated {
+            if is_over() {
+                search.stop();
+                break;
+            }
+            match walk.step() {
+                None => break,
+                Some(Step::Ignored) => {}
+                Some(Step::Entered(path)) => search.is_in(&path),
+                Some(Step::File(path)) => {
+                    let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&path));
+                    let file = is_meant.then(|| walk.open(&path)).flatten();
+                    match file {
+                        Some(file) => search.file(&path, file),
+                        None => search.is_done_with(&path),
+                    }
+                }
+            }
+        }
+        search.found.skipped += walk.skipped;
+        Ok(search.found)
+    }
+}
+
+struct Search<'a> {
+    grep: &'a Grep,
+    is_over: &'a dyn Fn() -> bool,
+    found: Matches,
+    /// Of the lines that were found.
+    size: usize,
+    /// How far it came. It moves on with whatever was looked at, searched or not, so that a search which
+    /// is cut again and again ends all the same.
+    place: Option<Place>,
+}
+
+impl Search<'_> {
+    fn file(&mut self, path: &Path, file: File) {
+        let lines = Lines {
+            pattern: &self.grep.pattern,
+            context: self.grep.context,
+            after: match &self.grep.from {
+                Some(place) if place.path == path => place.line,
+                _ => 0,
+            },
+        };
+        let is_over = self.is_over;
+        let pause = || match is_over() {
+            true => Go::Stop,
+            false => Go::On,
+        };
+        match lines.search(file, |hit| self.hit(path, hit), pause) {
+            Ok(End::Whole) => {
+                self.found.searched += 1;
+                self.is_done_with(path);
+            }
+            Ok(End::Stopped(line)) => {
+                if !self.found.truncated {
+                    self.place = Some(Place::after(path, line.max(lines.after)));
+                    self.stop();
+                }
+            }
+            // A file that cannot be read is one among many.
+            Ok(End::Binary) | Err(_) => {
+                self.found.skipped += 1;
+                self.is_done_with(path);
+            }
+        }
+    }
+
+    fn is_in(&mut self, dir: &Path) {
+        let from = self.grep.from.as_ref();
+        // On the way to where it goes on, it was further before.
+        if !from.is_some_and(|from| from.path.starts_with(dir)) {
+            self.place = Some(Place::after(dir, 0));
+        }
+    }
+
+    fn is_done_with(&mut self, path: &Path) {
+        self.place = Some(Place::after(path, u64::MAX));
+    }
+
+    fn hit(&mut self, path: &Path, hit: Hit) -> Go {
+        if self.found.matches.len() == self.grep.limit || self.size > MAX_TEXT {
+            self.found.truncated = true;
+            self.found.next = self.found.matches.last().map(LineMatch::cursor);
+            return Go::Stop;
+        }
+        let found = LineMatch {
+            path: shown(path),
+            line: hit.number,
+            column: hit.column,
+            text: hit.text,
+            before: hit.before,
+            after: hit.after,
+            at: path.to_owned(),
+        };
+        self.size += found.size();
+        self.found.matches.push(found);
+        Go::On
+    }
+
+    /// There is no time for more.
+    fn stop(&mut self) {
+        self.found.truncated = true;
+        self.found.next = self.place.as_ref().map(Place::write);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Does a checkout fit on the disk? One that does not is refused before it begins: cut off in the middle
+//! it would take what the builds beside it need, and leave files that are neither the old nor the new.
+
+use std::sync::Arc;
+
+use super::decide::oid;
+use super::{Error, Workspace};
+use branchyard_git as git;
+use branchyard_model::{CommitId, ErrorKind, Problem};
+use branchyard_runtime::disk::{Amount, Room};
+
+/// With more room than this nobody counts beforehand what a checkout takes.
+const PLENTY: Amount = Amount {
+    bytes: 1 << 30,
+    inodes: 50_000,
+};
+
+impl Workspace {
+    /// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
+    pub(super) async fn check_fits(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        self.check_extent(target).await?;
+        match Room::of(self.repo.home()) {
+            Ok(room) if room.less_than(PLENTY).is_some() => self.would_fit(target).await,
+            // Where the room cannot be told, git finds out.
+            _ => Ok(()),
+        }
+    }
+
+    async fn check_extent(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        let target = target.clone();
+        self.blocking(move |this| {
+            let store = this.repo.open_store()?;
+            let to = git::tree_of(&store, &target)?;
+            // Where HEAD is nowhere, all of the target counts.
+            let head = this.worktree.open().and_then(|repo| git::head(&repo)).ok();
+            let from = head.and_then(|head| store.find_tree(head.tree).ok());
+            Ok(git::check_extent(&store, from.as_ref(), Some(&to))?)
+        })
+        .await
+    }
+
+    /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.
+    pub(super) fn has_plenty_beside(&self, more: Amount) -> bool {
+        let wanted = Amount {
+            bytes: PLENTY.bytes + more.bytes,
+            inodes: PLENTY.inodes + more.inodes,
+        };
+        Room::of(self.repo.home()).is_ok_and(|room| room.less_than(wanted).is_none())
+    }
+
+    /// An error if a checkout of `target` does not fit.
+    pub(super) async fn would_fit(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
+        let target = target.clone();
+        self.blocking(move |this| {
+            let from = match this.exists() {
+                true => Some(git::head(&this.worktree.open()?)?.commit),
+                false => None,
+            };
+            let to = oid(&target)?;
+            let need = git::checkout_need(&this.repo.open_store()?, from, to)?;
+            let room = Room::of(this.repo.home()).map_err(Error::io("see how full the disk is"))?;
+            let Some(shortage) = room.less_than(need) else {
+                return Ok(());
+            };
+            let detail = format!("the files of {target} do not fit: {shortage}");
+            Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
+        })
+        .await
+    }
+}

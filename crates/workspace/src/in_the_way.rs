@@ -1,0 +1,90 @@
+//! What is not tracked, and lies where a commit has something else.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ObjectType, Oid, Repository, Tree};
+
+use super::work::Belongings;
+use super::{Error, Workspace};
+use branchyard_git::{self as git, Stray, StrayKind};
+
+impl Workspace {
+    /// Build output that git shows, and in whose place `goal` has something else.
+    pub(super) fn output_in_the_way(
+        &self,
+        repo: &Repository,
+        goal: Oid,
+        belongings: &Belongings,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let output = belongings.output.iter().filter(|output| !output.ignored);
+        let output = output.map(|output| output.stray.clone()).collect();
+        self.among(output, &tree_of(repo, goal)?)
+    }
+
+    /// The same of all that is there. Where a submodule belongs, git leaves whatever repository there is alone.
+    pub(super) fn in_the_way_of_a_move(
+        &self,
+        repo: &Repository,
+        goal: Oid,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let tree = tree_of(repo, goal)?;
+        let mut found = self.among(git::strays(repo)?, &tree)?;
+        found.retain(|path| !git::is_submodule(&tree, path));
+        Ok(found)
+    }
+
+    /// The files in `strays` in whose place the tree has something else.
+    fn among(&self, mut strays: Vec<Stray>, tree: &Tree<'_>) -> Result<Vec<PathBuf>, Error> {
+        let mut found = Vec::new();
+        while let Some(stray) = strays.pop() {
+            if !is_wanted(tree, &stray.path) {
+                continue;
+            }
+            match stray.kind {
+                StrayKind::Directory => strays.extend(git::strays_in(self.path(), &stray.path)?),
+                StrayKind::File | StrayKind::Repository => found.push(stray.path),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What people have there, and in whose place `goal` has something else.
+pub(super) fn in_the_way(
+    repo: &Repository,
+    goal: Oid,
+    belongings: &Belongings,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = tree_of(repo, goal)?;
+    let found = belongings.files.iter().chain(&belongings.repositories);
+    Ok(found
+        .map(|found| &found.path)
+        .filter(|path| is_wanted(&tree, path))
+        .cloned()
+        .collect())
+}
+
+/// The same as git itself sees it: where a submodule belongs, it leaves whatever repository there is alone.
+pub(super) fn in_gits_way(
+    repo: &Repository,
+    goal: Oid,
+    belongings: &Belongings,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = tree_of(repo, goal)?;
+    let mut found = in_the_way(repo, goal, belongings)?;
+    found.retain(|path| !git::is_submodule(&tree, path));
+    Ok(found)
+}
+
+fn tree_of(repo: &Repository, commit: Oid) -> Result<Tree<'_>, Error> {
+    let commit = repo.find_commit(commit).map_err(git::Error::from)?;
+    Ok(commit.tree().map_err(git::Error::from)?)
+}
+
+fn is_wanted(tree: &Tree<'_>, path: &Path) -> bool {
+    tree.get_path(path).is_ok()
+        || path.ancestors().skip(1).any(|dir| {
+            tree.get_path(dir)
+                .is_ok_and(|entry| entry.kind() == Some(ObjectType::Blob))
+        })
+}

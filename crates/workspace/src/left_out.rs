@@ -1,0 +1,95 @@
+//! New files that a commit of everything leaves out, because a build made them, or may have made them.
+//!
+//! A file that was born while a run was at work is most likely its output, but a caller may have written it
+//! meanwhile. It is neither published unasked nor forgotten: it stays where it is, and the answer names it.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::work::{Look, Output};
+use super::{Error, Workspace};
+use branchyard_git::verbs::withheld::Withheld;
+use branchyard_git::{self as git, IgnoreRules, Looked, StrayKind};
+
+const DECLARED: &str = "`build_output` names it; name it in `paths` to commit it";
+const BORN_DURING_RUN: &str =
+    "it was created while a run was at work here; if it is not build output, name it in `paths`";
+
+/// What is left out of "everything".
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// Files and directories, whole.
+    pub(super) paths: HashSet<PathBuf>,
+    pub(super) withheld: Vec<Withheld>,
+}
+
+impl LeftOut {
+    /// What is left out where these paths were named besides: each of them is staged as it was named, so only what
+    /// is told of changes.
+    pub(super) fn but(mut self, named: &[PathBuf]) -> Self {
+        let is_named = |path: &str| named.iter().any(|named| Path::new(path) == named);
+        self.withheld.retain(|withheld| !is_named(&withheld.path));
+        self
+    }
+
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        path.ancestors().any(|part| self.paths.contains(part))
+    }
+}
+
+impl Workspace {
+    /// New files that git would add and the yard holds to be build output, whole directories as one. Blocks.
+    pub(super) fn left_out(&self, repo: &Repository) -> Result<LeftOut, Error> {
+        let rules = IgnoreRules::of(repo)?;
+        let mut strays = git::strays(repo)?;
+        strays.retain(|stray| !rules.is_ignored(&stray.path));
+        let looked = Looked {
+            changed: false,
+            strays,
+        };
+        let mut found = LeftOut::default();
+        for output in self.told_apart(repo, Look::Whole, looked)?.output {
+            if output.ignored || !self.is_shown(&rules, &output)? {
+                continue;
+            }
+            found.withheld.push(self.withheld(&output));
+            found.paths.insert(output.stray.path);
+        }
+        Ok(found)
+    }
+
+    /// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
+    fn is_shown(&self, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
+        let mut pending = vec![output.stray.clone()];
+        while let Some(stray) = pending.pop() {
+            if rules.is_ignored(&stray.path) {
+                continue;
+            }
+            match stray.kind {
+                StrayKind::File | StrayKind::Repository => return Ok(true),
+                StrayKind::Directory => {
+                    pending.extend(git::strays_in(self.path(), &stray.path)?);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn withheld(&self, output: &Output) -> Withheld {
+        let path = &output.stray.path;
+        let why = match self.repo.config.build_output.matches(path) {
+            true => DECLARED,
+            false => BORN_DURING_RUN,
+        };
+        let slash = match output.stray.kind {
+            StrayKind::File => "",
+            StrayKind::Directory | StrayKind::Repository => "/",
+        };
+        Withheld {
+            path: format!("{}{slash}", path.to_string_lossy()),
+            why: why.to_owned(),
+        }
+    }
+}

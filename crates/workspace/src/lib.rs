@@ -1,0 +1,90 @@
+//! Workspaces: the worktree of one (repo, branch), its two locks, and everything that happens to its
+//! files by our hand.
+//!
+//! `turn` is exclusive and first come, first served: one run or git write at a time. `floor` is
+//! shared by reads and by the running command, and exclusive only while we create, move or remove
+//! files. So a read never waits for a build, and never sees a half-made tree. Locks are taken in one
+//! order: turn, floor, the repo's registry.
+
+mod agents;
+mod beside;
+mod built_from;
+mod create;
+mod decide;
+mod describe;
+mod error;
+mod files;
+mod fits;
+mod follow;
+mod half_made;
+mod in_the_way;
+mod left_out;
+mod look;
+mod look_limit;
+mod made;
+mod names;
+mod pin;
+mod prepare;
+mod reaper;
+mod reconcile;
+mod record;
+mod recover;
+mod registry;
+mod remove;
+pub mod repos;
+mod reset;
+mod restore;
+mod salvage;
+mod several;
+mod sizes;
+mod sync;
+mod taint;
+mod ticks;
+mod together;
+mod turn;
+mod verbs;
+mod warm;
+mod work;
+
+use std::sync::Arc;
+
+use branchyard_model::{Phase, Warm, Warning};
+
+pub use agents::AgentBranch;
+pub use describe::Description;
+pub use error::{Error, protected_branch, protected_from};
+pub use files::{
+    Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
+    ReadRequest, Stamp,
+};
+pub use look_limit::{LIST_PATIENCE, unresponsive};
+pub use pin::Pin;
+pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
+pub use reconcile::{Finding, Mended, Scope, Zeal};
+pub use recover::Attempts;
+pub use registry::{Workspace, Workspaces};
+pub use remove::Going;
+pub use salvage::no_salvage;
+pub use several::several;
+pub use sizes::{Sizes, Usage};
+pub use sync::{Prepared, Wish};
+pub use ticks::Ticks;
+pub use turn::{Place, Turn, TurnGuard, Waiting};
+pub use verbs::{Files, GoOn};
+
+/// What happens on the way, for whoever watches.
+#[derive(Debug, Clone)]
+pub enum Report {
+    Phase(Phase, Option<u8>),
+    /// The workspace was made from a sibling.
+    Warm(Warm),
+    Warning(Warning),
+}
+
+/// Told of what happens on the way. Shared, because work may outlive whoever asked for it.
+pub type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// For when nobody watches.
+pub fn silent() -> Reporter {
+    Arc::new(|_| {})
+}

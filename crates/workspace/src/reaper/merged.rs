@@ -1,0 +1,162 @@
+//! Branches of agents whose commits the default branch has: they go, if the operator wants that, by the
+//! same rules as any workspace, and on the remote only while it has exactly what was merged.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use git2::{Oid, Repository};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Reaper;
+use super::report::Outcome;
+use crate::record::Record;
+use crate::repos::Repo;
+use crate::{AgentBranch, Error};
+use branchyard_config::MergedAgentBranches;
+use branchyard_git::{self as git, Error as GitError};
+use branchyard_model::{BranchName, CommitId, RepoName};
+
+/// A branch of an agent's that was merged.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MergedBranch {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub why: String,
+    /// Whether it goes on the remote, too.
+    pub remote: bool,
+    /// What the remote has for it, of which it was found that it is merged.
+    #[serde(skip)]
+    tip: Option<CommitId>,
+    /// `null` where only the plan was wanted.
+    pub outcome: Option<Outcome>,
+}
+
+impl Reaper {
+    /// Deletes merged branches of agents, or says which would go.
+    pub(super) async fn delete_merged(
+        &self,
+        dry_run: bool,
+        only: Option<&RepoName>,
+    ) -> Vec<MergedBranch> {
+        let mut merged = Vec::new();
+        if self.config.merged_agent_branches == MergedAgentBranches::Keep {
+            return merged;
+        }
+        for repo in self.repos.list() {
+            if !repo.is_cloned() || only.is_some_and(|only| repo.name != *only) {
+                continue;
+            }
+            match self.merged_of(&repo).await {
+                Ok(found) => merged.extend(found),
+                Err(error) => {
+                    tracing::warn!(repo = %repo.name, %error, "merged branches cannot be looked for");
+                }
+            }
+        }
+        if !dry_run {
+            for found in &mut merged {
+                found.outcome = Some(self.delete(found).await);
+            }
+        }
+        merged
+    }
+
+    async fn merged_of(&self, repo: &Arc<Repo>) -> Result<Vec<MergedBranch>, Error> {
+        let branches = self.workspaces.agent_branches(&repo.name)?;
+        let default = repo.default_branch().map(|name| BranchName::parse(&name));
+        let (false, Some(Ok(default))) = (branches.is_empty(), default) else {
+            return Ok(Vec::new());
+        };
+        let asked = repo.ask(&default, Instant::now()).await?;
+        repo.bring(&default, &asked, &|_, _| {}).await?;
+        let Some(head) = asked.head else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for known in branches {
+            // The store must know what the remote has, or it could be more than was merged.
+            let asked = repo.ask(&known.branch, Instant::now()).await?;
+            repo.bring(&known.branch, &asked, &|_, _| {}).await?;
+            let (repo_here, head) = (repo.clone(), head.clone());
+            let (branch, tip) = (known.branch.clone(), asked.head);
+            let is_merged = tokio::task::spawn_blocking(move || {
+                is_merged(&repo_here.open_store()?, &known, &head)
+            });
+            if is_merged.await.map_err(GitError::from)?? {
+                found.push(MergedBranch {
+                    repo: repo.name.clone(),
+                    branch,
+                    why: format!("{default} has all its commits"),
+                    remote: tip.is_some()
+                        && self.config.merged_agent_branches == MergedAgentBranches::Remote,
+                    tip,
+                    outcome: None,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    async fn delete(&self, merged: &MergedBranch) -> Outcome {
+        let done = self.try_delete(merged).await;
+        let outcome = Outcome::of(done);
+        match &outcome {
+            Outcome::Done { .. } => {
+                tracing::info!(repo = %merged.repo, branch = %merged.branch, remote = merged.remote, "a merged branch was deleted");
+                metrics::counter!("branchyard_merged_branches_deleted_total").increment(1);
+                self.record("reap.branch", &merged.repo, Some(&merged.branch), 1);
+            }
+            Outcome::Kept { why } => {
+                tracing::info!(repo = %merged.repo, branch = %merged.branch, why, "a merged branch stays");
+            }
+        }
+        outcome
+    }
+
+    async fn try_delete(&self, merged: &MergedBranch) -> Result<Outcome, Error> {
+        let repo = self.repos.get(&merged.repo)?;
+        let workspace = self.workspaces.look_at(&repo, &merged.branch);
+        let mut bytes = 0;
+        if workspace.exists() {
+            let Some(record) = Record::load(workspace.worktree.admin()) else {
+                let why = "its record cannot be read".to_owned();
+                return Ok(Outcome::Kept { why });
+            };
+            match workspace.reap(&record).await {
+                Outcome::Done { bytes: freed } => bytes = freed,
+                kept @ Outcome::Kept { .. } => return Ok(kept),
+            }
+        }
+        if let (true, Some(looked_at)) = (merged.remote, &merged.tip) {
+            // Somebody may have pushed since, through the yard too: only what was looked at may go.
+            workspace.delete_on_remote(looked_at).await?;
+        }
+        self.workspaces
+            .forget_agent_branch(&merged.repo, &merged.branch)?;
+        Ok(Outcome::Done { bytes })
+    }
+}
+
+/// Whether `head` has all commits of a branch that had some of its own. Blocks.
+fn is_merged(store: &Repository, known: &AgentBranch, head: &CommitId) -> Result<bool, Error> {
+    let head = Oid::from_str(head.as_str()).map_err(GitError::from)?;
+    let tips = [known.branch.local_ref(), known.branch.remote_ref()];
+    let mut has_own = false;
+    let mut any = false;
+    for name in tips {
+        let Some(tip) = git::read_ref(store, &name)? else {
+            continue;
+        };
+        any = true;
+        has_own |= tip.to_string() != known.start.as_str();
+        let is_in = tip == head
+            || store
+                .graph_descendant_of(head, tip)
+                .map_err(GitError::from)?;
+        if !is_in {
+            return Ok(false);
+        }
+    }
+    Ok(any && has_own)
+}

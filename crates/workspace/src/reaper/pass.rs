@@ -1,0 +1,196 @@
+//! One pass: what was found and planned is done, told and reported.
+
+use jiff::Timestamp;
+
+use super::plan::{Action, Decision, Rule};
+use super::report::{Disk, Item, Outcome, Reaped, Reaping, StoreItem, Totals};
+use super::survey::{Care, Found, FoundStore, Survey};
+use super::{REMEMBERED, Reaper, lock};
+use crate::repos::Repo;
+use branchyard_model::{BranchName, RepoName};
+use branchyard_runtime::disk::Room;
+use branchyard_runtime::news;
+
+impl Reaper {
+    pub(super) async fn pass(&self, care: Care, dry_run: bool, only: Option<&RepoName>) -> Reaping {
+        let _alone = self.one_at_a_time.lock().await;
+        let moved = self.workspaces.check_place().err();
+        if let Some(problem) = &moved {
+            tracing::warn!(detail = problem.detail, "nothing is reaped");
+        }
+        let dry_run = dry_run || moved.is_some();
+        let Survey {
+            workspaces,
+            stores,
+            space,
+            yard,
+            plan,
+        } = self.survey(care).await;
+        if care != Care::Counts {
+            let pinned = workspaces
+                .iter()
+                .filter(|found| found.record.pinned.is_some());
+            let sizes = stores
+                .iter()
+                .map(|found| (found.repo.name.clone(), found.facts.size));
+            *lock(&self.stores) = sizes.collect();
+            gauge("branchyard_yard_bytes", yard);
+            gauge("branchyard_workspaces_pinned", pinned.count() as u64);
+        }
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; workspaces.len()];
+        let is_wanted = |repo: &Repo| only.is_none_or(|only| repo.name == *only);
+        if !dry_run {
+            self.settle_marks(&workspaces);
+            for at in &plan.order {
+                let found = &workspaces[*at];
+                if is_wanted(&found.repo) && !self.closing.is_cancelled() {
+                    outcomes[*at] = Some(self.act(found, &plan.workspaces[*at]).await);
+                }
+            }
+        }
+        let marks = space.as_ref().map(|space| self.config.marks(space.total()));
+        let mut totals = Totals::default();
+        let mut items = Vec::new();
+        let decided = workspaces.into_iter().zip(plan.workspaces).zip(outcomes);
+        for ((found, decision), outcome) in decided {
+            if is_wanted(&found.repo) {
+                let item = item(found, decision, outcome);
+                totals.count(item.action, item.outcome.as_ref(), item.freed());
+                items.push(item);
+            }
+        }
+        let mut store_items = Vec::new();
+        for (found, decision) in stores.into_iter().zip(plan.stores) {
+            if is_wanted(&found.repo) {
+                let is_due = decision.action == Action::DiscardStore
+                    && !dry_run
+                    && !self.closing.is_cancelled();
+                let outcome = match is_due {
+                    true => Some(self.act_on_store(&found, &decision).await),
+                    false => None,
+                };
+                let item = store_item(&found, decision, outcome);
+                totals.count(item.action, item.outcome.as_ref(), item.freed());
+                store_items.push(item);
+            }
+        }
+        Reaping {
+            dry_run,
+            items,
+            stores: store_items,
+            branches: Vec::new(),
+            disk: Disk {
+                free: space.as_ref().map(Room::free),
+                total: space.as_ref().map(Room::total),
+                low_water: marks.map(|(low, _)| low),
+                high_water: marks.map(|(_, high)| high),
+                yard,
+                max_size: self.config.max_size.map(|size| size.as_u64()),
+            },
+            totals,
+        }
+    }
+
+    async fn act(&self, found: &Found, decision: &Decision) -> Outcome {
+        let branch = &found.record.branch;
+        let workspace = self.workspaces.look_at(&found.repo, branch);
+        let outcome = match decision.action {
+            Action::Remove => workspace.reap(&found.record).await,
+            Action::DropBuildOutput => workspace.reap_build_output(&found.record).await,
+            Action::Keep | Action::DiscardStore => return Outcome::Done { bytes: 0 },
+        };
+        self.tell(&found.repo, Some(branch), decision, &outcome);
+        outcome
+    }
+
+    async fn act_on_store(&self, found: &FoundStore, decision: &Decision) -> Outcome {
+        let outcome = self.discard_store(&found.repo, found.facts.size).await;
+        self.tell(&found.repo, None, decision, &outcome);
+        outcome
+    }
+
+    fn tell(
+        &self,
+        repo: &Repo,
+        branch: Option<&BranchName>,
+        decision: &Decision,
+        outcome: &Outcome,
+    ) {
+        let action = decision.action.name();
+        let on = branch.map(BranchName::as_str).unwrap_or_default();
+        let bytes = match outcome {
+            Outcome::Kept { why } => {
+                tracing::info!(repo = %repo.name, branch = on, action, why, "not reaped");
+                return;
+            }
+            Outcome::Done { bytes } => *bytes,
+        };
+        tracing::info!(repo = %repo.name, branch = on, action, why = decision.why, bytes, "reaped");
+        let rule = decision.rule.map_or("", Rule::name);
+        metrics::counter!("branchyard_reaped_total", "action" => action, "reason" => rule)
+            .increment(1);
+        metrics::counter!("branchyard_reaped_bytes_total").increment(bytes);
+        let recorded = match decision.action {
+            Action::Keep => None,
+            Action::DropBuildOutput => Some("reap.build_output"),
+            Action::Remove => Some("reap.workspace"),
+            Action::DiscardStore => Some("reap.clone"),
+        };
+        if let Some(recorded) = recorded {
+            self.record(recorded, &repo.name, branch, 1);
+        }
+        repo.news.tell(news::Reaped {
+            action,
+            repo: repo.name.clone(),
+            branch: branch.cloned(),
+            why: decision.why.clone(),
+            bytes,
+        });
+        let mut recent = lock(&self.recent);
+        if recent.len() >= REMEMBERED {
+            recent.pop_front();
+        }
+        recent.push_back(Reaped {
+            at: Timestamp::now(),
+            action: decision.action,
+            repo: repo.name.clone(),
+            branch: branch.cloned(),
+            why: decision.why.clone(),
+            bytes,
+        });
+    }
+}
+
+fn item(found: Found, decision: Decision, outcome: Option<Outcome>) -> Item {
+    Item {
+        repo: found.facts.repo,
+        branch: found.record.branch,
+        action: decision.action,
+        why: decision.why,
+        pins: found.facts.pins.unwrap_or_default(),
+        sizes: found.record.sizes,
+        idle: found.facts.idle,
+        last_used: found.record.last_used,
+        pinned: found.record.pinned,
+        outcome,
+    }
+}
+
+fn store_item(found: &FoundStore, decision: Decision, outcome: Option<Outcome>) -> StoreItem {
+    StoreItem {
+        repo: found.repo.name.clone(),
+        action: decision.action,
+        why: decision.why,
+        size: found.facts.size,
+        idle: found.facts.idle,
+        outcome,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "gauges are floating-point by their format"
+)]
+fn gauge(name: &'static str, value: u64) {
+    metrics::gauge!(name).set(value as f64);
+}

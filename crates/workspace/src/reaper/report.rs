@@ -1,0 +1,151 @@
+//! What the reaper would do or did, as people and programs see it.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::merged::MergedBranch;
+use super::plan::Action;
+use crate::{Error, Pin, Sizes};
+use branchyard_model::{BranchName, RepoName};
+
+/// A look at the yard, and what came of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Reaping {
+    pub dry_run: bool,
+    pub items: Vec<Item>,
+    pub stores: Vec<StoreItem>,
+    /// Branches of agents that were merged, where `reaper.merged_agent_branches` lets them go.
+    pub branches: Vec<MergedBranch>,
+    pub disk: Disk,
+    pub totals: Totals,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapItem")]
+pub struct Item {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub action: Action,
+    pub why: String,
+    /// What keeps it from being removed.
+    pub pins: Vec<String>,
+    pub sizes: Option<Sizes>,
+    /// Seconds in which the daemon ran and nobody used it.
+    pub idle: u64,
+    pub last_used: Timestamp,
+    pub pinned: Option<Pin>,
+    /// `null` where nothing was to be done, or nothing was done because only the plan was wanted.
+    pub outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapStore")]
+pub struct StoreItem {
+    pub repo: RepoName,
+    pub action: Action,
+    pub why: String,
+    pub size: u64,
+    pub idle: u64,
+    pub outcome: Option<Outcome>,
+}
+
+/// What became of an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "result", rename_all = "snake_case")]
+#[schemars(rename = "ReapOutcome")]
+pub enum Outcome {
+    Done { bytes: u64 },
+    Kept { why: String },
+}
+
+impl Outcome {
+    pub(super) fn of(done: Result<Self, Error>) -> Self {
+        done.unwrap_or_else(|error| Self::Kept {
+            why: error.to_string(),
+        })
+    }
+}
+
+/// Bytes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapDisk")]
+pub struct Disk {
+    pub free: Option<u64>,
+    pub total: Option<u64>,
+    pub low_water: Option<u64>,
+    pub high_water: Option<u64>,
+    /// All stores and workspaces.
+    pub yard: u64,
+    pub max_size: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ReapTotals")]
+pub struct Totals {
+    /// Including what was to go and could not.
+    pub keep: usize,
+    pub drop_build_output: usize,
+    pub remove: usize,
+    pub discard_store: usize,
+    /// What the actions free, or freed.
+    pub bytes: u64,
+}
+
+impl Item {
+    /// What its action frees, or freed.
+    pub(super) fn freed(&self) -> u64 {
+        let planned = self.sizes.map_or(0, |sizes| match self.action {
+            Action::Remove => sizes.total(),
+            Action::DropBuildOutput => sizes.droppable,
+            Action::Keep | Action::DiscardStore => 0,
+        });
+        freed(planned, self.outcome.as_ref())
+    }
+}
+
+impl StoreItem {
+    pub(super) fn freed(&self) -> u64 {
+        let planned = match self.action {
+            Action::DiscardStore => self.size,
+            _ => 0,
+        };
+        freed(planned, self.outcome.as_ref())
+    }
+}
+
+fn freed(planned: u64, outcome: Option<&Outcome>) -> u64 {
+    match outcome {
+        None => planned,
+        Some(Outcome::Done { bytes }) => *bytes,
+        Some(Outcome::Kept { .. }) => 0,
+    }
+}
+
+impl Totals {
+    pub(super) fn count(&mut self, action: Action, outcome: Option<&Outcome>, bytes: u64) {
+        let came_of_it = match outcome {
+            Some(Outcome::Kept { .. }) => Action::Keep,
+            Some(Outcome::Done { .. }) | None => action,
+        };
+        *match came_of_it {
+            Action::Keep => &mut self.keep,
+            Action::DropBuildOutput => &mut self.drop_build_output,
+            Action::Remove => &mut self.remove,
+            Action::DiscardStore => &mut self.discard_store,
+        } += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Something that was reaped.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Reaped {
+    pub at: Timestamp,
+    pub action: Action,
+    pub repo: RepoName,
+    /// `null` for a store.
+    pub branch: Option<BranchName>,
+    pub why: String,
+    pub bytes: u64,
+}

@@ -1,0 +1,194 @@
+//! A request that meets damage: what is broken is mended on the way, and the request goes on.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::error::locked;
+use super::{Error, Report, Reporter, Workspace};
+use branchyard_git::{self as git, Lock};
+use branchyard_model::{ErrorKind, Problem, Warning};
+use branchyard_process::Presence;
+
+/// Locks, then an index, then a ref, then objects: each mend may show the next damage.
+const ATTEMPTS: usize = 3;
+/// How long somebody else's git may hold a lock, and how often that is looked at: there is nothing to be
+/// woken by.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// A request on its way: each failure that may mean damage is mended, a few times.
+#[derive(Debug)]
+pub struct Attempts<'a> {
+    workspace: &'a Arc<Workspace>,
+    left: usize,
+}
+
+impl Attempts<'_> {
+    /// After a failure: returns if it is worth trying again, since something was mended. Nobody may hold
+    /// the floor or the repo's locks across this.
+    pub async fn mend(&mut self, error: Error, report: &Reporter) -> Result<(), Error> {
+        if !error.may_be_damage() || self.left == 0 {
+            return Err(error);
+        }
+        self.left -= 1;
+        let workspace = self.workspace;
+        tracing::warn!(repo = %workspace.repo.name, branch = %workspace.branch, %error, "looking for damage");
+        match workspace.recover(&error, report).await? {
+            true => Ok(()),
+            false => Err(error),
+        }
+    }
+}
+
+impl Workspace {
+    /// To be asked before work that can be tried again. Damage that is already known is mended first.
+    pub async fn attempts(self: &Arc<Self>, report: &Reporter) -> Result<Attempts<'_>, Error> {
+        if self.repo.is_suspect() && self.repo.is_cloned() {
+            self.heal(report).await?;
+        }
+        Ok(Attempts {
+            workspace: self,
+            left: ATTEMPTS,
+        })
+    }
+
+    /// Mends what may have caused `error`; whether it is worth trying again.
+    async fn recover(self: &Arc<Self>, error: &Error, report: &Reporter) -> Result<bool, Error> {
+        if !self.repo.is_cloned() {
+            return Ok(false);
+        }
+        if self.mend_here(report).await? || self.wait_for_locks(report).await? {
+            return Ok(true);
+        }
+        if !error.may_be_lost_objects() {
+            return Ok(false);
+        }
+        self.heal(report).await
+    }
+
+    /// Mends what needs no remote; whether there was anything.
+    pub(super) async fn mend_here(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
+        let (this, report) = (self.clone(), report.clone());
+        self.uninterrupted(async move {
+            let _floor = this.stand().await;
+            let _registry = this.repo.registry.lock().await;
+            let workspace = this.clone();
+            this.blocking(move |_| workspace.mend_and_tell(&report))
+                .await
+        })
+        .await
+    }
+
+    /// As [`Workspace::mend_here`], with the registry lock and the floor held by the caller. Blocks.
+    pub(super) fn mend_and_tell(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
+        self.repo.guard_store()?;
+        let mended = self.mend_around()?;
+        let mut any = false;
+        for (finding, done) in mended
+            .iter()
+            .filter_map(|mended| Some((&mended.finding, mended.done.as_ref()?)))
+        {
+            any = true;
+            // A lock that nobody was behind is nobody's concern.
+            if finding.code != "stale_lock" {
+                let detail = format!("{}: {done}", finding.detail);
+                report(Report::Warning(Warning::new("mended", detail)));
+            }
+        }
+        Ok(any)
+    }
+
+    /// Waits a while for whoever holds a lock that could be in the way, and removes one that nobody is
+    /// behind. Whether there was one and it is gone now.
+    async fn wait_for_locks(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
+        let patience = Instant::now() + LOCK_PATIENCE;
+        let mut waited = false;
+        loop {
+            let locks = self.blocking(|this| this.locks_in_the_way()).await?;
+            let Some(lock) = locks.first() else {
+                return Ok(waited);
+            };
+            if Instant::now() >= patience {
+                let presence = Presence::below(self.repo.home());
+                return match locks.iter().find(|lock| lock.is_held(&presence)) {
+                    Some(held) => Err(locked(&held.path).into()),
+                    None => Err(locked(&lock.path).into()),
+                };
+            }
+            waited = true;
+            tokio::time::sleep(LOCK_POLL).await;
+            if self.mend_here(report).await? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn locks_in_the_way(&self) -> Result<Vec<Lock>, Error> {
+        let worktrees = self.repo.store().path().join("worktrees");
+        let mut locks = git::all_locks(self.repo.store())?;
+        locks.retain(|lock| {
+            let others =
+                lock.path.starts_with(&worktrees) && !lock.path.starts_with(self.worktree.admin());
+            !others && !lock.path.ends_with("gc.pid")
+        });
+        Ok(locks)
+    }
+
+    /// Looks through the whole store and clones it anew where something is missing; whether that was so.
+    pub(super) async fn heal(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
+        let (this, report) = (self.clone(), report.clone());
+        self.uninterrupted(async move {
+            let _registry = this.repo.registry.lock().await;
+            let tell = report.clone();
+            let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+            let healed = this.repo.heal(Some(&this.branch), &progress).await;
+            let Some(warning) = healed.map_err(|error| damaged(&error))? else {
+                return Ok(false);
+            };
+            report(Report::Warning(warning));
+            // Heads and indexes that name what is lost.
+            let workspace = this.clone();
+            this.blocking(move |_| workspace.mend_and_tell(&report))
+                .await?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+/// Damage that only the remote could help with.
+fn damaged(error: &crate::repos::Error) -> Error {
+    if !error.is_remote() {
+        return error.clone().into();
+    }
+    let detail =
+        format!("the repository's objects are damaged, and cannot be fetched anew: {error}");
+    Problem::new(ErrorKind::Upstream, "store_damaged", detail)
+        .help("nothing was changed; ask again when the remote can be reached")
+        .into()
+}
+
+impl Error {
+    /// Whether git's own files being broken could be the reason.
+    fn may_be_damage(&self) -> bool {
+        match self {
+            Self::Git(git::Error::Unborn) => true,
+            _ => self.may_be_lost_objects(),
+        }
+    }
+
+    /// Whether objects that are gone could be the reason.
+    fn may_be_lost_objects(&self) -> bool {
+        let error = match self {
+            Self::Git(error) => error,
+            Self::Repo(crate::repos::Error::Git(error)) => error,
+            _ => return false,
+        };
+        match error {
+            git::Error::Read(_) | git::Error::Refused { .. } => true,
+            // Asking needs no store; fetching does.
+            git::Error::Remote { verb, .. } => verb == "fetch",
+            _ => false,
+        }
+    }
+}

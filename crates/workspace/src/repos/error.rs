@@ -1,0 +1,63 @@
+//! Why a repository cannot be had.
+
+use std::sync::Arc;
+
+use branchyard_git::{self as git, RemoteFailure};
+use branchyard_model::{ErrorKind, Problem};
+
+/// Shared by all who waited for the same work, so it is cheap to clone.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Git(Arc<git::Error>),
+    /// Refused, with everything that the caller needs to mend it.
+    #[error(transparent)]
+    Refused(#[from] Problem),
+    #[error("failed to {what}: {source}")]
+    Io {
+        what: &'static str,
+        source: Arc<std::io::Error>,
+    },
+    #[error("the work that was waited for ended without an answer")]
+    Abandoned,
+}
+
+impl Error {
+    pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io {
+            what,
+            source: Arc::new(source),
+        }
+    }
+
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Self::Git(error) if error.is_remote())
+    }
+
+    /// In which way the remote failed, if it was the remote.
+    pub fn failure(&self) -> Option<RemoteFailure> {
+        match self {
+            Self::Git(error) => error.failure(),
+            Self::Refused(_) | Self::Io { .. } | Self::Abandoned => None,
+        }
+    }
+
+    pub fn problem(&self) -> Problem {
+        match self {
+            Self::Git(error) => error.problem(),
+            Self::Refused(problem) => problem.clone(),
+            Self::Io { what, source } => {
+                Problem::unwritten("repository_failed", &format!("failed to {what}"), source)
+            }
+            Self::Abandoned => {
+                Problem::new(ErrorKind::Internal, "repository_failed", self.to_string())
+            }
+        }
+    }
+}
+
+impl From<git::Error> for Error {
+    fn from(error: git::Error) -> Self {
+        Self::Git(Arc::new(error))
+    }
+}

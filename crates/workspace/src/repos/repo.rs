@@ -1,0 +1,261 @@
+//! One repository.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use git2::Repository;
+use lru::LruCache;
+use tokio_util::task::TaskTracker;
+
+use super::Error;
+use super::batch::Batches;
+use super::clone::Cloner;
+use super::protection::Protection;
+use super::remote::{Answers, Asked, Failures, REMEMBERED};
+use branchyard_config::RepoConfig;
+use branchyard_git::{self as git, Git, Store};
+use branchyard_model::{BranchName, Phase, RepoName, Warning};
+use branchyard_runtime::disk::Quarantine;
+use branchyard_runtime::news::{News, RepoChange, RepoNews};
+
+/// Looks at the workspaces of one repo at a time.
+const MAX_LOOKS: usize = 256;
+
+/// Where a repo was declared.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The configuration file or the environment.
+    Config,
+    /// `POST /api/repos`.
+    Registered,
+    /// A store that was found on disk.
+    Found,
+}
+
+/// How far work on the remote has come.
+pub type Progress<'a> = &'a (dyn Fn(Phase, Option<u8>) + Send + Sync);
+
+#[derive(Debug)]
+pub struct Repo {
+    pub name: RepoName,
+    pub config: RepoConfig,
+    pub source: Source,
+    pub(super) protection: Protection,
+    /// Where it is told what changes in it.
+    pub news: News,
+    pub(super) git: Git,
+    pub(super) home: PathBuf,
+    pub(super) store: Store,
+    cloner: Cloner,
+    /// Covers worktree add and remove, branch create and delete.
+    pub registry: tokio::sync::Mutex<()>,
+    pub(super) asks: Arc<Batches<Answers>>,
+    pub(super) fetches: Arc<Batches<Failures>>,
+    /// One process at a time fetches into or pushes from the store: refs are locked one by one.
+    pub network: tokio::sync::Mutex<()>,
+    guarding: Mutex<()>,
+    /// Where what is broken is kept.
+    pub quarantine: Quarantine,
+    pub(super) remembered: Mutex<LruCache<BranchName, Asked>>,
+    /// Something is known to be wrong with the store, which only the remote can help with.
+    pub(super) suspect: AtomicBool,
+    /// When all of the store was last looked through.
+    pub(super) looked_at: Mutex<Option<Instant>>,
+    /// The `packed-refs` that was last found to make sense.
+    packed: Mutex<Option<(SystemTime, u64)>>,
+    /// When somebody last asked for the repo.
+    pub(super) used: Mutex<Instant>,
+    /// Held while objects are repacked or exchanged.
+    pub(super) upkeep: tokio::sync::Mutex<()>,
+    /// Looks at its workspaces, each of which holds a thread.
+    pub looks: Arc<tokio::sync::Semaphore>,
+}
+
+impl Repo {
+    pub(super) fn new(
+        name: RepoName,
+        config: RepoConfig,
+        (source, protection): (Source, Protection),
+        git: Git,
+        workspaces: &Path,
+        tasks: &TaskTracker,
+        news: News,
+    ) -> Self {
+        let home = workspaces.join(name.dir().as_str());
+        let path = home.join(".git");
+        let url = config.url.as_str().to_owned();
+        Self {
+            store: Store::at(path.clone(), url.clone()),
+            cloner: Cloner {
+                git: git.clone(),
+                name: name.clone(),
+                url,
+                store: path,
+                staging: workspaces.join(".branchyard/staging"),
+                tasks: tasks.clone(),
+                news: news.clone(),
+                flight: Mutex::new(None),
+            },
+            name,
+            config,
+            source,
+            protection,
+            news,
+            git,
+            home,
+            registry: tokio::sync::Mutex::new(()),
+            asks: Batches::new(tasks.clone()),
+            fetches: Batches::new(tasks.clone()),
+            network: tokio::sync::Mutex::new(()),
+            guarding: Mutex::new(()),
+            quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
+            remembered: Mutex::new(LruCache::new(REMEMBERED)),
+            suspect: AtomicBool::new(false),
+            looked_at: Mutex::new(None),
+            packed: Mutex::new(None),
+            used: Mutex::new(Instant::now()),
+            upkeep: tokio::sync::Mutex::new(()),
+            looks: Arc::new(tokio::sync::Semaphore::new(MAX_LOOKS)),
+        }
+    }
+
+    pub(super) fn tell(&self, change: RepoChange) {
+        self.news.tell(RepoNews {
+            repo: self.name.clone(),
+            change,
+        });
+    }
+
+    /// The directory that holds the store and all workspaces.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn is_cloned(&self) -> bool {
+        self.cloner.is_cloned()
+    }
+
+    pub fn open_store(&self) -> Result<Repository, Error> {
+        Ok(git::open_store(self.store.path())?)
+    }
+
+    /// The default branch: as configured, else what the remote's HEAD named when it was last asked.
+    pub fn default_branch(&self) -> Option<String> {
+        match &self.config.default_branch {
+            Some(branch) => Some(branch.to_string()),
+            None => Store::info(self.store.path())?.default_branch,
+        }
+    }
+
+    /// The default branch: as configured, else what the remote's HEAD names now.
+    pub async fn ask_default_branch(&self) -> Result<Option<String>, Error> {
+        let was_cloned = self.is_cloned();
+        self.ensure_store(&|_, _| {}).await?;
+        // A clone has just asked.
+        if was_cloned && self.config.default_branch.is_none() {
+            let _network = self.network.lock().await;
+            self.guard_store()?;
+            self.store
+                .learn_default_branch(&self.git, &self.name)
+                .await?;
+        }
+        Ok(self.default_branch())
+    }
+
+    /// Clones unless that was done before.
+    pub async fn ensure_store(&self, progress: Progress<'_>) -> Result<(), Error> {
+        if self.is_cloned() {
+            return Ok(());
+        }
+        progress(Phase::Clone, Some(0));
+        if self.store.path().exists() {
+            // Part of a store: nobody knows what is missing.
+            self.suspect();
+        }
+        self.cloner
+            .ensure(|percent| progress(Phase::Clone, Some(percent)))
+            .await
+    }
+
+    /// Notes that objects of the store are gone: the next request has it looked at.
+    pub fn suspect(&self) {
+        self.suspect.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether git can read the store's packed refs. Costs a look at the file unless it was changed.
+    pub fn packed_refs_are_sound(&self) -> Result<bool, Error> {
+        let Ok(meta) = std::fs::metadata(self.store.path().join("packed-refs")) else {
+            return Ok(true);
+        };
+        let stamp = meta.modified().ok().map(|changed| (changed, meta.len()));
+        let mut known = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamp.is_some() && *known == stamp {
+            return Ok(true);
+        }
+        let sound = git::packed_refs_are_sound(&self.store)?;
+        *known = stamp.filter(|_| sound);
+        Ok(sound)
+    }
+
+    /// Undoes what somebody planted in the store; called before git is let loose on it.
+    pub fn guard_store(&self) -> Result<Option<Warning>, Error> {
+        Ok(self.tampered(&self.guard_store_files()?))
+    }
+
+    /// As [`Repo::guard_store`], with the names of what had to be put back.
+    pub fn guard_store_files(&self) -> Result<Vec<&'static str>, Error> {
+        // Two at a time would put back each other's half-written files.
+        let _one_at_a_time = self.guarding.lock().unwrap_or_else(PoisonError::into_inner);
+        self.store
+            .guard()
+            .map_err(Error::io("check the store's configuration"))
+    }
+
+    /// What to tell whoever asked for the next git command, and the log.
+    pub fn tampered(&self, restored: &[&str]) -> Option<Warning> {
+        if restored.is_empty() {
+            return None;
+        }
+        let warning = Warning::new(
+            "store_tampered",
+            format!(
+                "git's own files had been changed and were put back: {}",
+                restored.join(", ")
+            ),
+        );
+        tracing::warn!(repo = %self.name, warning = %warning.message);
+        Some(warning)
+    }
+
+    /// Removes lock files of the store that a killed git left; the caller holds the lock on what it does
+    /// there. Returns whether it is worth trying again.
+    pub async fn clear_stale_locks(
+        self: &Arc<Self>,
+        branches: &[BranchName],
+    ) -> Result<bool, Error> {
+        let (repo, locks) = (self.clone(), git::store_locks(&self.store, branches));
+        blocking(move || Ok(git::clear_stale_locks(&locks, &[repo.store.path()])?)).await
+    }
+}
+
+/// Runs git2 work where it may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Error::from(git::Error::from(error)))?
+}

@@ -1,0 +1,257 @@
+//! Making a workspace what the remote has, whatever was there; and pristine. What somebody could miss
+//! is saved first. The caller holds the floor exclusively.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use git2::{Oid, Repository};
+
+use super::decide::oid;
+use super::error::{branch_moves, incomplete, mounted};
+use super::in_the_way::in_the_way;
+use super::salvage::{Scope, tell};
+use super::work::Look;
+use super::{Error, Report, Reporter, Workspace};
+use branchyard_config::crash_point;
+use branchyard_git::verbs::conflicts::Working;
+use branchyard_git::{self as git, Moved, Stray};
+use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
+use branchyard_runtime::disk::Moment;
+
+/// How often a reset is begun anew because there is a commit that was not there when it was looked at.
+pub(super) const ROUNDS: usize = 5;
+
+impl Workspace {
+    /// Moves branch, index and tracked files to `target`; with `clean`, what is not tracked goes too.
+    pub(super) async fn reset(
+        self: &Arc<Self>,
+        target: &CommitId,
+        reason: SalvageReason,
+        clean: bool,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<About, Error> {
+        for _ in 0..ROUNDS {
+            match self.reset_once(target, (reason, clean), by, report).await? {
+                Moved::TipMoved => {}
+                Moved::Done(complaint) => return self.finish_reset(target, complaint).await,
+            }
+        }
+        Err(branch_moves(&self.branch).into())
+    }
+
+    async fn reset_once(
+        self: &Arc<Self>,
+        target: &CommitId,
+        how: (SalvageReason, bool),
+        by: &str,
+        report: &Reporter,
+    ) -> Result<Moved, Error> {
+        let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
+        let (tips, saved) = self
+            .blocking(move |this| {
+                this.grounds
+                    .trash
+                    .check(this.path())
+                    .map_err(|error| this.cannot_discard("look at the workspace", error))?;
+                let tips = this.worktree.tips()?;
+                Ok((tips, this.clear_the_way(&goal, how, looked_at, &who)?))
+            })
+            .await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        report(Report::Phase(Phase::Checkout, None));
+        self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
+            .await?;
+        // Not before: files that are gone are known to be a move's own from here on.
+        let goal = oid(target)?;
+        self.with_repository(move |this, repo| this.set_aside_changing(repo, goal, looked_at))
+            .await?;
+        crash_point("reset-begun");
+        let git = self.repo.git();
+        Ok(self.worktree.reset_to(git, target, tips).await?)
+    }
+
+    async fn finish_reset(
+        self: &Arc<Self>,
+        target: &CommitId,
+        complaint: Option<String>,
+    ) -> Result<About, Error> {
+        crash_point("reset-moved");
+        let about = self.about().await?;
+        if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
+            return Err(incomplete(target.as_str(), &complaint).into());
+        }
+        self.seen(target.clone(), |seen, store, id| {
+            seen.finish_move(store, id)
+        })
+        .await?;
+        Ok(about)
+    }
+
+    /// Saves what a reset to `goal` would discard, if anything, and takes away what is not tracked and
+    /// in its way.
+    fn clear_the_way(
+        &self,
+        goal: &CommitId,
+        (reason, clean): (SalvageReason, bool),
+        looked_at: Moment,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
+        let repo = self.worktree.open()?;
+        let goal = oid(goal)?;
+        // Files that are as the old or the new tree has them are a cut-off move's own.
+        if reason == SalvageReason::CutOff
+            && self.standing(&repo, None)?.ahead == 0
+            && git::head(&repo)?.operation.is_none()
+            && git::is_between(&repo, goal)?
+        {
+            return Ok(None);
+        }
+        let strays = git::strays(&repo)?;
+        let belongings = self.belongings(&repo, Look::Whole)?;
+        let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
+        let output_in_the_way = self.output_in_the_way(&repo, goal, &belongings)?;
+        let needs_output = !output_in_the_way.is_empty();
+        in_the_way.extend(output_in_the_way);
+        let is_at_stake = !self.tracked_work(&repo, belongings.is_changed)?.is_empty()
+            || !in_the_way.is_empty()
+            || (clean && belongings.would_be_missed());
+        let saved = match is_at_stake {
+            false => None,
+            true => {
+                let mut work = self.pins(&repo, &belongings)?;
+                let scope = match clean || needs_output {
+                    true => Scope::All,
+                    false => Scope::Tracked,
+                };
+                if scope == Scope::All {
+                    work.extend(belongings.shown_output());
+                }
+                Some(self.salvage(work, &belongings, scope, reason, by)?)
+            }
+        };
+        match clean {
+            true => {
+                self.sweep(&repo, &strays, looked_at)?;
+                self.forget_output()?;
+            }
+            false => {
+                for path in in_the_way {
+                    self.discard(&path, looked_at)?;
+                }
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Takes everything away that is not tracked, for a pristine build.
+    pub(super) async fn clean(self: &Arc<Self>, by: &str, report: &Reporter) -> Result<(), Error> {
+        let who = by.to_owned();
+        let saved = self
+            .blocking(move |this| {
+                let looked_at = Moment::now();
+                let repo = this.worktree.open()?;
+                let strays = git::strays(&repo)?;
+                let belongings = this.belongings(&repo, Look::Whole)?;
+                let saved = match belongings.would_be_missed() {
+                    false => None,
+                    true => {
+                        let mut work = this.pins(&repo, &belongings)?;
+                        work.extend(belongings.shown_output());
+                        let reason = SalvageReason::Clean;
+                        Some(this.salvage(work, &belongings, Scope::All, reason, &who)?)
+                    }
+                };
+                crash_point("clean-saved");
+                this.sweep(&repo, &strays, looked_at)?;
+                this.forget_output()?;
+                Ok(saved)
+            })
+            .await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        Ok(())
+    }
+
+    /// Moves what is not tracked to the trash: what was there before it was looked at and saved.
+    fn sweep(&self, repo: &Repository, strays: &[Stray], looked_at: Moment) -> Result<(), Error> {
+        let modules = git::submodules(repo)?;
+        for stray in strays {
+            self.discard(&stray.path, looked_at)?;
+            // A submodule without its directory would count as deleted.
+            if modules.contains(&stray.path) {
+                std::fs::create_dir(self.path().join(&stray.path))
+                    .map_err(Error::io("empty a submodule"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the tracked files away that a reset to `goal` changes. What a person could miss of them is saved by then; what
+    /// was written after `looked_at` goes to the quarantine.
+    pub(super) fn set_aside_changing(
+        &self,
+        repo: &Repository,
+        goal: Oid,
+        looked_at: Moment,
+    ) -> Result<(), Error> {
+        self.set_aside(&git::changed_by_reset(repo, goal)?, looked_at)
+    }
+
+    /// Discards those of `paths` that are there, and the directories that are empty without them. What is behind a link is
+    /// not the workspace's.
+    pub(super) fn set_aside<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+        looked_at: Moment,
+    ) -> Result<(), Error> {
+        let files = Working::open(self.path())?;
+        for path in paths {
+            let found = files.stat(path).map_err(Error::io("look at a file"))?;
+            if found.is_some() {
+                self.discard(path, looked_at)?;
+                self.prune(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the directories that are empty now that `path` is gone.
+    fn prune(&self, path: &Path) {
+        let dirs = path
+            .ancestors()
+            .skip(1)
+            .filter(|dir| dir.parent().is_some());
+        for dir in dirs {
+            if std::fs::remove_dir(self.path().join(dir)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Moves a file or directory of the workspace out of it, to be deleted later, but for what was written after it was
+    /// looked at.
+    pub(super) fn discard(&self, path: &Path, looked_at: Moment) -> Result<(), Error> {
+        let dir = self.branch.dir();
+        let path = self.path().join(path);
+        match self.grounds.trash.take_seen(&path, &dir, looked_at) {
+            // Its owner was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            taken => taken.map_err(|error| self.cannot_discard("move a file to the trash", error)),
+        }
+    }
+
+    /// What is on a mount of its own stays where it is.
+    pub(super) fn cannot_discard(&self, what: &'static str, error: io::Error) -> Error {
+        match error.kind() {
+            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+                mounted(&self.branch, &error).into()
+            }
+            _ => Error::io(what)(error),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Bringing a salvage back: into the workspace that it was saved from, or as a new branch.
+
+use std::sync::Arc;
+
+use git2::Oid;
+
+use super::error::conflict;
+use super::salvage::{Scope, find, no_salvage, tell, tell_news};
+use super::{Error, Reporter, Workspace};
+use branchyard_git::{self as git, Saved, SavedStash};
+use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason};
+use branchyard_runtime::disk::Moment;
+use branchyard_runtime::news::SalvageChange;
+
+impl Workspace {
+    /// Makes this workspace what the salvage holds, making it first where it is missing. With work in it,
+    /// that is saved first if `force` is given, else it stays as it is. The caller holds the turn.
+    pub async fn restore(
+        self: &Arc<Self>,
+        id: SalvageId,
+        force: bool,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<(), Error> {
+        let saved = self
+            .blocking(move |this| {
+                let saved = find(&this.repo.open_store()?, id)?.ok_or_else(|| no_salvage(id))?;
+                match saved.lacks_archive(&this.grounds.archives) {
+                    true => Err(no_archive(id).into()),
+                    false => Ok(saved),
+                }
+            })
+            .await?;
+        let (this, by, report) = (self.clone(), by.to_owned(), report.clone());
+        self.uninterrupted(async move {
+            let _floor = this.floor.clone().write_owned().await;
+            let is_its_own = saved.manifest.salvage.branch == this.branch;
+            if !is_its_own && (this.exists() || this.is_known().await?) {
+                let detail = format!("{} already exists", this.branch);
+                return Err(conflict("branch_exists", detail)
+                    .field("branch")
+                    .help("give the name of a branch that is new, or none to restore into the branch that it was saved from")
+                    .into());
+            }
+            let (looked_at, tip) = (Moment::now(), this.local_tip().await?);
+            let made_at = match this.exists() {
+                true => None,
+                false => this.make_for(&saved, &report).await?,
+            };
+            if made_at.is_none() {
+                // A branch that is here without its workspace may have commits of its own.
+                this.clear_for(force, looked_at, &by, &report).await?;
+            }
+            let tip = made_at.or(tip);
+            let tip = tip.map(|tip| Oid::from_str(tip.as_str())).transpose();
+            let tip = tip.map_err(git::Error::from)?;
+            let stashes = saved.manifest.stashes.clone();
+            let salvage = saved.manifest.salvage.clone();
+            this.blocking(move |this| {
+                this.guard(&super::silent())?;
+                this.note_files_changed()?;
+                let (trash, dir) = (&this.grounds.trash, this.branch.dir());
+                let discard = |path: &std::path::Path| trash.take_seen(path, &dir, looked_at);
+                let archives = &this.grounds.archives;
+                Ok(git::put_back(&saved, &this.worktree, archives, tip, &discard)?)
+            })
+            .await?;
+            this.restore_stashes(&stashes).await?;
+            tell_news(&this.repo, &salvage, SalvageChange::Restored);
+            this.note(|_| {})
+        })
+        .await
+    }
+
+    /// Whether the yard or the remote, as last seen, has a branch of this name.
+    pub(super) async fn is_known(self: &Arc<Self>) -> Result<bool, Error> {
+        Ok(self.local_tip().await?.is_some() || self.remote_tip().await?.is_some())
+    }
+
+    async fn clear_for(
+        self: &Arc<Self>,
+        force: bool,
+        looked_at: Moment,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<(), Error> {
+        let by = by.to_owned();
+        let saved = self
+            .blocking(move |this| {
+                let repo = this.worktree.open()?;
+                let (mut work, belongings) = this.at_stake(&repo)?;
+                if !work.is_empty() && !force {
+                    let detail = format!(
+                        "the workspace of {} has work in it: {}",
+                        this.branch,
+                        work.join("; ")
+                    );
+                    return Err(conflict("workspace_has_work", detail)
+                        .field("branch")
+                        .help("restore into a new branch with `branch` (`--branch NAME`), or give `force` (`--force`), which saves what is there first")
+                        .into());
+                }
+                work.extend(belongings.shown_output());
+                if work.is_empty() {
+                    return Ok(None);
+                }
+                let saved =
+                    this.salvage(work, &belongings, Scope::All, SalvageReason::Restore, &by)?;
+                let found = belongings.files.iter().chain(&belongings.repositories);
+                let output = belongings.output.iter().filter(|output| !output.ignored);
+                let paths = found.map(|found| &found.path);
+                for path in paths.chain(output.map(|output| &output.stray.path)) {
+                    this.discard(path, looked_at)?;
+                }
+                this.worktree.forget_operation()?;
+                Ok(Some(saved))
+            })
+            .await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        Ok(())
+    }
+
+    /// Makes the workspace at the commit that was saved, without a question to the remote; or, where the
+    /// branch is here, at that. Returns where the branch was made, if it is new.
+    async fn make_for(
+        self: &Arc<Self>,
+        saved: &Saved,
+        report: &Reporter,
+    ) -> Result<Option<CommitId>, Error> {
+        let start = match saved.manifest.start() {
+            Some(commit) => commit.clone(),
+            None => self.any_commit().await?,
+        };
+        let is_new = self.make(&start, false, report).await?;
+        Ok(is_new.then_some(start))
+    }
+
+    /// For a workspace whose HEAD had no commit: something to start from.
+    async fn any_commit(self: &Arc<Self>) -> Result<CommitId, Error> {
+        let known = self.remote_tip().await?;
+        known.ok_or_else(|| {
+            conflict(
+                "nothing_to_restore",
+                "the salvage holds no commit to start from",
+            )
+            .into()
+        })
+    }
+
+    /// Stashes that were dropped meanwhile; the others are still there.
+    async fn restore_stashes(self: &Arc<Self>, stashes: &[SavedStash]) -> Result<(), Error> {
+        let _registry = self.repo.registry.lock().await;
+        let known = self
+            .blocking(|this| Ok(git::stashes(&this.repo.open_store()?)))
+            .await?;
+        let is_known = |stash: &SavedStash| {
+            known
+                .iter()
+                .any(|known| known.commit.to_string() == stash.commit.as_str())
+        };
+        for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
+            let commit = Oid::from_str(stash.commit.as_str()).map_err(git::Error::from)?;
+            let git = self.repo.git();
+            git::verbs::stash::store(git, self.path(), commit, &stash.message).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Some of a salvage would not come back, which must not look as if all had.
+fn no_archive(id: SalvageId) -> Problem {
+    conflict(
+        "salvage_incomplete",
+        format!("the archive with the repositories of salvage {id} is missing"),
+    )
+    .field("salvage_id")
+    .help("put it back into `.branchyard/salvage/` of the workspaces directory; the other files can be had one by one with GET /api/salvage/{id}/file")
+}

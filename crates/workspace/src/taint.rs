@@ -1,0 +1,88 @@
+//! Whether a workspace holds nothing but what the remote has and what declared commands made of it. A secret is
+//! given to a command only there.
+//!
+//! A tree without any untracked file that is exactly its commit is untainted, whatever happened before. Where
+//! there are untracked files, two things must hold: they were made of commits of the branch alone, as the record
+//! says ([`BuiltFrom`]), and the notes on runs explain each of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::built_from::BuiltFrom;
+use super::made::Made;
+use super::record::Record;
+use super::{Error, Workspace};
+use branchyard_git::{self as git, Stray, StrayKind};
+use branchyard_model::CommitId;
+
+impl Workspace {
+    /// Why what lies here is more, or something else, than the commit `head` and what declared commands made of it;
+    /// `None` where it is not. Which of the two is on record then. The caller holds the turn and the floor.
+    pub async fn taint(self: &Arc<Self>, head: CommitId) -> Result<Option<String>, Error> {
+        self.blocking(move |this| {
+            let taint = this.look_for_taint(&head)?;
+            if taint.is_some() {
+                this.note_files_changed()?;
+            }
+            Ok(taint)
+        })
+        .await
+    }
+
+    fn look_for_taint(&self, expected: &CommitId) -> Result<Option<String>, Error> {
+        let repo = self.worktree.open()?;
+        let head = git::head(&repo)?;
+        if head.commit.to_string() != expected.as_str() {
+            return Ok(Some(format!(
+                "it is at {}, and the remote has {expected}",
+                head.commit
+            )));
+        }
+        if let Some(operation) = head.operation {
+            return Ok(Some(format!("a {operation} is under way")));
+        }
+        let looked = git::look(&repo)?;
+        if looked.changed {
+            return Ok(Some(
+                "tracked files or the index differ from the commit".to_owned(),
+            ));
+        }
+        let admin = self.worktree.admin();
+        let Some(first) = looked.strays.first() else {
+            self.forget_output()?;
+            return Ok(None);
+        };
+        let record = Record::load(admin);
+        let built_from: BuiltFrom = record.map(|record| record.built_from).unwrap_or_default();
+        if !built_from.is_in(&repo, head.commit)? {
+            return Ok(Some(format!(
+                "untracked files may come from something other than a declared command on a commit of the branch: {}",
+                first.path.display()
+            )));
+        }
+        let made = Made::load(admin);
+        for stray in &looked.strays {
+            if let Some(path) = unexplained(&made, self.path(), stray)? {
+                return Ok(Some(format!("no run made {path}, or it changed since")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The first path at or in `stray` that no run made, or that changed since. The globs of `build_output` are not
+/// asked: a file that has such a name may come from anywhere.
+fn unexplained(made: &Made, workdir: &Path, stray: &Stray) -> Result<Option<String>, Error> {
+    if !made.explains_unchanged(&stray.path, &stray.meta) {
+        return Ok(Some(stray.path.display().to_string()));
+    }
+    if stray.kind == StrayKind::File {
+        return Ok(None);
+    }
+    for inside in git::strays_in(workdir, &stray.path)? {
+        if let Some(path) = unexplained(made, workdir, &inside)? {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,67 @@
+//! Fetching into the store that all workspaces of a repo share.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::{Error, Workspace, several};
+use branchyard_git::verbs::fetch::{Fetched, Known, Request, fetch_all};
+use branchyard_model::BranchName;
+
+impl Workspace {
+    /// Fetches what was asked for. It waits for no turn: what the store knows of the remote is nobody's
+    /// work.
+    pub async fn fetch(self: &Arc<Self>, request: &Request) -> Result<Fetched, Error> {
+        self.repo.ensure_store(&|_, _| {}).await?;
+        let before = self.known().await?;
+        let mut missing = Vec::new();
+        if request.all {
+            let _network = self.repo.network.lock().await;
+            self.repo.guard_store()?;
+            fetch_all(self.repo.git(), self.repo.store(), |_| {}).await?;
+        } else {
+            let branches = match request.branches.is_empty() {
+                true => vec![self.branch.clone()],
+                false => request.branches.clone(),
+            };
+            missing = self.fetch_branches(branches).await?;
+        }
+        Ok(Fetched {
+            updated: before.changed_to(&self.known().await?),
+            updated_in_all: None,
+            missing,
+        })
+    }
+
+    /// Fetches these branches; those that the remote does not have.
+    async fn fetch_branches(
+        self: &Arc<Self>,
+        branches: Vec<BranchName>,
+    ) -> Result<Vec<BranchName>, Error> {
+        let asked_at = Instant::now();
+        let fetched = several(branches.clone(), |branch| {
+            let this = self.clone();
+            async move {
+                let asked = this.repo.ask(&branch, asked_at).await?;
+                this.repo.bring(&branch, &asked, &|_, _| {}).await?;
+                if branch == this.branch && this.exists() {
+                    this.note(|record| record.fetched_at = Some(asked.at))?;
+                }
+                Ok::<_, Error>(asked.head.is_some())
+            }
+        })
+        .await;
+        let mut missing = Vec::new();
+        for (branch, fetched) in branches.into_iter().zip(fetched) {
+            let is_there = fetched.map_err(|error| Error::Git(error.into()))??;
+            if !is_there {
+                missing.push(branch);
+            }
+        }
+        Ok(missing)
+    }
+
+    async fn known(self: &Arc<Self>) -> Result<Known, Error> {
+        self.blocking(|this| Ok(Known::read(&this.repo.open_store()?)?))
+            .await
+    }
+}

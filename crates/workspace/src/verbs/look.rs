@@ -1,0 +1,129 @@
+//! Status and diff of a workspace: in-process where it has few files, with the command's help where it
+//! has many. The caller stands on the floor.
+
+use std::sync::Arc;
+
+use crate::{Error, Workspace};
+use branchyard_git::verbs::diff::{self, Comparison, Differences};
+use branchyard_git::verbs::status::{self, Found, Status};
+use branchyard_git::verbs::suspects::{self, Against, Suspects};
+use branchyard_model::About;
+
+/// How it is known which files to compare.
+enum Narrowing {
+    None,
+    ByCommand(Against),
+    Known(Suspects),
+}
+
+/// What a status needs besides a first look.
+enum Need {
+    Nothing(Box<(About, Status)>),
+    Look,
+    Command,
+}
+
+impl Workspace {
+    pub async fn status(
+        self: &Arc<Self>,
+        request: status::Request,
+    ) -> Result<(About, Status), Error> {
+        let asked = request.clone();
+        let (paths, need) = self
+            .look_at_repository(move |this, repo| {
+                let paths = this.inside("paths", &asked.paths)?;
+                let glance = match (asked.is_usual(), asked.untracked) {
+                    (true, true) => this.looks.all(repo)?,
+                    (true, false) => this.looks.tracked(repo)?,
+                    (false, _) => Arc::new(None),
+                };
+                let status = match glance.as_ref() {
+                    Some(glance) => status::status_at_a_glance(repo, &this.branch, &asked, glance)?,
+                    None => None,
+                };
+                let need = match status {
+                    Some(status) => {
+                        let about = this.standing(repo, Some(status.is_dirty()))?;
+                        Need::Nothing(Box::new((about, status)))
+                    }
+                    None if asked.ignored || suspects::is_large(repo) => Need::Command,
+                    None => Need::Look,
+                };
+                Ok((paths, need))
+            })
+            .await?;
+        let found = match need {
+            Need::Nothing(answer) => return Ok(*answer),
+            Need::Command => {
+                let (git, dir) = (self.repo.git(), self.path());
+                Some(Found::ask(git, dir, &paths, &request).await?)
+            }
+            Need::Look => None,
+        };
+        self.looking(move |this| {
+            let repo = this.worktree.open()?;
+            let branch = &this.branch;
+            let status = match found {
+                Some(found) => status::status_of(&repo, branch, &paths, &request, found)?,
+                None => status::status(&repo, branch, &paths, &request)?,
+            };
+            // A look at some of the files says nothing of the others.
+            let dirty = Some(status.is_dirty()).filter(|dirty| *dirty || paths.is_empty());
+            Ok((this.standing(&repo, dirty)?, status))
+        })
+        .await
+    }
+
+    pub async fn diff(
+        self: &Arc<Self>,
+        request: diff::Request,
+    ) -> Result<(About, Differences), Error> {
+        let asked = request.clone();
+        let (paths, narrowing) = self
+            .look_at_repository(move |this, repo| {
+                let paths = this.inside("paths", &asked.paths)?;
+                let against = match asked.include_untracked {
+                    true => None,
+                    false => Comparison::resolve(repo, &asked)?.against(),
+                };
+                let suspects = match against {
+                    Some(against) => {
+                        let glance = this.looks.tracked(repo)?;
+                        let glance = glance.as_ref().as_ref();
+                        glance.and_then(|glance| Suspects::against(glance, against))
+                    }
+                    None => None,
+                };
+                let narrowing = match (suspects, against) {
+                    (Some(suspects), _) => Narrowing::Known(suspects.within(&paths)),
+                    (None, Some(against)) if suspects::is_large(repo) => {
+                        Narrowing::ByCommand(against)
+                    }
+                    _ => Narrowing::None,
+                };
+                Ok((paths, narrowing))
+            })
+            .await?;
+        let suspects = match narrowing {
+            Narrowing::Known(suspects) => Some(suspects),
+            Narrowing::ByCommand(against) => {
+                let (git, dir) = (self.repo.git(), self.path());
+                Some(Suspects::ask(git, dir, against, &paths).await?)
+            }
+            Narrowing::None => None,
+        };
+        self.look(move |_, repo| {
+            let comparison = Comparison::resolve(repo, &request)?;
+            let paths = match &suspects {
+                None => Some(&paths),
+                Some(suspects) if suspects.paths.is_empty() => None,
+                Some(suspects) => {
+                    suspects.stand_for_index(repo)?;
+                    Some(&suspects.paths)
+                }
+            };
+            Ok(comparison.differences(repo, paths.map(Vec::as_slice), &request)?)
+        })
+        .await
+    }
+}

@@ -1,0 +1,134 @@
+//! Operations that stopped in a workspace: going on, leaving out a step, putting all back. The caller
+//! holds the turn and the floor.
+
+use std::sync::Arc;
+
+use git2::Repository;
+
+use super::super::salvage::{Scope, tell};
+use super::super::{Error, Report, Reporter, Workspace};
+use branchyard_git::verbs::integration::{self, Ended, Origin, way_on};
+use branchyard_git::verbs::operation::Operation;
+use branchyard_git::verbs::{conflicted, unresolved};
+use branchyard_model::{ErrorKind, Problem, Salvage, SalvageReason, Warning};
+
+/// How an operation that stopped is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoOn {
+    Continue,
+    /// Without the step at which it stopped.
+    Skip,
+    /// Not at all: all is put back.
+    Abort,
+}
+
+/// What was found, and saved, before an operation goes on.
+struct Before {
+    operation: Operation,
+    origin: Origin,
+    saved: Option<Salvage>,
+    /// Files that are to be committed with conflict markers in them.
+    marked: Vec<String>,
+}
+
+impl Workspace {
+    /// Brings the `expected` operation on. What somebody did since it stopped is saved before it goes.
+    pub async fn go_on(
+        self: &Arc<Self>,
+        expected: Operation,
+        how: GoOn,
+        by: String,
+        report: &Reporter,
+    ) -> Result<(Origin, Ended), Error> {
+        let found = self.blocking(move |this| this.before_going_on(expected, how, &by));
+        let Before {
+            operation,
+            origin,
+            saved,
+            marked,
+        } = found.await?;
+        if let Some(salvage) = &saved {
+            tell(report, salvage);
+        }
+        if !marked.is_empty() {
+            let detail = format!("conflict markers are left in {}", marked.join(", "));
+            report(Report::Warning(Warning::new("conflict_markers", detail)));
+        }
+        let (git, dir) = (self.repo.git(), self.path());
+        let ended = match how {
+            GoOn::Abort => {
+                integration::abort(git, dir, operation).await?;
+                Ended::Aborted
+            }
+            GoOn::Skip => integration::resume(git, dir, operation, true).await?,
+            GoOn::Continue => integration::resume(git, dir, operation, false).await?,
+        };
+        Ok((origin, ended))
+    }
+
+    fn before_going_on(&self, expected: Operation, how: GoOn, by: &str) -> Result<Before, Error> {
+        let repo = self.worktree.open()?;
+        let operation = under_way(&repo, expected, how)?;
+        let origin = Origin::of(&repo, operation)?;
+        let marked = match how {
+            GoOn::Continue => {
+                check_resolved(&repo)?;
+                integration::staged_with_markers(&repo)?
+            }
+            GoOn::Skip | GoOn::Abort => Vec::new(),
+        };
+        match how {
+            GoOn::Abort => origin.way_back(&repo)?.check_strays(&repo)?,
+            GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_strays(&repo)?,
+        }
+        let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
+            true => Some(self.save(&repo, SalvageReason::Abort, by)?),
+            false => None,
+        };
+        Ok(Before {
+            operation,
+            origin,
+            saved,
+            marked,
+        })
+    }
+
+    /// Saves commits, index and tracked files as they are now.
+    pub(super) fn save(
+        &self,
+        repo: &Repository,
+        reason: SalvageReason,
+        by: &str,
+    ) -> Result<Salvage, Error> {
+        let (work, belongings) = self.at_stake(repo)?;
+        self.salvage(work, &belongings, Scope::Tracked, reason, by)
+    }
+}
+
+/// What is under way, if the caller means it.
+fn under_way(repo: &Repository, expected: Operation, how: GoOn) -> Result<Operation, Error> {
+    match Operation::under_way(repo)? {
+        Some(operation) if operation == expected => Ok(operation),
+        // A squash or a pick without a commit leaves nothing but its conflicts.
+        Some(Operation::Apply) if how == GoOn::Abort && expected != Operation::Rebase => {
+            Ok(Operation::Apply)
+        }
+        Some(other) => Err(other.in_the_way().into()),
+        None => {
+            let detail = format!("no {} is under way here", expected.name());
+            Err(
+                Problem::new(ErrorKind::Conflict, "nothing_under_way", detail)
+                    .field("action")
+                    .help("action start begins one; git_status tells how the workspace stands")
+                    .into(),
+            )
+        }
+    }
+}
+
+fn check_resolved(repo: &Repository) -> Result<(), Error> {
+    match conflicted(repo)? {
+        none if none.is_empty() => Ok(()),
+        files => Err(unresolved(&files).into()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Taking in what the remote has, whole or not at all.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::super::decide::oid;
+use super::super::error::{branch_not_found, conflict};
+use super::push::told;
+use crate::{Error, Report, Reporter, Workspace};
+use branchyard_git as git;
+use branchyard_git::verbs::conflicts::{Conflict, conflicts};
+use branchyard_git::verbs::integration::{self, How, Integrated};
+use branchyard_git::verbs::operation::Operation;
+use branchyard_git::verbs::pull::{PullHow, Pulled, Request, State};
+use branchyard_model::{BranchName, CommitId};
+
+impl Workspace {
+    /// Takes in a branch of the remote. The caller holds the turn, and not the floor.
+    pub async fn pull(
+        self: &Arc<Self>,
+        request: Request,
+        report: &Reporter,
+    ) -> Result<Pulled, Error> {
+        let from = request.from.clone().unwrap_or_else(|| self.branch.clone());
+        let upstream = self.learn_of(&from, report).await?;
+        let before = self.tip().await?;
+        let state = self.relation(&before, &upstream).await?;
+        let mut pulled = Pulled {
+            state: State::UpToDate,
+            from,
+            from_commit: upstream.clone(),
+            head_before: before,
+            conflicts: Vec::new(),
+            conflicts_in_all: None,
+        };
+        pulled.state = match (state, request.how) {
+            (Relation::Contained, _) => State::UpToDate,
+            (Relation::Ahead, how) => {
+                let from = &pulled.from;
+                self.take_in(from, &upstream, how.how(), true).await?;
+                State::FastForward
+            }
+            (Relation::Apart, PullHow::FfOnly) => return Err(self.apart(&pulled.from).into()),
+            (Relation::Apart, how) => {
+                let found = self
+                    .take_in(
+                        &pulled.from,
+                        &upstream,
+                        how.how(),
+                        request.abort_on_conflict,
+                    )
+                    .await?;
+                match (found, how) {
+                    (Some(found), _) => {
+                        pulled.conflicts = told(found, request.verbosity);
+                        match request.abort_on_conflict {
+                            true => State::Aborted,
+                            false => State::Conflicts,
+                        }
+                    }
+                    (None, PullHow::Rebase) => State::Rebased,
+                    (None, _) => State::Merged,
+                }
+            }
+        };
+        Ok(pulled)
+    }
+
+    /// Rebases onto `upstream`, a commit of the remote's `from`, or merges it, with the floor held alone. Returns the conflicts, where there
+    /// are any; with `abort` everything is as it was before then.
+    pub(super) async fn take_in(
+        self: &Arc<Self>,
+        from: &BranchName,
+        upstream: &CommitId,
+        how: How,
+        abort: bool,
+    ) -> Result<Option<Vec<Conflict>>, Error> {
+        let _floor = self.floor.clone().write_owned().await;
+        self.guard(&crate::silent())?;
+        let (git, dir) = (self.repo.git(), self.path());
+        let message = format!("Merge origin/{from} into {}", self.branch);
+        let integrated = integration::integrate(git, dir, upstream, how, &message);
+        if integrated.await? != Integrated::Conflicts {
+            return Ok(None);
+        }
+        let found = self.with_repository(|_, repo| Ok(conflicts(repo)?)).await?;
+        if abort {
+            let operation = match how {
+                How::Rebase => Operation::Rebase,
+                How::Merge => Operation::Merge,
+            };
+            integration::abort(git, dir, operation).await?;
+        }
+        Ok(Some(found))
+    }
+
+    /// The commit that the remote has for `branch` now, which is in the store then.
+    async fn learn_of(
+        self: &Arc<Self>,
+        branch: &BranchName,
+        report: &Reporter,
+    ) -> Result<CommitId, Error> {
+        if *branch == self.branch {
+            let head = self.learn(report).await?;
+            return head.ok_or_else(|| branch_not_found(branch).into());
+        }
+        let asked = self.repo.ask(branch, Instant::now()).await?;
+        let Some(head) = asked.head.clone() else {
+            return Err(branch_not_found(branch).field("from").into());
+        };
+        let tell = report.clone();
+        let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+        self.repo.bring(branch, &asked, &progress).await?;
+        Ok(head)
+    }
+
+    async fn relation(
+        self: &Arc<Self>,
+        here: &CommitId,
+        there: &CommitId,
+    ) -> Result<Relation, Error> {
+        let (here, there) = (oid(here)?, oid(there)?);
+        self.with_repository(move |_, repo| {
+            let descends = |child, parent| {
+                let descends = repo.graph_descendant_of(child, parent);
+                descends.map_err(git::Error::from)
+            };
+            if here == there || descends(here, there)? {
+                return Ok(Relation::Contained);
+            }
+            Ok(match descends(there, here)? {
+                true => Relation::Ahead,
+                false => Relation::Apart,
+            })
+        })
+        .await
+    }
+
+    fn apart(&self, from: &BranchName) -> branchyard_model::Problem {
+        let detail = format!(
+            "{} cannot be fast-forwarded to {from}: it has commits of its own",
+            self.branch
+        );
+        conflict("not_fast_forward", detail)
+            .field("how")
+            .help("pull with how rebase or merge")
+    }
+}
+
+/// What the remote has, seen from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// All of it is here.
+    Contained,
+    /// It goes on from what is here.
+    Ahead,
+    Apart,
+}

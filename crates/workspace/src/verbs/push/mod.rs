@@ -1,0 +1,273 @@
+//! Pushing until it has arrived: commit, take in what the remote has, push, and ask the remote whether it
+//! has it. The floor is held alone only while files move; nobody waits for the network to read a file.
+
+mod deletion;
+mod gather;
+mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+
+use crate::decide::oid;
+use crate::{Error, Reporter, Workspace};
+use branchyard_git::verbs::Verbosity;
+use branchyard_git::verbs::conflicts::Conflict;
+use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
+use branchyard_git::{self as git, RemoteFailure, Seen};
+use branchyard_model::{CommitId, Problem, is_agent_branch};
+
+const FIRST_DELAY: Duration = Duration::from_millis(200);
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+
+/// What one attempt came to.
+enum Attempt {
+    /// The remote has it: this commit.
+    Arrived(CommitId),
+    UpToDate(CommitId),
+    Conflicts,
+    /// Not this time, for this reason.
+    Failed(Failed),
+}
+
+/// Why an attempt failed that is worth another.
+struct Failed {
+    kind: RemoteFailure,
+    why: String,
+    /// What to say if there is no other attempt, where it was not a plain no.
+    problem: Option<Problem>,
+}
+
+impl Failed {
+    fn rejected(why: String) -> Self {
+        let kind = RemoteFailure::Rejected;
+        Self {
+            kind,
+            why,
+            problem: None,
+        }
+    }
+
+    /// Of what another attempt cannot mend, nothing is made.
+    fn of(error: Error) -> Result<Self, Error> {
+        match error.failure() {
+            Some(kind) if kind.can_be_mended_by_retry() => Ok(Self {
+                kind,
+                why: error.to_string(),
+                problem: Some(error.problem()),
+            }),
+            _ => Err(error),
+        }
+    }
+}
+
+impl Workspace {
+    /// Pushes the branch. The caller holds the turn, and not the floor.
+    pub async fn push(
+        self: &Arc<Self>,
+        request: Request,
+        report: &Reporter,
+    ) -> Result<Pushed, Error> {
+        self.check_tags(&request.tags).await?;
+        self.check_can_push(request.message.is_some()).await?;
+        if request.dry_run {
+            return self.would_push(&request, report).await;
+        }
+        let mut pushed = Pushed::default();
+        if request.message.is_some() {
+            self.commit_for_push(&request, &mut pushed, report).await?;
+            // A sequence of picks has more to do after its commit.
+            self.check_can_push(false).await?;
+        }
+        let mut delays = ExponentialBuilder::default()
+            .with_min_delay(FIRST_DELAY)
+            .with_max_delay(LONGEST_DELAY)
+            .with_max_times(request.retries as usize)
+            .with_jitter()
+            .build();
+        let mut failures = Vec::new();
+        loop {
+            pushed.attempts += 1;
+            match self.push_once(&request, &mut pushed, report).await? {
+                Attempt::Arrived(commit) => {
+                    pushed.state = State::Pushed;
+                    pushed.remote_commit = Some(commit);
+                    pushed.tags = request.tags.clone();
+                    break;
+                }
+                Attempt::UpToDate(commit) => {
+                    pushed.state = State::UpToDate;
+                    pushed.remote_commit = Some(commit);
+                    break;
+                }
+                Attempt::Conflicts => {
+                    pushed.state = State::Conflicts;
+                    break;
+                }
+                Attempt::Failed(Failed { kind, why, problem }) => {
+                    tracing::info!(repo = %self.repo.name, branch = %self.branch, why, "a push failed");
+                    failures.push(why);
+                    let Some(delay) = delays.next() else {
+                        return Err(self.rejected(&failures, problem).into());
+                    };
+                    kind.count_retry("push");
+                    tokio::time::sleep(delay).await;
+                }
+            }
+        }
+        if request.verbosity > Verbosity::Minimal {
+            pushed.failures = Some(failures);
+        }
+        Ok(pushed)
+    }
+
+    async fn push_once(
+        self: &Arc<Self>,
+        request: &Request,
+        pushed: &mut Pushed,
+        report: &Reporter,
+    ) -> Result<Attempt, Error> {
+        let remote = match self.learn(report).await {
+            Ok(remote) => remote,
+            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+        };
+        let mut lease = None;
+        match self.stands_to(remote.as_ref()).await? {
+            Standing::Same if request.tags.is_empty() => {
+                let here = self.tip().await?;
+                // It arrived with an attempt of which no answer came back.
+                return match pushed.sent.as_ref() == Some(&here) {
+                    true => self.verify(here, report).await,
+                    false => Ok(Attempt::UpToDate(here)),
+                };
+            }
+            Standing::Same | Standing::Ahead => {}
+            Standing::Rewritten if request.force || is_agent_branch(&self.branch) => {
+                lease = remote.clone();
+            }
+            Standing::Rewritten => return Err(self.rewritten().into()),
+            Standing::Behind | Standing::Apart => {
+                let (Some(how), Some(upstream)) = (request.integrate.how(), &remote) else {
+                    return Err(self.not_integrated().into());
+                };
+                if let Some(found) = self.take_in(&self.branch, upstream, how, true).await? {
+                    pushed.conflicts = told(found, request.verbosity);
+                    return Ok(Attempt::Conflicts);
+                }
+                pushed.integrated = Some(upstream.clone());
+            }
+        }
+        let commit = self.tip().await?;
+        // What came was all that was missing.
+        if remote.as_ref() == Some(&commit) && request.tags.is_empty() {
+            return Ok(Attempt::UpToDate(commit));
+        }
+        self.tell_outgoing(request, remote, pushed).await?;
+        let mut updates = vec![Update {
+            from: Some(commit.to_string()),
+            to: self.branch.local_ref(),
+            lease: lease.clone(),
+        }];
+        updates.extend(request.tags.iter().map(|tag| Update {
+            from: Some(format!("refs/tags/{tag}")),
+            to: format!("refs/tags/{tag}"),
+            lease: None,
+        }));
+        pushed.sent = Some(commit.clone());
+        pushed.replaced = lease;
+        match self.hand_over(&updates).await {
+            Ok(Ok(())) => {}
+            Ok(Err(no)) => {
+                pushed.replaced = None;
+                RemoteFailure::Rejected.count("push");
+                return Ok(Attempt::Failed(Failed::rejected(no)));
+            }
+            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+        }
+        self.verify(commit, report).await
+    }
+
+    /// One push, alone on the store's way out.
+    async fn hand_over(self: &Arc<Self>, updates: &[Update]) -> Result<Result<(), String>, Error> {
+        let _network = self.repo.network.lock().await;
+        self.repo.guard_store()?;
+        Ok(push::push(self.repo.git(), self.repo.store().path(), updates).await?)
+    }
+
+    /// Asks the remote what it has now: only that says that a push arrived.
+    async fn verify(
+        self: &Arc<Self>,
+        commit: CommitId,
+        report: &Reporter,
+    ) -> Result<Attempt, Error> {
+        let remote = match self.learn(report).await {
+            Ok(remote) => remote,
+            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+        };
+        let Some(remote) = remote else {
+            let gone = "the branch was deleted on the remote right after the push";
+            return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
+        };
+        let (ours, theirs) = (commit.clone(), remote.clone());
+        let has_it = self
+            .blocking(move |this| {
+                let store = this.repo.open_store()?;
+                let (ours, theirs) = (oid(&ours)?, oid(&theirs)?);
+                // Somebody may have gone on from there already.
+                let has_it = ours == theirs
+                    || store
+                        .graph_descendant_of(theirs, ours)
+                        .map_err(git::Error::from)?;
+                if has_it {
+                    Seen(&this.branch.dir()).settle(&store, ours)?;
+                }
+                Ok(has_it)
+            })
+            .await?;
+        Ok(match has_it {
+            true => Attempt::Arrived(remote),
+            false => {
+                let why = format!("the remote has {remote} in its place");
+                Attempt::Failed(Failed::rejected(why))
+            }
+        })
+    }
+
+    /// What the remote has for the branch now, and the store too.
+    pub(super) async fn learn(
+        self: &Arc<Self>,
+        report: &Reporter,
+    ) -> Result<Option<CommitId>, Error> {
+        let asked = self.repo.ask(&self.branch, Instant::now()).await?;
+        self.bring(&asked, report).await?;
+        self.note(|record| record.fetched_at = Some(asked.at))?;
+        Ok(asked.head)
+    }
+
+    pub(super) async fn stands_to(
+        self: &Arc<Self>,
+        remote: Option<&CommitId>,
+    ) -> Result<Standing, Error> {
+        let remote = remote.map(oid).transpose()?;
+        self.with_repository(move |this, repo| {
+            let local = git::head(repo)?.commit;
+            Ok(push::standing(repo, &this.branch, local, remote)?)
+        })
+        .await
+    }
+
+    pub(super) async fn tip(self: &Arc<Self>) -> Result<CommitId, Error> {
+        self.with_repository(|_, repo| {
+            let head = git::head(repo)?.commit;
+            Ok(CommitId::parse(&head.to_string())?)
+        })
+        .await
+    }
+}
+
+/// Conflicts, with as much about each as is wanted.
+pub(super) fn told(conflicts: Vec<Conflict>, verbosity: Verbosity) -> Vec<Conflict> {
+    let told = conflicts.into_iter().map(|found| found.told(verbosity));
+    told.collect()
+}

@@ -1,0 +1,254 @@
+//! Resets that somebody asked for: what they discard is saved first, and what they leave behind is told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use git2::{Oid, Repository};
+
+use super::in_gits_words;
+use crate::error::{branch_moves, conflict, incomplete};
+use crate::in_the_way::in_gits_way;
+use crate::reset::ROUNDS;
+use crate::salvage::{Scope, tell};
+use crate::work::Look;
+use crate::{Error, Reporter, Workspace};
+use branchyard_git::verbs::reset::{self, Done, Mode, Request};
+use branchyard_git::verbs::{
+    Kept, Named, Verbosity, confirm_needed, conflicted, few, operation_under_way, revision, staged,
+    unresolved, unstaged,
+};
+use branchyard_git::{self as git, Tips};
+use branchyard_model::{CommitId, Salvage, SalvageReason};
+use branchyard_runtime::disk::Moment;
+
+/// What is to be done, once all that can be refused was, and all that it discards saved.
+struct Plan {
+    was: Oid,
+    tips: Tips,
+    to: Oid,
+    paths: Vec<PathBuf>,
+    left_behind: usize,
+    saved: Option<Salvage>,
+}
+
+impl Workspace {
+    /// Moves the branch, or takes files out of the next commit. The caller holds the floor exclusively.
+    pub async fn reset_head(
+        self: &Arc<Self>,
+        request: Request,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<Done, Error> {
+        let (mode, verbosity) = (request.mode, request.verbosity);
+        let mut plan = self.planned(request.clone(), by, report).await?;
+        let (git, dir) = (self.repo.git(), self.path());
+        if !plan.paths.is_empty() {
+            let done = reset::unstage(git, dir, plan.to, &plan.paths).await;
+            done.map_err(in_gits_words)?;
+        } else if mode == Mode::Hard {
+            let mut rounds = 1;
+            while !self.reset_files(plan.to, plan.tips).await? {
+                if rounds == ROUNDS {
+                    return Err(branch_moves(&self.branch).into());
+                }
+                rounds += 1;
+                let again = Request {
+                    // As it was meant the first time.
+                    to: Some(plan.to.to_string()),
+                    ..request.clone()
+                };
+                plan = self.planned(again, by, report).await?;
+            }
+        } else {
+            let done = reset::reset(git, dir, mode, plan.to).await;
+            done.map_err(in_gits_words)?;
+        }
+        self.with_repository(move |_, repo| {
+            let staged = staged(repo)?;
+            Ok(Done {
+                mode,
+                was_at: id(plan.was)?,
+                now_at: id(git::head(repo)?.commit)?,
+                left_behind: plan.left_behind,
+                kept: plan.saved.as_ref().map(Kept::from),
+                staged_files: staged.len(),
+                staged: (verbosity > Verbosity::Minimal).then_some(staged),
+                left_out: None,
+            })
+        })
+        .await
+    }
+
+    async fn planned(
+        self: &Arc<Self>,
+        request: Request,
+        by: &str,
+        report: &Reporter,
+    ) -> Result<Plan, Error> {
+        let by = by.to_owned();
+        let plan = self
+            .with_repository(move |this, repo| this.plan_reset(repo, &request, &by))
+            .await?;
+        if let Some(salvage) = &plan.saved {
+            tell(report, salvage);
+        }
+        Ok(plan)
+    }
+
+    /// Returns whether it was done: not if there is a commit that was not there when it was `seen`.
+    async fn reset_files(self: &Arc<Self>, to: Oid, seen: Tips) -> Result<bool, Error> {
+        let target = id(to)?;
+        let reset = self.worktree.reset_to(self.repo.git(), &target, seen).await;
+        match reset.map_err(in_gits_words)? {
+            git::Moved::TipMoved => Ok(false),
+            git::Moved::Done(Some(complaint)) if self.about().await?.dirty != Some(false) => {
+                Err(incomplete(target.as_str(), &complaint).into())
+            }
+            git::Moved::Done(_) => Ok(true),
+        }
+    }
+
+    fn plan_reset(&self, repo: &Repository, request: &Request, by: &str) -> Result<Plan, Error> {
+        let tips = self.worktree.tips()?;
+        let head = git::head(repo)?;
+        let paths = self.inside("paths", &request.paths)?;
+        let to = match &request.to {
+            Some(revision) => revision::commit(repo, "to", revision)?.id(),
+            None => head.commit,
+        };
+        let own = self.branch.local_ref();
+        let left_behind = match paths.is_empty() {
+            true => reset::left_behind(repo, &own, head.commit, to)?,
+            false => 0,
+        };
+        match head.operation {
+            // Its branch is not where HEAD is.
+            Some(operation @ ("rebase" | "am" | "bisect")) => {
+                return Err(operation_under_way(operation).into());
+            }
+            Some(operation) if request.mode != Mode::Hard && paths.is_empty() => {
+                return Err(operation_under_way(operation).into());
+            }
+            // Its branch makes way for one of the remote's, and cannot be moved now.
+            None if request.mode == Mode::Hard && head.branch.is_none() => {
+                let detail = format!(
+                    "{} is parked: the remote has a branch that cannot stand beside it",
+                    self.branch
+                );
+                return Err(conflict("parked", detail)
+                    .field("branch")
+                    .help("create a branch of another name from here with git_branch")
+                    .into());
+            }
+            _ => {}
+        }
+        let saved = match request.mode {
+            Mode::Hard => self.clear_for_reset(repo, to, left_behind, request.confirm, by)?,
+            Mode::Mixed => self.keep_staged(repo, &Named::new(paths.clone()), by)?,
+            Mode::Soft => {
+                let open = conflicted(repo)?;
+                if !open.is_empty() {
+                    return Err(unresolved(&open).into());
+                }
+                None
+            }
+        };
+        Ok(Plan {
+            was: head.commit,
+            tips,
+            to,
+            paths,
+            left_behind,
+            saved,
+        })
+    }
+
+    /// Saves all that a hard reset to `to` would discard, and takes away what stands in its way.
+    fn clear_for_reset(
+        &self,
+        repo: &Repository,
+        to: Oid,
+        left_behind: usize,
+        confirm: bool,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
+        let looked_at = Moment::now();
+        let belongings = self.belongings(repo, Look::Whole)?;
+        let strays = in_gits_way(repo, to, &belongings)?;
+        let output = self.output_in_the_way(repo, to, &belongings)?;
+        let mut lost = changes(repo)?;
+        if let Some(operation) = git::head(repo)?.operation {
+            lost.push(format!("a {operation} that is under way"));
+        }
+        if left_behind > 0 {
+            lost.push(format!(
+                "{left_behind} commit(s) that are on no other branch"
+            ));
+        }
+        let in_its_way: Vec<_> = strays.iter().chain(&output).collect();
+        if !in_its_way.is_empty() {
+            let names: Vec<_> = in_its_way
+                .iter()
+                .map(|path| path.to_string_lossy())
+                .collect();
+            lost.push(format!("files in its way: {}", few(&names)));
+        }
+        if !confirm {
+            return Err(confirm_needed("a hard reset", &lost).into());
+        }
+        if lost.is_empty() {
+            self.set_aside_changing(repo, to, looked_at)?;
+            return Ok(None);
+        }
+        let scope = match output.is_empty() {
+            true => Scope::Tracked,
+            false => Scope::All,
+        };
+        let saved = self.salvage(lost, &belongings, scope, SalvageReason::Reset, by)?;
+        for path in in_its_way {
+            self.discard(path, looked_at)?;
+        }
+        self.set_aside_changing(repo, to, looked_at)?;
+        Ok(Some(saved))
+    }
+
+    /// Saves versions of files that are nowhere but in the index, before a reset of it.
+    pub(super) fn keep_staged(
+        &self,
+        repo: &Repository,
+        named: &Named,
+        by: &str,
+    ) -> Result<Option<Salvage>, Error> {
+        let files = reset::only_staged(repo, named)?;
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let work = vec![format!("versions that were only staged: {}", few(&files))];
+        let belongings = self.belongings(repo, Look::Whole)?;
+        let saved = self.salvage(work, &belongings, Scope::Tracked, SalvageReason::Reset, by)?;
+        Ok(Some(saved))
+    }
+}
+
+fn changes(repo: &Repository) -> Result<Vec<String>, Error> {
+    let mut files: Vec<String> = staged(repo)?
+        .into_iter()
+        .chain(unstaged(repo)?)
+        .map(|change| change.path)
+        .collect();
+    files.sort();
+    files.dedup();
+    if !files.is_empty() {
+        return Ok(vec![format!("changes to {}", few(&files))]);
+    }
+    // Git may have been told to overlook some.
+    let is_changed = git::tracked_changes(repo)?;
+    Ok(is_changed
+        .then(|| "changes to tracked files".to_owned())
+        .into_iter()
+        .collect())
+}
+
+pub(super) fn id(oid: Oid) -> Result<CommitId, Error> {
+    Ok(CommitId::parse(&oid.to_string())?)
+}

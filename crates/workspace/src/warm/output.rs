@@ -1,0 +1,323 @@
+//! What builds made in a sibling, as far as it is of use elsewhere. What is somebody's never leaves its place.
+//!
+//! A file is copied only if `build_output` names it, or if the ignore rules of both commits cover it and it was
+//! born while a run was at work. A file that git would show is work, whenever it was born: an agent may write
+//! a source file while its own build runs. Such a sibling is not copied from at all, because its output may be
+//! made of that file.
+
+use std::collections::HashSet;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+use rustix::fs::{Mode, OFlags};
+
+use super::naming::Home;
+use super::tracked::Fault;
+use crate::made::Made;
+use crate::{Error, Workspace};
+use branchyard_git::verbs::secretive::is_named_as_secret;
+use branchyard_git::{self as git, CommittedIgnores, Difference, Moment, Stray, StrayKind};
+use branchyard_runtime::disk::Amount;
+
+/// More than this takes longer to copy than most of it takes to make.
+const MOST: u64 = 8 << 30;
+const BLOCK: u64 = 4096;
+
+/// Python's environments, which name their place all over.
+const ENVIRONMENTS: [&str; 2] = [".venv", "pyvenv.cfg"];
+/// Directories that were configured for their place: always, or if one of these names it.
+const CONFIGURED: &str = "CMakeCache.txt";
+const MAYBE_CONFIGURED: [&str; 2] = ["build.ninja", ".ninja_deps"];
+/// A longer one is taken to name its place.
+const CONFIGURED_SIZE: u64 = 64 << 20;
+/// Cargo knows itself what it built where.
+const CARGO: &str = ".rustc_info.json";
+/// What it keeps for one place alone.
+const CARGO_INCREMENTAL: &str = "incremental";
+/// The caches of many tools keep themselves out of git by such a file, which says `*`.
+const OWN_RULES: &str = ".gitignore";
+const OWN_RULES_SIZE: u64 = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) files: Vec<OutputFile>,
+    /// Directories that nothing tracked is in, parents first.
+    pub(super) dirs: Vec<PathBuf>,
+    pub(super) bytes: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct OutputFile {
+    pub(super) path: PathBuf,
+    pub(super) modified: (i64, i64),
+    pub(super) size: u64,
+    pub(super) mode: u32,
+    pub(super) is_link: bool,
+    /// Whether a file that names its place is of no use elsewhere.
+    pub(super) is_bound: bool,
+}
+
+impl Output {
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.dirs.is_empty()
+    }
+
+    /// What the copy takes.
+    pub(super) fn need(&self) -> Amount {
+        Amount {
+            bytes: self.bytes + self.files.len() as u64 * BLOCK,
+            inodes: (self.files.len() + self.dirs.len()) as u64,
+        }
+    }
+
+    /// What was built in `workspace` and does not stand in the way of `difference`.
+    pub(super) fn gather(
+        workspace: &Workspace,
+        repo: &Repository,
+        wanted: &Wanted<'_>,
+        now: Moment,
+    ) -> Result<Result<Self, Fault>, Error> {
+        let difference = wanted.difference;
+        let mut gathering = Gathering {
+            workspace,
+            here: CommittedIgnores::of(repo, wanted.from)?,
+            there: CommittedIgnores::of(repo, wanted.goal)?,
+            made: Made::load(workspace.worktree.admin()),
+            home: Home::new(workspace.repo.home()),
+            way: Way::of(difference),
+            now,
+            found: Self::default(),
+            fault: None,
+        };
+        let strays = git::strays(repo)?;
+        if wanted.is_strict && !gathering.is_made_by_runs(&strays)? {
+            return Ok(Err("it has files that no run made"));
+        }
+        for stray in strays {
+            if !gathering.way.is_below(&stray.path) {
+                gathering.sort(stray, Inherited::default())?;
+            }
+            if let Some(fault) = gathering.fault {
+                return Ok(Err(fault));
+            }
+        }
+        let mut found = gathering.found;
+        if found.bytes > MOST {
+            found = Self::default();
+        }
+        Ok(Ok(found))
+    }
+}
+
+/// What the copy is made for.
+pub(super) struct Wanted<'a> {
+    /// The commit that the sibling is at.
+    pub(super) from: Oid,
+    /// The commit that the new workspace is going to be at.
+    pub(super) goal: Oid,
+    pub(super) difference: &'a Difference,
+    /// Whether runs must account for everything that lies beside the tracked files.
+    pub(super) is_strict: bool,
+}
+
+/// Where the difference will put files.
+struct Way {
+    files: HashSet<PathBuf>,
+    dirs: HashSet<PathBuf>,
+}
+
+impl Way {
+    fn of(difference: &Difference) -> Self {
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let comes = difference.changes.iter().filter(|c| c.is.is_some());
+        let files: HashSet<_> = comes.map(|change| path(&change.path)).collect();
+        let dirs = files.iter().flat_map(|file| file.ancestors().skip(1));
+        let dirs = dirs.map(Path::to_owned).collect();
+        Self { files, dirs }
+    }
+
+    fn is_below(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|dir| self.files.contains(dir))
+    }
+
+    fn has(&self, path: &Path, is_dir: bool) -> bool {
+        self.files.contains(path) || !is_dir && self.dirs.contains(path)
+    }
+}
+
+/// What is known from the directory that something lies in.
+#[derive(Debug, Default, Clone, Copy)]
+struct Inherited {
+    is_declared: bool,
+    is_ignored_here: bool,
+    is_ignored_there: bool,
+    is_cargo: bool,
+}
+
+struct Gathering<'a> {
+    workspace: &'a Workspace,
+    /// The ignore rules of the sibling's commit.
+    here: CommittedIgnores<'a>,
+    /// Those of the commit that the new workspace is going to be at.
+    there: CommittedIgnores<'a>,
+    made: Made,
+    home: Home,
+    way: Way,
+    now: Moment,
+    found: Output,
+    fault: Option<Fault>,
+}
+
+impl Gathering<'_> {
+    /// Whether runs account for every file. A repository may have been changed in ways that its files do not
+    /// tell.
+    fn is_made_by_runs(&self, strays: &[Stray]) -> Result<bool, Error> {
+        for stray in strays {
+            let is_made = match stray.kind {
+                StrayKind::File => self.made.explains(&stray.path, &stray.meta),
+                StrayKind::Repository => false,
+                StrayKind::Directory => {
+                    self.is_made_by_runs(&git::strays_in(self.workspace.path(), &stray.path)?)?
+                }
+            };
+            if !is_made {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn sort(&mut self, stray: Stray, mut known: Inherited) -> Result<(), Error> {
+        let (path, is_dir) = (&stray.path, stray.kind != StrayKind::File);
+        let globs = &self.workspace.repo.config.build_output;
+        known.is_declared = known.is_declared || globs.matches(path);
+        known.is_ignored_here = known.is_ignored_here || self.here.is_ignored(path, is_dir)?;
+        known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;
+        let is_made = self.made.explains(path, &stray.meta);
+        let is_ignored = known.is_ignored_here && known.is_ignored_there;
+        let is_output =
+            known.is_declared || is_ignored && is_made && (is_dir || !is_named_as_secret(path));
+        match stray.kind {
+            StrayKind::Directory => return self.directory(&stray, is_output, known),
+            StrayKind::File if is_output => self.take(stray, known),
+            // A repository has a state of its own, which is not for us to judge.
+            _ if known.is_declared || known.is_ignored_here => {}
+            // Not only git's business: what was built beside it may well be made of it.
+            _ => self.fault = Some("it has files that are not committed"),
+        }
+        Ok(())
+    }
+
+    fn directory(
+        &mut self,
+        stray: &Stray,
+        is_output: bool,
+        mut known: Inherited,
+    ) -> Result<(), Error> {
+        if self.way.has(&stray.path, true) || self.is_bound_to_place(&stray.path, known)? {
+            return Ok(());
+        }
+        let is_shown = !known.is_declared && !known.is_ignored_here;
+        if is_shown && self.ignores_itself(&stray.path) {
+            return Ok(());
+        }
+        let place = self.workspace.path().join(&stray.path);
+        known.is_cargo = known.is_cargo || place.join(CARGO).is_file();
+        let (dirs, files) = (self.found.dirs.len(), self.found.files.len());
+        self.found.dirs.push(stray.path.clone());
+        for inner in git::strays_in(self.workspace.path(), &stray.path)? {
+            self.sort(inner, known)?;
+            if self.fault.is_some() {
+                return Ok(());
+            }
+        }
+        // Of a directory that is somebody's only what a build put there is taken.
+        if !is_output && self.found.files.len() == files {
+            self.found.dirs.truncate(dirs);
+        }
+        Ok(())
+    }
+
+    /// Whether a directory that git does not track has rules of its own that keep all of it out of git.
+    fn ignores_itself(&self, dir: &Path) -> bool {
+        let rules = self.workspace.path().join(dir).join(OWN_RULES);
+        let Some(text) = read_regular(&rules, OWN_RULES_SIZE) else {
+            return false;
+        };
+        let text = String::from_utf8_lossy(&text);
+        let mut rules = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        rules.next() == Some("*") && rules.next().is_none()
+    }
+
+    /// Whether all of a directory is of use where it is and nowhere else.
+    fn is_bound_to_place(&self, dir: &Path, known: Inherited) -> Result<bool, Error> {
+        if known.is_cargo {
+            return Ok(dir
+                .file_name()
+                .is_some_and(|name| name == CARGO_INCREMENTAL));
+        }
+        let place = self.workspace.path().join(dir);
+        let [environment, its_mark] = ENVIRONMENTS;
+        if dir.file_name().is_some_and(|name| name == environment)
+            || [its_mark, CONFIGURED]
+                .iter()
+                .any(|mark| place.join(mark).exists())
+        {
+            return Ok(true);
+        }
+        for mark in MAYBE_CONFIGURED {
+            let mark = place.join(mark);
+            if mark.symlink_metadata().is_err() {
+                continue;
+            }
+            let content = read_regular(&mark, CONFIGURED_SIZE);
+            if content.is_none_or(|content| self.home.is_in(&content)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn take(&mut self, stray: Stray, known: Inherited) {
+        let Stray { path, meta, .. } = stray;
+        if self.way.has(&path, false) || !(meta.is_file() || meta.is_symlink()) {
+            return;
+        }
+        if is_later(&meta, self.now) {
+            self.fault = Some("a file is from the future");
+        }
+        self.found.bytes += meta.len();
+        self.found.files.push(OutputFile {
+            path,
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            size: meta.len(),
+            mode: meta.mode(),
+            is_link: meta.is_symlink(),
+            is_bound: !known.is_cargo,
+        });
+    }
+}
+
+/// The content of a regular file of at most `most` bytes. A build may have put anything else at that place, such
+/// as a FIFO, which must not be waited for.
+fn read_regular(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut content = Vec::new();
+    let size = file.take(most + 1).read_to_end(&mut content).ok()?;
+    (size as u64 <= most).then_some(content)
+}
+
+fn is_later(meta: &Metadata, now: Moment) -> bool {
+    (meta.mtime(), meta.mtime_nsec()) > (i64::from(now.0), i64::from(now.1))
+}

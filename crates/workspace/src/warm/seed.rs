@@ -1,0 +1,243 @@
+//! Which sibling a new workspace is made from.
+//!
+//! The nearest is the one whose tree differs in the fewest paths: that is what will have to be checked out and
+//! built again. A merge base says less, for a branch may have had much and little reverted since. One in which
+//! nothing was ever built comes after all others.
+
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use git2::{Oid, Repository};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::lending::Lent;
+use super::output::{Output, Wanted};
+use super::tracked::{Fault, Tracked};
+use crate::built_from::{BuiltFrom, is_ancestor};
+use crate::record::Record;
+use crate::{Error, Workspace, made};
+use branchyard_git::{self as git, Difference, IndexFile, Moment};
+use branchyard_model::{BranchName, CommitId};
+use branchyard_process::Presence;
+use branchyard_runtime::disk::Amount;
+
+/// Of many siblings those that were used last are looked at.
+const MANY: usize = 32;
+/// One that differs in more paths is no better than none.
+const FAR: usize = 20_000;
+const BLOCK: u64 = 4096;
+
+/// A sibling that may serve.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) branch: BranchName,
+    commit: Oid,
+    difference: Difference,
+}
+
+/// A sibling that serves, and is left alone while this is held.
+#[derive(Debug)]
+pub(super) struct Seed {
+    pub(super) lent: Lent,
+    pub(super) commit: CommitId,
+    pub(super) difference: Difference,
+    pub(super) root: OwnedFd,
+    pub(super) index: IndexFile,
+    pub(super) tracked: Tracked,
+    pub(super) output: Output,
+    pub(super) built_from: BuiltFrom,
+}
+
+impl Workspace {
+    /// The siblings that may serve for a workspace at `goal`, the nearest first.
+    pub(super) fn nearest(&self, goal: Oid) -> Result<Vec<Candidate>, Error> {
+        let mut records = Record::all_of(&self.repo);
+        records.retain(|record| record.branch != self.branch && !record.had_secret);
+        records.sort_by_key(|record| Reverse(record.used_tick));
+        records.truncate(MANY);
+        let store = self.repo.open_store()?;
+        let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
+        let goal = tree(goal).map_err(git::Error::from)?;
+        let mut found = Vec::new();
+        for record in records {
+            let Some(commit) = git::read_ref(&store, &record.branch.local_ref())? else {
+                continue;
+            };
+            if !self.may_take_from(&store, &record, commit)? {
+                continue;
+            }
+            let branch = record.branch;
+            let theirs = tree(commit).map_err(git::Error::from)?;
+            let difference = Difference::between(&store, &theirs, &goal, FAR)?;
+            if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
+                let admin = store.path().join("worktrees").join(branch.dir().as_str());
+                let is_built = made::is_noted(&admin);
+                let candidate = Candidate {
+                    branch,
+                    commit,
+                    difference,
+                };
+                found.push((!is_built, candidate));
+            }
+        }
+        found.sort_by_key(|(unbuilt, candidate)| (*unbuilt, candidate.difference.changes.len()));
+        Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
+    }
+
+    /// What a build left behind is as much to be trusted as what it was built from. So a protected branch takes
+    /// over only what was built from commits that the remote has on that very branch, in a workspace that is
+    /// at such a commit. And a secret that was for one branch stays there.
+    fn may_take_from(
+        &self,
+        store: &Repository,
+        sibling: &Record,
+        commit: Oid,
+    ) -> Result<bool, Error> {
+        if sibling.had_secret {
+            return Ok(false);
+        }
+        if !self.repo.protects(&self.branch) {
+            return Ok(true);
+        }
+        // A branch that the remote does not have takes nothing.
+        let Some(tip) = git::read_ref(store, &self.branch.remote_ref())? else {
+            return Ok(false);
+        };
+        Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
+    }
+}
+
+impl Seed {
+    /// Takes hold of a sibling and looks whether it is as it should be; else says what is not.
+    pub(super) fn take(
+        taker: &Workspace,
+        candidate: Candidate,
+        goal: Oid,
+    ) -> Result<Result<Self, Fault>, Error> {
+        let workspace = taker.sibling(&candidate.branch);
+        let Some(lent) = workspace.lend() else {
+            return Ok(Err("something is under way there"));
+        };
+        let admin = workspace.worktree.admin();
+        let record = Record::load(admin).filter(|record| record.branch == workspace.branch);
+        let Some(record) = record.filter(|_| workspace.exists()) else {
+            return Ok(Err("it is not whole"));
+        };
+        if !workspace.worktree.altered().is_empty() {
+            return Ok(Err("it is not whole"));
+        }
+        // A command may have come in between, which is over by now.
+        if !taker.may_take_from(&taker.repo.open_store()?, &record, candidate.commit)? {
+            return Ok(Err("what was built there is not for this branch"));
+        }
+        if admin.join("index.lock").exists() || !is_unattended(&workspace) {
+            return Ok(Err("somebody is at work there"));
+        }
+        if admin.join("modules").exists() {
+            return Ok(Err("it has submodules"));
+        }
+        let repo = workspace.worktree.open()?;
+        let head = git::head(&repo)?;
+        if head.commit != candidate.commit
+            || head.branch.as_deref() != Some(workspace.branch.as_str())
+            || head.operation.is_some()
+        {
+            return Ok(Err("it is not on its branch"));
+        }
+        let read = IndexFile::read(&admin.join("index"));
+        let Some(index) = read.map_err(Error::io("read the index of a sibling"))? else {
+            return Ok(Err("its index is not a plain one"));
+        };
+        if candidate.difference.changes.len() * 2 > index.entries().len() {
+            return Ok(Err("most of it differs"));
+        }
+        if !is_index_of(&repo, &index, head.tree)? {
+            return Ok(Err("it has staged changes"));
+        }
+        let now = now();
+        let root = workspace.open_root()?;
+        let looked = Tracked::look(&root, &index, now);
+        let tracked = match looked.map_err(Error::io("look at a sibling"))? {
+            Ok(tracked) => tracked,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let entries = index.entries();
+        // The index is HEAD's tree, so that what it has of a file is what HEAD has.
+        let doubtful = tracked.doubtful.iter().map(|n| &entries[*n]);
+        let doubtful = doubtful.filter_map(|entry| {
+            let path = Path::new(OsStr::from_bytes(index.path(entry)));
+            Some((entry.mode, index.id(entry)?, path))
+        });
+        if git::is_any_changed(&repo, doubtful)? {
+            return Ok(Err("it has changes"));
+        }
+        let wanted = Wanted {
+            from: candidate.commit,
+            goal,
+            difference: &candidate.difference,
+            is_strict: taker.repo.protects(&taker.branch),
+        };
+        let output = match Output::gather(&workspace, &repo, &wanted, now)? {
+            Ok(output) => output,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        if !taker.has_plenty_beside(need(&tracked, &output)) {
+            return Ok(Err("there is little room on the disk"));
+        }
+        let commit = CommitId::parse(&candidate.commit.to_string())?;
+        Ok(Ok(Self {
+            lent,
+            commit,
+            difference: candidate.difference,
+            root,
+            index,
+            tracked,
+            output,
+            built_from: record.built_from,
+        }))
+    }
+
+    pub(super) fn branch(&self) -> &BranchName {
+        &self.lent.workspace.branch
+    }
+
+    /// Whether nobody is at work in it, whom no lock of ours would keep out.
+    pub(super) fn is_unattended(&self) -> bool {
+        is_unattended(&self.lent.workspace)
+    }
+}
+
+/// A shell or an editor that was left open there is reason enough: it may start a build at any moment.
+fn is_unattended(workspace: &Workspace) -> bool {
+    !Presence::below(workspace.path()).worker_is_in(workspace.path())
+}
+
+/// Whether the index is exactly `tree`. Mostly it says so itself.
+fn is_index_of(repo: &Repository, index: &IndexFile, tree: Oid) -> Result<bool, Error> {
+    if let Some(known) = index.tree() {
+        return Ok(known == tree);
+    }
+    let same = || {
+        let tree = repo.find_tree(tree)?;
+        let diff = repo.diff_tree_to_index(Some(&tree), Some(&repo.index()?), None)?;
+        Ok::<_, git2::Error>(diff.deltas().len() == 0)
+    };
+    Ok(same().map_err(git::Error::from)?)
+}
+
+fn need(tracked: &Tracked, output: &Output) -> Amount {
+    let (files, output) = (tracked.stats.len() as u64, output.need());
+    Amount {
+        bytes: tracked.bytes() + files * BLOCK + output.bytes,
+        inodes: files + output.inodes,
+    }
+}
+
+fn now() -> Moment {
+    let now = clock_gettime(ClockId::Realtime);
+    let narrow = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    (narrow(now.tv_sec), narrow(now.tv_nsec))
+}

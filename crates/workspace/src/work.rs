@@ -1,0 +1,325 @@
+//! What a user could miss: the reasons why a workspace may not simply go. Beside the tracked files it
+//! tells what is somebody's from what a build made.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use git2::Repository;
+use jiff::Timestamp;
+
+use super::made::{self, Made};
+use super::{Error, Pin, Workspace};
+use branchyard_git::{self as git, IgnoreRules, Looked, Stray, StrayKind};
+use branchyard_model::CommitId;
+
+/// Enough names to recognise what is meant.
+const EXAMPLES: usize = 5;
+
+/// What lies beside the tracked files, told apart; all paths are relative to the workspace.
+#[derive(Debug, Default)]
+pub(super) struct Belongings {
+    /// Files that are somebody's, and in which untracked or ignored entry they were found.
+    pub(super) files: Vec<Found>,
+    /// Repositories of their own.
+    pub(super) repositories: Vec<Found>,
+    /// Directories without a file in them.
+    pub(super) empty: Vec<PathBuf>,
+    pub(super) output: Vec<Output>,
+    /// Entries that `git status` shows as untracked, whole directories as one.
+    pub(super) untracked: usize,
+    /// The same look found tracked files or the index to differ from HEAD.
+    pub(super) is_changed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    /// The whole untracked or ignored entry that it belongs to, as a person would name it.
+    entry: String,
+    ignored: bool,
+}
+
+/// What a build made: a file or directory, whole.
+#[derive(Debug, Clone)]
+pub(super) struct Output {
+    pub(super) stray: Stray,
+    /// Git overlooks it, so nobody's status shows it.
+    pub(super) ignored: bool,
+}
+
+/// How closely to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// At every file.
+    Whole,
+    /// At each untracked or ignored entry until something in it is found to be somebody's.
+    UntilFound,
+}
+
+impl Workspace {
+    /// Why this workspace, which exists, may not simply go; empty if nothing in it would be missed.
+    pub async fn reasons_to_stay(self: &Arc<Self>) -> Result<Vec<String>, Error> {
+        let _floor = self.stand().await;
+        self.looking(|this| {
+            let repo = this.worktree.open()?;
+            this.reasons(&repo, &this.belongings(&repo, Look::UntilFound)?)
+        })
+        .await
+    }
+
+    /// All reasons: that somebody pinned it, and the work in it.
+    pub(super) fn reasons(
+        &self,
+        repo: &Repository,
+        belongings: &Belongings,
+    ) -> Result<Vec<String>, Error> {
+        let mut reasons: Vec<String> = self.pinned().iter().map(Pin::says).collect();
+        reasons.extend(self.pins(repo, belongings)?);
+        Ok(reasons)
+    }
+
+    /// Notes that a command starts here: what is born until it ends is its output. It is made from `commit`, or
+    /// from more than is known; after an error, that is not written down, and the command must not start.
+    pub fn command_begins(&self, commit: Option<&CommitId>) -> Result<(), Error> {
+        self.note_built_from(commit)?;
+        if let Err(error) = made::note_begin(self.worktree.admin()) {
+            tracing::warn!(branch = %self.branch, %error, "what this command makes will count as work");
+        }
+        Ok(())
+    }
+
+    /// Notes that the command ended at `at`. The caller holds the turn.
+    pub fn command_ended(&self, at: Timestamp) {
+        let admin = self.worktree.admin();
+        let noted = made::note_end(admin, at)
+            .map_err(Error::io("note the end of a command"))
+            .and_then(|is_crowded| match is_crowded {
+                true => self.settle_output(),
+                false => Ok(()),
+            });
+        if let Err(error) = noted {
+            tracing::warn!(branch = %self.branch, %error, "what this command made will count as work");
+        }
+    }
+
+    fn settle_output(&self) -> Result<(), Error> {
+        let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
+        let made = output
+            .iter()
+            .map(|output| (output.stray.path.as_path(), &output.stray.meta));
+        let admin = self.worktree.admin();
+        Made::load(admin)
+            .settle(admin, made)
+            .map_err(Error::io("keep what commands made"))
+    }
+
+    /// Looks at all files, and tells what lies beside the tracked ones apart.
+    pub(super) fn belongings(&self, repo: &Repository, look: Look) -> Result<Belongings, Error> {
+        self.told_apart(repo, look, git::look(repo)?)
+    }
+
+    pub(super) fn told_apart(
+        &self,
+        repo: &Repository,
+        look: Look,
+        looked: Looked,
+    ) -> Result<Belongings, Error> {
+        let mut sorting = Sorting {
+            workspace: self,
+            rules: IgnoreRules::of(repo)?,
+            made: Made::load(self.worktree.admin()),
+            look,
+            found: Belongings::default(),
+        };
+        sorting.found.is_changed = looked.changed;
+        for stray in looked.strays {
+            sorting.entry(stray)?;
+        }
+        Ok(sorting.found)
+    }
+
+    /// The work in this workspace, one reason each; empty if nothing would be missed. In doubt it is work.
+    pub(super) fn pins(
+        &self,
+        repo: &Repository,
+        belongings: &Belongings,
+    ) -> Result<Vec<String>, Error> {
+        let mut pins = self.tracked_work(repo, belongings.is_changed)?;
+        if self.worktree.admin().join("modules").is_dir() {
+            pins.push("submodules, whose repositories would go with it".to_owned());
+        }
+        let stashes = self.stashes(repo).len();
+        if stashes > 0 {
+            pins.push(format!("{stashes} stash(es) of this branch"));
+        }
+        for (ignored, kind) in [(false, "untracked"), (true, "ignored")] {
+            pins.extend(named(kind, &belongings.files, |found| {
+                found.ignored == ignored
+            }));
+        }
+        if !belongings.repositories.is_empty() {
+            let names = examples(&belongings.repositories, |_| true);
+            pins.push(format!("repositories of their own: {names}"));
+        }
+        Ok(pins)
+    }
+
+    /// The work in commits, index and tracked files; whether the latter changed is known.
+    pub(super) fn tracked_work(
+        &self,
+        repo: &Repository,
+        is_changed: bool,
+    ) -> Result<Vec<String>, Error> {
+        let mut pins = Vec::new();
+        let head = match git::head(repo) {
+            Err(git::Error::Unborn) => {
+                return Ok(vec![
+                    "a branch without a commit, where it was moved by hand".to_owned(),
+                ]);
+            }
+            head => head?,
+        };
+        let about = self.standing(repo, Some(is_changed))?;
+        if let Some(operation) = head.operation {
+            pins.push(format!("a {operation} is under way"));
+        }
+        if is_changed {
+            pins.push("changes to tracked files".to_owned());
+        }
+        if about.ahead > 0 {
+            pins.push(format!(
+                "{} commit(s) that the remote does not have",
+                about.ahead
+            ));
+        }
+        // Moved elsewhere by hand, the workspace still stands for its branch, which would go with it.
+        if head.branch.as_deref() != Some(self.branch.as_str()) {
+            let unseen = git::unseen_commits(repo, &self.branch)?;
+            if unseen > 0 {
+                pins.push(format!(
+                    "{unseen} commit(s) on {} that the remote does not have",
+                    self.branch
+                ));
+            }
+        }
+        Ok(pins)
+    }
+
+    /// Stashes are shared by all worktrees; their subject says whose they are.
+    pub(super) fn stashes(&self, repo: &Repository) -> Vec<git::Stash> {
+        let subjects = git::verbs::stash::subjects(&self.branch);
+        git::stashes(repo)
+            .into_iter()
+            .filter(|stash| {
+                subjects
+                    .iter()
+                    .any(|own| stash.message.starts_with(own.as_str()))
+            })
+            .collect()
+    }
+}
+
+struct Sorting<'a> {
+    workspace: &'a Workspace,
+    rules: IgnoreRules,
+    made: Made,
+    look: Look,
+    found: Belongings,
+}
+
+impl Sorting<'_> {
+    /// One untracked or ignored entry, whole.
+    fn entry(&mut self, stray: Stray) -> Result<(), Error> {
+        let ignored = self.rules.is_ignored(&stray.path);
+        let mut name = stray.path.to_string_lossy().into_owned();
+        if stray.kind != StrayKind::File {
+            name.push('/');
+        }
+        let (output, empty) = (self.found.output.len(), self.found.empty.len());
+        let somebodys = self.sort(stray, &name, ignored)?;
+        let is_hollow =
+            !somebodys && output == self.found.output.len() && empty < self.found.empty.len();
+        if !ignored && !is_hollow {
+            self.found.untracked += 1;
+        }
+        Ok(())
+    }
+
+    /// Returns whether something in it is somebody's.
+    fn sort(&mut self, stray: Stray, entry: &str, ignored: bool) -> Result<bool, Error> {
+        let globs = &self.workspace.repo.config.build_output;
+        let is_declared = globs.matches(&stray.path);
+        let is_made = is_declared || self.made.explains(&stray.path, &stray.meta);
+        let is_whole = is_declared || stray.kind == StrayKind::File;
+        if is_made && (is_whole || !self.has_work_in(&stray)?) {
+            let ignored = ignored || self.rules.is_ignored(&stray.path);
+            self.found.output.push(Output { stray, ignored });
+            return Ok(false);
+        }
+        let found = Found {
+            path: stray.path.clone(),
+            entry: entry.to_owned(),
+            ignored: ignored || self.rules.is_ignored(&stray.path),
+        };
+        match stray.kind {
+            StrayKind::File => self.found.files.push(found),
+            StrayKind::Repository => self.found.repositories.push(found),
+            StrayKind::Directory => return self.descend(&stray.path, entry, found.ignored),
+        }
+        Ok(true)
+    }
+
+    /// Whether somebody put something into a directory that a command made. A repository is looked into
+    /// like any other, its `.git` included: a commit there changes nothing of the directory itself.
+    fn has_work_in(&self, dir: &Stray) -> Result<bool, Error> {
+        let globs = &self.workspace.repo.config.build_output;
+        for stray in git::strays_in(self.workspace.path(), &dir.path)? {
+            if globs.matches(&stray.path) {
+                continue;
+            }
+            let is_made = self.made.explains(&stray.path, &stray.meta);
+            let has_work = match stray.kind {
+                StrayKind::File => !is_made,
+                StrayKind::Directory | StrayKind::Repository => self.has_work_in(&stray)?,
+            };
+            if has_work {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn descend(&mut self, dir: &Path, entry: &str, ignored: bool) -> Result<bool, Error> {
+        let inside = git::strays_in(self.workspace.path(), dir)?;
+        if inside.is_empty() {
+            self.found.empty.push(dir.to_owned());
+        }
+        let mut somebodys = false;
+        for stray in inside {
+            somebodys |= self.sort(stray, entry, ignored)?;
+            if somebodys && self.look == Look::UntilFound {
+                break;
+            }
+        }
+        Ok(somebodys)
+    }
+}
+
+fn named(kind: &str, found: &[Found], which: impl Fn(&Found) -> bool) -> Option<String> {
+    let names = examples(found, which);
+    (!names.is_empty()).then(|| format!("{kind} files: {names}"))
+}
+
+fn examples(found: &[Found], which: impl Fn(&Found) -> bool) -> String {
+    let mut names: Vec<&str> = found
+        .iter()
+        .filter(|found| which(found))
+        .map(|found| found.entry.as_str())
+        .collect();
+    names.dedup();
+    let shown = names[..names.len().min(EXAMPLES)].join(", ");
+    match names.len().checked_sub(EXAMPLES) {
+        Some(more) if more > 0 => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}

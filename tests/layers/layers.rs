@@ -1,0 +1,121 @@
+//! Which part of a package may import which, where the compiler does not hold it: between packages it does.
+
+use crate::imports::graph;
+use crate::source::{Files, Source, files};
+
+/// A part, and those of its package that it must not import.
+const APART: [(&str, &[&str]); 8] = [
+    ("src/app/", &["src/http/", "src/mcp/", "src/server/"]),
+    ("src/http/", &["src/mcp/", "src/server/"]),
+    ("src/mcp/", &["src/http/", "src/server/"]),
+    ("crates/db/src/run_index/", &["crates/db/src/security_db/"]),
+    ("crates/db/src/security_db/", &["crates/db/src/run_index/"]),
+    ("crates/journal/src/diagnostics/", &["crates/journal/src/"]),
+    ("crates/runtime/src/background/", &["crates/runtime/src/"]),
+    ("crates/workspace/src/repos/", &["crates/workspace/src/"]),
+];
+
+/// Calls that belong in one room each, and the files that are that room.
+const ROOMS: [(&str, &[&str]); 6] = [
+    (
+        "Command::new(",
+        &[
+            "crates/process/src/spawn.rs",
+            "crates/process/src/sandbox/init.rs",
+            "crates/process/src/standby.rs",
+            "crates/process/src/capture.rs",
+            "src/cli/doctor.rs",
+        ],
+    ),
+    (
+        "env::var",
+        &[
+            "crates/config/src/environment.rs",
+            "crates/config/src/crash.rs",
+            "src/cli/endpoint.rs",
+        ],
+    ),
+    ("env::set_var", &[]),
+    ("unsafe {", &["crates/git/src/isolation.rs"]),
+    ("worktree\", \"prune", &[]),
+    ("git2::", &["crates/git/", "crates/workspace/", "src/app/"]),
+];
+
+#[test]
+fn parts_import_only_what_is_below_them() {
+    let broken = forbidden_imports(&files());
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn some_calls_are_made_in_one_room_only() {
+    for (call, rooms) in ROOMS {
+        for (file, text) in files() {
+            if file.ends_with("tests.rs") || file.contains("/tests/") {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            assert!(
+                rooms.iter().any(|room| file.starts_with(room)) || !code.contains(call),
+                "{call} in {file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_forbidden_import_is_found_however_it_is_written() {
+    for line in [
+        "use crate::http::router;",
+        "use crate::{app, http::router};",
+        "pub(super) use crate::http::router; fn f() { router() }",
+        "fn f() { crate::http::router() }",
+        "use super::http; fn f() { http::router() }",
+        "use crate::http::*; fn f() { router() }",
+        "use crate::http::passed_on;",
+    ] {
+        assert_eq!(forbidden_imports(&mcp_that_says(line)).len(), 1, "{line}");
+    }
+    for line in [
+        "use crate::app::App;",
+        "//! see crate::http",
+        "#[cfg(test)] mod tests { use crate::http::router; }",
+    ] {
+        assert_eq!(
+            forbidden_imports(&mcp_that_says(line)),
+            Vec::<String>::new(),
+            "{line}"
+        );
+    }
+}
+
+fn mcp_that_says(line: &str) -> Files {
+    [
+        ("src/lib.rs", "pub mod app; pub mod http; pub mod mcp;"),
+        ("src/app/mod.rs", "pub struct App;"),
+        (
+            "src/http/mod.rs",
+            "mod inner; pub fn router() {} pub use inner::passed_on;",
+        ),
+        ("src/http/inner.rs", "pub fn passed_on() {}"),
+        ("src/mcp/mod.rs", line),
+    ]
+    .map(|(file, text)| (file.to_owned(), text.to_owned()))
+    .into()
+}
+
+fn forbidden_imports(files: &Files) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (file, imported) in graph(&Source::parse(files)) {
+        for (part, others) in APART {
+            let forbidden = |to: &&String| {
+                !to.starts_with(part) && others.iter().any(|other| to.starts_with(other))
+            };
+            if file.starts_with(part) {
+                let found = imported.iter().filter(forbidden);
+                broken.extend(found.map(|to| format!("{file} imports {to}")));
+            }
+        }
+    }
+    broken
+}
