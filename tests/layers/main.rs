@@ -10,3 +10,5 @@
 mod imports;
 mod layers;
 mod source;
+mod types;
+mod walls;
