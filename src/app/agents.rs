@@ -7,14 +7,14 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
+use super::AuthorizedApp;
 use super::branches::collecting;
 use branchyard_config::{RepoUrl, UrlPolicy};
 use branchyard_model::{
-    AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Right, Warning,
+    AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Scope, Warning,
 };
 use branchyard_workspace::repos::{Registration, Repo};
-use branchyard_workspace::{AgentBranch, Reporter, Wish, Workspace};
+use branchyard_workspace::{AgentBranch, PrepareOptions, Reporter, Workspace};
 
 /// What can be part of the name of a branch.
 const AGENT_ID: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
@@ -70,10 +70,10 @@ pub struct Begun {
     pub warnings: Vec<Warning>,
 }
 
-impl Desk {
+impl AuthorizedApp {
     /// The workspace for a task of an agent. The same request again finds the same workspace.
     pub async fn git_clone(&self, request: &CloneRequest) -> Result<Begun, Problem> {
-        self.require(Right::GitWrite)?;
+        self.require(Scope::GitWrite)?;
         let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
         let branch = task.branch()?;
         self.yard.margin.check()?;
@@ -83,8 +83,8 @@ impl Desk {
             return Ok(known);
         }
         let workspace = self.workspace_in(&repo, &branch)?;
-        let turn = self.turn_of(&workspace, "git clone");
-        let _turn = turn.await?;
+        let lock = self.lock_of(&workspace, "git clone");
+        let _lock = lock.await?;
         let (report, warnings) = collecting();
         let (known, created) = self
             .branch_for(&workspace, task, request.base.as_deref(), &report)
@@ -131,7 +131,7 @@ impl Desk {
         }))
     }
 
-    /// Makes the branch of a task or finds it. The caller holds the turn.
+    /// Makes the branch of a task or finds it. The caller holds the workspace's lock.
     async fn branch_for(
         &self,
         workspace: &Arc<Workspace>,
@@ -213,7 +213,7 @@ impl Desk {
         if let Some(known) = known() {
             return Ok((known, false));
         }
-        self.require(Right::Admin)?;
+        self.require(Scope::Admin)?;
         RepoUrl::parse(url, &UrlPolicy::caller(&self.yard.config.git))?;
         let name = match &request.repo {
             Some(name) => name.clone(),
@@ -241,7 +241,7 @@ impl Desk {
 
     /// A new, empty repository that the yard itself keeps, and a workspace of its first branch.
     pub async fn git_init(&self, request: &InitRequest) -> Result<Begun, Problem> {
-        self.require(Right::Admin)?;
+        self.require(Scope::Admin)?;
         self.yard.margin.check()?;
         let branch = match &request.default_branch {
             Some(branch) => branch.clone(),
@@ -251,13 +251,13 @@ impl Desk {
         let repo = self.yard.repos.init(&request.repo, &branch).await;
         let repo = repo.map_err(|error| self.yard.margin.judge(error.problem()))?;
         let workspace = self.workspace_in(&repo, &branch)?;
-        let _turn = workspace
-            .turn
-            .take("git init", &self.principal().name)
+        let _lock = workspace
+            .queue
+            .lock("git init", &self.principal().name)
             .await;
         let (report, warnings) = collecting();
-        let wish = Wish::up_to_date(&self.principal().name, Instant::now());
-        let prepared = workspace.prepare(&wish, &report).await;
+        let options = PrepareOptions::up_to_date(&self.principal().name, Instant::now());
+        let prepared = workspace.prepare(&options, &report).await;
         let (about, _) = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
         Ok(Begun {
             repo: repo.name.clone(),

@@ -9,12 +9,12 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::Desk;
+use super::AuthorizedApp;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use branchyard_workspace::repos::{Registration, Repo, Source};
 use branchyard_workspace::{
-    Description, Going, LIST_PATIENCE, Report, Reporter, Wish, several, unresponsive,
+    Description, Going, LIST_PATIENCE, PrepareOptions, Report, Reporter, parallel, unresponsive,
 };
 
 /// Some workspaces of a repo, in the order of their names.
@@ -37,7 +37,7 @@ pub struct Unavailable {
     pub reason: String,
 }
 
-impl Desk {
+impl AuthorizedApp {
     /// Workspaces of a repo, and with `remote` also the branches that only the remote has: in the order of
     /// their names the first `most` that come after `last`, for to describe a workspace is to look at all its
     /// files; and the last of these, if there are more. What cannot be described is left out, and named.
@@ -70,7 +70,7 @@ impl Desk {
         }
         let mut rest = heads.into_iter();
         let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
-        let described = several(wanted.clone(), |(branch, _)| {
+        let described = parallel(wanted.clone(), |(branch, _)| {
             let workspace = self.yard.workspaces.get(&repo, &branch);
             async move {
                 if !workspace.exists() {
@@ -164,13 +164,16 @@ impl Desk {
                 .await?;
         }
         let asked_at = Instant::now();
-        let _turn = workspace.turn.take("prepare", &self.principal().name).await;
+        let _lock = workspace
+            .queue
+            .lock("prepare", &self.principal().name)
+            .await;
         let (report, warnings) = collecting();
         let prepared = match from {
             Some(start) => workspace.create_branch(start, &report).await.map(|()| None),
             None => {
-                let wish = Wish::up_to_date(&self.principal().name, asked_at);
-                workspace.prepare(&wish, &report).await.map(Some)
+                let options = PrepareOptions::up_to_date(&self.principal().name, asked_at);
+                workspace.prepare(&options, &report).await.map(Some)
             }
         };
         let prepared = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
@@ -193,7 +196,7 @@ impl Desk {
         let workspace = self.workspace(repo, branch)?;
         self.check_unprotected(&workspace.repo, branch, "removed")
             .await?;
-        let _turn = workspace.turn.take("remove", &self.principal().name).await;
+        let _lock = workspace.queue.lock("remove", &self.principal().name).await;
         // What makes room must not need any.
         self.yard.margin.make_do();
         workspace

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Desk, Machine};
+use super::{AuthorizedApp, Machine};
 use branchyard_runs::SandboxReport;
 use branchyard_runtime::background::LoopStatus;
 
@@ -29,7 +29,7 @@ impl Readiness {
     }
 }
 
-impl Desk {
+impl AuthorizedApp {
     pub fn readiness(&self) -> Readiness {
         let yard = &self.yard;
         let (runs, viewers) = yard.runs.census();

@@ -1,14 +1,14 @@
 //! Reads of a workspace. The first one makes the workspace; none after that uses the network, and none
 //! waits for a build.
 
+use branchyard_workspace::FilesGuard;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::OwnedRwLockReadGuard;
 
-use super::Desk;
+use super::AuthorizedApp;
 use super::machine::{EnvironmentReport, Machine};
 use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::{self, Args};
@@ -44,7 +44,7 @@ pub struct GitOutput {
     pub truncated: bool,
 }
 
-impl Desk {
+impl AuthorizedApp {
     pub async fn ls(
         &self,
         repo: &RepoName,
@@ -137,7 +137,7 @@ impl Desk {
         repo: &RepoName,
         branch: &BranchName,
     ) -> Result<(About, EnvironmentReport), Problem> {
-        let (workspace, _floor) = self.step_in(repo, branch).await?;
+        let (workspace, _files) = self.step_in(repo, branch).await?;
         let about = workspace.about().await.map_err(|error| error.problem())?;
         let mut environment = self.yard.runs.declared_environment(&workspace.repo);
         for (name, value) in [
@@ -177,9 +177,9 @@ impl Desk {
         let (told, silent) = (|error: Error| error.problem(), silent());
         let mut attempts = workspace.attempts(&silent).await.map_err(told)?;
         loop {
-            let (_, floor) = self.step_in(repo, branch).await?;
+            let (_, files_guard) = self.step_in(repo, branch).await?;
             let outcome = read(workspace.clone()).await;
-            drop(floor);
+            drop(files_guard);
             match outcome {
                 Err(error) => attempts.mend(error, &silent).await.map_err(told)?,
                 Ok(read) => return Ok(read),
@@ -191,14 +191,14 @@ impl Desk {
         &self,
         repo: &RepoName,
         branch: &BranchName,
-    ) -> Result<(Arc<Workspace>, OwnedRwLockReadGuard<()>), Problem> {
+    ) -> Result<(Arc<Workspace>, FilesGuard), Problem> {
         let workspace = self.workspace(repo, branch)?;
         if !workspace.exists() {
             self.yard.margin.check()?;
         }
         loop {
             match workspace.ensure(Instant::now(), &silent()).await {
-                Ok(floor) => return Ok((workspace, floor)),
+                Ok(files_guard) => return Ok((workspace, files_guard)),
                 // Git's own files may have to be put back before they can be trusted.
                 Err(_) if workspace.exists() && self.yard.margin.make_room() => {}
                 Err(error) => return Err(self.yard.margin.judge(error.problem())),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Desk, Queue};
+use super::{AuthorizedApp, Queue};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 use branchyard_runtime::background::LoopStatus;
 use branchyard_runtime::disk::Room;
@@ -70,10 +70,10 @@ pub struct RepoUsage {
     pub build_output: u64,
 }
 
-impl Desk {
+impl AuthorizedApp {
     pub async fn load(&self) -> Result<Load, Problem> {
-        let desk = self.clone();
-        let reading = tokio::task::spawn_blocking(move || desk.read_load());
+        let app = self.clone();
+        let reading = tokio::task::spawn_blocking(move || app.read_load());
         reading.await.map_err(|error| {
             let detail = format!("the machine could not be looked at: {error}");
             Problem::new(ErrorKind::Internal, "look_failed", detail)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use branchyard_process::{Patience, capture, find_program, plain_command};
+use branchyard_process::{Timeouts, capture, find_program, plain_command};
 
 /// Asked for their version, in this order; what is not installed is left out.
 const TOOLS: [&str; 14] = [
@@ -92,11 +92,11 @@ async fn version(program: &str, name: &str, path: &str, dir: &Path) -> Option<St
     let flag = if name == "go" { "version" } else { "--version" };
     let mut command = plain_command(program, dir);
     command.arg(flag).env("PATH", path).env("LC_ALL", "C");
-    let patience = Patience {
+    let timeouts = Timeouts {
         total: Some(PATIENCE),
         stall: None,
     };
-    let said = capture(command, patience, None, 64 * 1024, |_| {})
+    let said = capture(command, timeouts, None, 64 * 1024, |_| {})
         .await
         .ok()?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();

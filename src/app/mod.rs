@@ -1,16 +1,15 @@
 //! What all faces share: HTTP, MCP, and the page later. A face finds out by [`App`] who asks, and is given
-//! a [`Desk`] for them; what it offers is a call on that, and it reaches nothing below.
+//! a [`AuthorizedApp`] for them; what it offers is a call on that, and it reaches nothing below.
 
 mod agents;
 pub mod audit;
+mod authorized_app;
 mod branches;
-mod desk;
-mod findings;
 mod health;
+mod inconsistencies;
 mod inspect;
 mod load;
 mod machine;
-mod news;
 mod reaper;
 mod repos;
 mod runs;
@@ -18,6 +17,7 @@ mod salvage;
 mod session;
 mod tokens;
 pub mod verbs;
+mod yard_events;
 
 use std::sync::Arc;
 
@@ -30,30 +30,30 @@ use branchyard_db::security_db::audit::Audit;
 use branchyard_model::Problem;
 use branchyard_runs::Runs;
 use branchyard_runtime::background::Loops;
-use branchyard_runtime::disk::Margin;
+use branchyard_runtime::disk::DiskGuard;
 use branchyard_workspace::repos::Repos;
 use branchyard_workspace::{Mended, Reaper, Workspaces};
 
 pub use agents::{Begun, CloneRequest, InitRequest};
+pub use authorized_app::AuthorizedApp;
 pub use branches::{BranchPage, Unavailable};
-pub use desk::Desk;
-pub use findings::reconcile;
 pub use health::Readiness;
+pub use inconsistencies::reconcile;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use load::{Load, RepoUsage, WaitingRun};
 pub use machine::{EnvironmentReport, Machine, Tool};
-pub use news::{Bulletin, Queue, Told};
 pub use repos::RepoSummary;
 pub use runs::LastRun;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 pub use session::{Session, Ticket};
 pub use tokens::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
+pub use yard_events::{Bulletin, Queue, Told};
 
 /// The way in for those who come with a credential; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct App(Arc<Parts>);
 
-/// What the yard is made of. The faces have none of it: they are given a [`Desk`].
+/// What the yard is made of. The faces have none of it: they are given a [`AuthorizedApp`].
 #[derive(Debug)]
 pub struct Parts {
     pub config: Arc<Config>,
@@ -66,7 +66,7 @@ pub struct Parts {
     pub workspaces: Arc<Workspaces>,
     pub reaper: Arc<Reaper>,
     pub runs: Runs,
-    pub margin: Margin,
+    pub margin: DiskGuard,
     pub loops: Loops,
     /// What was amiss on disk, and was mended before anyone was served.
     pub mended_at_start: Vec<Mended>,
@@ -89,8 +89,8 @@ impl App {
     }
 
     /// What there is for this principal.
-    pub fn desk(&self, principal: Principal) -> Desk {
-        Desk::new(self.0.clone(), principal)
+    pub fn for_principal(&self, principal: Principal) -> AuthorizedApp {
+        AuthorizedApp::new(self.0.clone(), principal)
     }
 
     pub fn config(&self) -> &Config {
@@ -108,7 +108,7 @@ impl App {
     }
 
     /// Where faces may keep what is theirs.
-    pub fn margin(&self) -> &Margin {
+    pub fn margin(&self) -> &DiskGuard {
         &self.0.margin
     }
 }

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use super::Desk;
+use super::AuthorizedApp;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
 use branchyard_workspace::{Description, Pin, Reaped, Reaping};
 
 /// Enough for a sentence or two; it is shown in lists.
 const LONGEST_REASON: usize = 500;
 
-impl Desk {
+impl AuthorizedApp {
     /// What the reaper would do or, without `dry_run`, does now, in all repos or in one.
     pub async fn reap(&self, dry_run: bool, only: Option<RepoName>) -> Result<Reaping, Problem> {
         match &only {

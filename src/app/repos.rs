@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Desk;
+use super::AuthorizedApp;
 use branchyard_model::RepoName;
 use branchyard_workspace::repos::{Repo, Source};
 
@@ -22,7 +22,7 @@ pub struct RepoSummary {
     pub tasks: Vec<String>,
 }
 
-impl Desk {
+impl AuthorizedApp {
     pub fn repo_summary(&self, repo: &Repo) -> RepoSummary {
         let tasks = repo.config.tasks.keys();
         RepoSummary {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Desk;
+use super::AuthorizedApp;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
@@ -49,7 +49,7 @@ impl LastRun {
     }
 }
 
-impl Desk {
+impl AuthorizedApp {
     /// See [`Runs::start`].
     pub async fn start(
         &self,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
+use super::AuthorizedApp;
 use super::branches::collecting;
 use branchyard_git::Manifest;
 use branchyard_model::{
@@ -54,7 +54,7 @@ pub struct RestoreRequest {
     pub force: bool,
 }
 
-impl Desk {
+impl AuthorizedApp {
     /// All salvages, the newest first.
     pub async fn salvages(&self, filter: &SalvageFilter) -> Result<Vec<SalvageItem>, Problem> {
         let repos = match &filter.repo {
@@ -127,7 +127,10 @@ impl Desk {
         };
         let workspace = self.workspace_in(&repo, &branch)?;
         self.check_unprotected(&repo, &branch, "restored").await?;
-        let _turn = workspace.turn.take("restore", &self.principal().name).await;
+        let _lock = workspace
+            .queue
+            .lock("restore", &self.principal().name)
+            .await;
         let (report, warnings) = collecting();
         workspace
             .restore(id, request.force, &self.principal().name, &report)

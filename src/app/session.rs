@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{App, Desk};
-use branchyard_auth::{Area, Credential, Lifetime, May, Name, TICKETS_GOOD_FOR, Wish};
+use super::{App, AuthorizedApp};
+use branchyard_auth::{Area, Credential, Lifetime, May, Name, RequestedToken, TICKETS_GOOD_FOR};
 use branchyard_config::{BranchGlobs, RepoGlobs};
 use branchyard_model::{ErrorKind, Problem};
 
@@ -26,12 +26,12 @@ pub struct Ticket {
     pub good_for: Duration,
 }
 
-impl Desk {
+impl AuthorizedApp {
     pub async fn log_in(&self) -> Result<Session, Problem> {
         let now = Timestamp::now();
         let own = self.principal().grant().expires;
         let until = own.map_or(now + LASTS, |own| own.min(now + LASTS));
-        let wish = Wish {
+        let requested = RequestedToken {
             may: May::Only(self.principal().rights()),
             toolsets: None,
             area: Area {
@@ -42,7 +42,9 @@ impl Desk {
         };
         let tokens = &self.yard.tokens;
         let name = Name::Made("page-");
-        let (_, credential) = tokens.make(self.principal(), name, None, &wish).await?;
+        let (_, credential) = tokens
+            .make(self.principal(), name, None, &requested)
+            .await?;
         Ok(Session {
             credential,
             lasts: until.duration_since(now).unsigned_abs(),
@@ -71,9 +73,9 @@ impl Desk {
 }
 
 impl App {
-    /// The desk of whoever was given this ticket.
-    pub fn redeem(&self, ticket: &str) -> Option<Desk> {
+    /// The authorized app of whoever was given this ticket.
+    pub fn redeem(&self, ticket: &str) -> Option<AuthorizedApp> {
         let principal = self.0.tickets.redeem(ticket)?;
-        Some(self.desk(principal))
+        Some(self.for_principal(principal))
     }
 }

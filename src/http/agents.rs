@@ -5,24 +5,24 @@ use axum::Json;
 use super::audit::Noted;
 use super::extract::Body;
 use super::problem::ProblemResponse;
-use crate::app::{Begun, CloneRequest, Desk, InitRequest};
+use crate::app::{AuthorizedApp, Begun, CloneRequest, InitRequest};
 
 pub(super) async fn clone(
-    desk: Desk,
+    app: AuthorizedApp,
     noted: Noted,
     Body(request): Body<CloneRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
     noted.at(request.repo.as_ref(), None);
-    let begun = desk.git_clone(&request).await?;
+    let begun = app.git_clone(&request).await?;
     noted.at(Some(&begun.repo), Some(&begun.branch));
     Ok(Json(begun))
 }
 
 pub(super) async fn init(
-    desk: Desk,
+    app: AuthorizedApp,
     noted: Noted,
     Body(request): Body<InitRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
     noted.at(Some(&request.repo), request.default_branch.as_ref());
-    Ok(Json(desk.git_init(&request).await?))
+    Ok(Json(app.git_init(&request).await?))
 }

@@ -10,7 +10,7 @@ use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{Desk, LastRun, Unavailable};
+use crate::app::{AuthorizedApp, LastRun, Unavailable};
 use branchyard_model::{BranchName, Problem, RepoName, Salvage, Warning};
 use branchyard_workspace::{Description, Going};
 
@@ -32,7 +32,7 @@ const DEFAULT_PAGE: usize = 100;
 const MAX_PAGE: usize = 500;
 
 pub(super) async fn list(
-    desk: Desk,
+    app: AuthorizedApp,
     RepoAt(repo): RepoAt,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Workspaces>, ProblemResponse> {
@@ -40,10 +40,10 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let page = desk
+    let page = app
         .branches_after(&repo, params.remote, params.after.as_ref(), limit)
         .await?;
-    let items = with_last_runs(&desk, &repo, page.items).await?;
+    let items = with_last_runs(&app, &repo, page.items).await?;
     Ok(Json(Workspaces {
         page: Listed::page(items, page.next),
         unavailable: page.unavailable,
@@ -71,12 +71,12 @@ pub(super) struct Shown {
 }
 
 async fn with_last_runs(
-    desk: &Desk,
+    app: &AuthorizedApp,
     repo: &RepoName,
     workspaces: Vec<Description>,
 ) -> Result<Vec<Shown>, Problem> {
     let branches = workspaces.iter().map(|workspace| workspace.branch.clone());
-    let last = desk.last_runs(repo, branches.collect()).await?;
+    let last = app.last_runs(repo, branches.collect()).await?;
     let shown = workspaces.into_iter().zip(last);
     Ok(shown
         .map(|(workspace, last_run)| Shown {
@@ -87,11 +87,11 @@ async fn with_last_runs(
 }
 
 pub(super) async fn show(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<Json<Shown>, ProblemResponse> {
-    let workspace = desk.describe(&repo, &branch).await?;
-    let last = desk.last_runs(&repo, vec![branch]).await?;
+    let workspace = app.describe(&repo, &branch).await?;
+    let last = app.last_runs(&repo, vec![branch]).await?;
     Ok(Json(Shown {
         workspace,
         last_run: last.into_iter().next().flatten(),
@@ -123,7 +123,7 @@ pub(super) struct Ready {
 }
 
 pub(super) async fn prepare(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<PrepareBody>,
 ) -> Result<Json<Ready>, ProblemResponse> {
@@ -134,7 +134,7 @@ pub(super) async fn prepare(
             Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
         );
     }
-    let (workspace, warnings) = desk.prepare(&repo, &branch, body.from.as_deref()).await?;
+    let (workspace, warnings) = app.prepare(&repo, &branch, body.from.as_deref()).await?;
     Ok(Json(Ready {
         workspace,
         warnings,
@@ -156,7 +156,7 @@ pub(super) struct Removed {
 }
 
 pub(super) async fn remove(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     noted: Noted,
     Params(params): Params<RemoveParams>,
@@ -165,7 +165,7 @@ pub(super) async fn remove(
         true => Going::Forced,
         false => Going::Unmissed,
     };
-    let saved = desk.remove(&repo, &branch, going).await?;
+    let saved = app.remove(&repo, &branch, going).await?;
     Ok(match saved {
         Some(salvage) => {
             noted.touched("salvage", &salvage.id.to_string());

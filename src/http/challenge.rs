@@ -8,7 +8,7 @@ use axum::response::Response;
 use super::oauth::metadata_url;
 use crate::app::App;
 use branchyard_config::Config;
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 /// What a response leaves behind for [`challenged`] to put into words.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(super) enum Challenge {
     /// Nobody that is known asked.
     Credential { detail: String },
     /// Somebody asked who may not.
-    Scope(Right),
+    Scope(Scope),
 }
 
 impl Challenge {

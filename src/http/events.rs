@@ -13,14 +13,14 @@ use super::extract::Params;
 use super::negotiate::{Format, last_event_id};
 use super::problem::ProblemResponse;
 use super::streams::{FollowParams, streamed};
-use crate::app::{Bulletin, Desk, Told};
-use branchyard_runtime::news::{Change, Item, Place};
+use crate::app::{AuthorizedApp, Bulletin, Told};
+use branchyard_runtime::yard_events::{Change, Item, Place};
 
 /// Proxies close what is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) async fn watch(
-    desk: Desk,
+    app: AuthorizedApp,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
@@ -30,7 +30,7 @@ pub(super) async fn watch(
         Format::Ndjson => Format::Ndjson,
         Format::Sse | Format::Text => Format::Sse,
     };
-    let told = desk.watch(from);
+    let told = app.watch(from);
     let pieces = async_stream::stream! {
         let mut told = std::pin::pin!(told);
         loop {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::ProblemResponse;
-use crate::app::{App, Desk};
+use crate::app::{App, AuthorizedApp};
 use branchyard_auth::{Principal, unauthorized};
 use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
 
@@ -115,13 +115,13 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     }
 }
 
-/// The desk of whoever asks, as the gate found out.
-impl FromRequestParts<App> for Desk {
+/// The authorized app of whoever asks, as the gate found out.
+impl FromRequestParts<App> for AuthorizedApp {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         match parts.extensions.get::<Principal>() {
-            Some(principal) => Ok(app.desk(principal.clone())),
+            Some(principal) => Ok(app.for_principal(principal.clone())),
             None => {
                 let problem = unauthorized("the request was not authorised");
                 Err(ProblemResponse(problem).into_response())

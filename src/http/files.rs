@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extract::{Body, BranchAt};
 use super::problem::ProblemResponse;
-use crate::app::{About, Desk, EnvironmentReport, GitOutput, QuickRequest};
+use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest};
 use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::Args;
 use branchyard_workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
@@ -34,8 +34,11 @@ fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> J
     })
 }
 
-pub(super) async fn env(desk: Desk, BranchAt(repo, branch): BranchAt) -> Answer<EnvironmentReport> {
-    let answer = desk.environment(&repo, &branch).await?;
+pub(super) async fn env(
+    app: AuthorizedApp,
+    BranchAt(repo, branch): BranchAt,
+) -> Answer<EnvironmentReport> {
+    let answer = app.environment(&repo, &branch).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -59,11 +62,11 @@ pub(super) struct LsBody {
 }
 
 pub(super) async fn ls(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<LsBody>,
 ) -> Answer<Listing> {
-    let answer = desk.ls(&repo, &branch, list_request(body)?).await?;
+    let answer = app.ls(&repo, &branch, list_request(body)?).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -110,28 +113,28 @@ fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
 }
 
 pub(super) async fn read_file(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
-    let answer = desk.read_file(&repo, &branch, request).await?;
+    let answer = app.read_file(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
 pub(super) async fn grep(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<GrepRequest>,
 ) -> Answer<Matches> {
-    let answer = desk.grep(&repo, &branch, request).await?;
+    let answer = app.grep(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
 pub(super) async fn git_quick(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<QuickRequest>,
 ) -> Answer<GitOutput> {
-    let answer = desk.git_quick(&repo, &branch, request).await?;
+    let answer = app.git_quick(&repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::extract::RepoAt;
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_workspace::repos::Maintained;
 use branchyard_workspace::{Finding, Mended};
 
@@ -20,21 +20,21 @@ pub(super) struct Amiss {
     mended_at_start: Vec<Mended>,
 }
 
-pub(super) async fn list(desk: Desk) -> Result<Json<Amiss>, ProblemResponse> {
-    let found = desk.findings().await?;
+pub(super) async fn list(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemResponse> {
+    let found = app.findings().await?;
     Ok(Json(Amiss {
         now: Listed::all(found.now),
         mended_at_start: found.mended_at_start,
     }))
 }
 
-pub(super) async fn mend(desk: Desk) -> Result<Json<Listed<Mended>>, ProblemResponse> {
-    Ok(Json(Listed::all(desk.mend_findings().await?)))
+pub(super) async fn mend(app: AuthorizedApp) -> Result<Json<Listed<Mended>>, ProblemResponse> {
+    Ok(Json(Listed::all(app.mend_findings().await?)))
 }
 
 pub(super) async fn maintain(
-    desk: Desk,
+    app: AuthorizedApp,
     RepoAt(repo): RepoAt,
 ) -> Result<Json<Maintained>, ProblemResponse> {
-    Ok(Json(desk.maintain(&repo).await?))
+    Ok(Json(app.maintain(&repo).await?))
 }

@@ -19,7 +19,7 @@ use super::session::{check_page, of_cookie};
 use crate::app::App;
 use branchyard_auth::{Connection, Peer, Principal, unauthorized};
 use branchyard_config::{Config, HostName};
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 /// What a route asks of its caller.
 #[derive(Debug, Clone, Copy)]
@@ -27,14 +27,14 @@ pub(super) enum Access {
     Open,
     /// A credential, whatever its rights.
     Known,
-    Needs(Right),
+    Needs(Scope),
 }
 
 /// What is checked before a handler is asked.
 #[derive(Debug, Clone)]
 struct Guard {
     app: App,
-    right: Option<Right>,
+    right: Option<Scope>,
     /// Whether the handler may end the very credential that it is called with.
     ends_credentials: bool,
 }

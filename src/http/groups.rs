@@ -14,15 +14,15 @@ use super::problem::ProblemResponse;
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{key_and_place, locate, resume, streamed};
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_journal::Cursor;
 use branchyard_model::{GroupId, GroupRecord, GroupState};
-use branchyard_runs::{RunRequest, Seat};
+use branchyard_runs::{RunRequest, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 
 pub(super) async fn start(
-    desk: Desk,
+    app: AuthorizedApp,
     RepoAt(repo): RepoAt,
     headers: HeaderMap,
     Body(mut request): Body<RunRequest>,
@@ -30,15 +30,15 @@ pub(super) async fn start(
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
     request.unwatched = detached;
-    let id = desk.start_group(&repo, request, key).await?;
+    let id = app.start_group(&repo, request, key).await?;
     if detached {
-        let record = desk.group(id)?;
+        let record = app.group(id)?;
         let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();
         locate(&mut response, &at(id));
         return Ok(response);
     }
-    let seat = desk.live_group(id)?.map(|live| live.audience.sit(true));
-    stream(&desk, id, from, &headers, seat, output).await
+    let viewer = app.live_group(id)?.map(|live| live.viewers.join(true));
+    stream(&app, id, from, &headers, viewer, output).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,50 +52,50 @@ pub(super) struct FollowParams {
 }
 
 pub(super) async fn follow(
-    desk: Desk,
+    app: AuthorizedApp,
     GroupAt(id): GroupAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let audience = desk.view_group(id)?.audience;
-    let seat = audience.map(|audience| audience.sit(false));
-    stream(&desk, id, from, &headers, seat, params.output).await
+    let viewers = app.view_group(id)?.viewers;
+    let viewer = viewers.map(|viewers| viewers.join(false));
+    stream(&app, id, from, &headers, viewer, params.output).await
 }
 
 pub(super) async fn show(
-    desk: Desk,
+    app: AuthorizedApp,
     GroupAt(id): GroupAt,
     Params(params): Params<Waiting>,
 ) -> Outcome {
-    if let (Some(patience), Some(live)) = (params.patience()?, desk.live_group(id)?) {
+    if let (Some(patience), Some(live)) = (params.patience()?, app.live_group(id)?) {
         // Running out of patience is an answer too: the group as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = desk.group(id)?;
+    let record = app.group(id)?;
     let status = status_of(&params, record.state == GroupState::Succeeded);
     Ok((status, Json(record)).into_response())
 }
 
 pub(super) async fn cancel(
-    desk: Desk,
+    app: AuthorizedApp,
     GroupAt(id): GroupAt,
 ) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
-    let record = desk.cancel_group(id)?;
+    let record = app.cancel_group(id)?;
     Ok((StatusCode::ACCEPTED, Json(record)))
 }
 
 async fn stream(
-    desk: &Desk,
+    app: &AuthorizedApp,
     id: GroupId,
     from: Option<Cursor>,
     headers: &HeaderMap,
-    seat: Option<Seat>,
+    viewer: Option<ViewerGuard>,
     output: bool,
 ) -> Outcome {
-    let view = desk.view_group(id)?;
+    let view = app.view_group(id)?;
     if !output || from.is_some_and(|from| view.is_done(from)) {
-        return resume(&view, from, headers, seat, &at(id)).await;
+        return resume(&view, from, headers, viewer, &at(id)).await;
     }
     // The group's own events can be resumed; output among them is for those who watch live, and whoever
     // needs all of it follows the runs.
@@ -106,9 +106,9 @@ async fn stream(
         _ => Box::pin(view.follow(place, Events::new(format)).await?),
     };
     pieces.insert(None, own);
-    for member in desk.group(id)?.members {
+    for member in app.group(id)?.members {
         // One that could not be made, or was let go of, has nothing to show.
-        let Ok(run) = desk.view_run(member.run_id) else {
+        let Ok(run) = app.view_run(member.run_id) else {
             continue;
         };
         let place = from.map_or(Cursor::START, |_| run.end());
@@ -117,7 +117,7 @@ async fn stream(
         pieces.insert(Some(member.run_id), output);
     }
     let body = HttpBody::from_stream(pieces.map(move |(_, piece)| {
-        let _seat = &seat;
+        let _seat = &viewer;
         piece
     }));
     Ok(streamed(body, format, &at(id)))

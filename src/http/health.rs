@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::problem::ProblemResponse;
-use crate::app::{Desk, Load, Readiness};
+use crate::app::{AuthorizedApp, Load, Readiness};
 
 pub(super) async fn welcome() -> &'static str {
     concat!(
@@ -36,8 +36,8 @@ pub(super) async fn healthz() -> Json<Alive> {
     })
 }
 
-pub(super) async fn readyz(desk: Desk) -> (StatusCode, Json<Readiness>) {
-    let readiness = desk.readiness();
+pub(super) async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) {
+    let readiness = app.readiness();
     let status = match readiness.is_ready() {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
@@ -46,10 +46,10 @@ pub(super) async fn readyz(desk: Desk) -> (StatusCode, Json<Readiness>) {
 }
 
 /// How busy the machine is, and what fills its disk.
-pub(super) async fn machine(desk: Desk) -> Result<Json<Load>, ProblemResponse> {
-    Ok(Json(desk.load().await?))
+pub(super) async fn machine(app: AuthorizedApp) -> Result<Json<Load>, ProblemResponse> {
+    Ok(Json(app.load().await?))
 }
 
-pub(super) async fn metrics(desk: Desk) -> String {
-    desk.metrics()
+pub(super) async fn metrics(app: AuthorizedApp) -> String {
+    app.metrics()
 }

@@ -11,7 +11,7 @@ use super::extract::{Params, RunAt};
 use super::problem::ProblemResponse;
 use super::sinks::Text;
 use super::streams::body;
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use ask::{Ask, ByteRange, Wanted};
 use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
 use branchyard_model::{ErrorKind, Problem};
@@ -26,7 +26,7 @@ type Outcome = Result<Response, ProblemResponse>;
 const TEXT: &str = "text/plain; charset=utf-8";
 
 pub(super) async fn log(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
     Params(params): Params<LogParams>,
     method: Method,
@@ -35,7 +35,7 @@ pub(super) async fn log(
     // A Range has a meaning for GET alone.
     let range = headers.get(header::RANGE).filter(|_| method == Method::GET);
     let Ask { wanted, strip_ansi } = Ask::read(&params, range)?;
-    let view = desk.view_run(id)?;
+    let view = app.view_run(id)?;
     match wanted {
         Wanted::Whole => whole(&view, strip_ansi).await,
         Wanted::Range(range) => match if_range(&view, &headers).await? {
@@ -82,8 +82,8 @@ async fn whole(view: &View, strip_ansi: bool) -> Outcome {
         true => totals(view).await.ok(),
         false => None,
     };
-    let seat = view.audience.as_ref().map(|audience| audience.sit(false));
-    let body = body(view, Cursor::START, sink, seat).await?;
+    let viewer = view.viewers.as_ref().map(|viewers| viewers.join(false));
+    let body = body(view, Cursor::START, sink, viewer).await?;
     let mut response = answer(body, TEXT);
     if !strip_ansi {
         set(&mut response, header::ACCEPT_RANGES, "bytes");

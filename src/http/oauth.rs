@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::problem::ProblemResponse;
 use crate::app::App;
 use branchyard_config::{OauthConfig, SecureUrl};
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// Where agents are, whatever the audience is.
@@ -20,7 +20,7 @@ const MCP: &str = "/mcp";
 pub(super) struct Metadata {
     resource: String,
     authorization_servers: [String; 1],
-    scopes_supported: [&'static str; Right::ALL.len()],
+    scopes_supported: [&'static str; Scope::ALL.len()],
     bearer_methods_supported: [&'static str; 1],
     resource_name: &'static str,
 }
@@ -31,7 +31,7 @@ impl Metadata {
             // Never what the request calls itself: that is up to whoever sent it.
             resource: oauth.audience.as_str().to_owned(),
             authorization_servers: [oauth.issuer.as_str().to_owned()],
-            scopes_supported: Right::ALL.map(Right::as_str),
+            scopes_supported: Scope::ALL.map(Scope::as_str),
             bearer_methods_supported: ["header"],
             resource_name: "Branchyard",
         }
@@ -53,8 +53,8 @@ pub(super) async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
 }
 
 /// Where the metadata of a resource are: its path comes behind the well-known part.
-pub(super) fn metadata_url(audience: &SecureUrl) -> String {
-    let mut url = audience.url().clone();
+pub(super) fn metadata_url(viewers: &SecureUrl) -> String {
+    let mut url = viewers.url().clone();
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&format!("{WELL_KNOWN}{path}"));
     url.to_string()
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_path_of_a_resource_comes_behind_the_well_known_part() {
-        for (audience, url) in [
+        for (viewers, url) in [
             (
                 "https://y.example",
                 "https://y.example/.well-known/oauth-protected-resource",
@@ -89,8 +89,8 @@ mod tests {
                 "https://y.example:8443/.well-known/oauth-protected-resource/mcp",
             ),
         ] {
-            let audience = SecureUrl::parse(audience).unwrap();
-            assert_eq!(metadata_url(&audience), url);
+            let viewers = SecureUrl::parse(viewers).unwrap();
+            assert_eq!(metadata_url(&viewers), url);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_model::RepoName;
 use branchyard_workspace::{Description, Reaped, Reaping};
 
@@ -26,7 +26,7 @@ pub(super) struct ReapParams {
 }
 
 pub(super) async fn reap(
-    desk: Desk,
+    app: AuthorizedApp,
     noted: Noted,
     Params(params): Params<ReapParams>,
 ) -> Result<Json<Reaping>, ProblemResponse> {
@@ -34,7 +34,7 @@ pub(super) async fn reap(
     if params.dry_run {
         noted.looks();
     }
-    Ok(Json(desk.reap(params.dry_run, params.repo).await?))
+    Ok(Json(app.reap(params.dry_run, params.repo).await?))
 }
 
 /// What went lately, the latest first.
@@ -47,8 +47,8 @@ pub(super) struct Lately {
     next_pass: Option<Timestamp>,
 }
 
-pub(super) async fn reaped(desk: Desk) -> Result<Json<Lately>, ProblemResponse> {
-    let (items, next_pass) = desk.reaped()?;
+pub(super) async fn reaped(app: AuthorizedApp) -> Result<Json<Lately>, ProblemResponse> {
+    let (items, next_pass) = app.reaped()?;
     Ok(Json(Lately {
         list: Listed::all(items),
         next_pass,
@@ -65,17 +65,17 @@ pub(super) struct PinBody {
 }
 
 pub(super) async fn pin(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<PinBody>,
 ) -> Result<Json<Description>, ProblemResponse> {
-    Ok(Json(desk.pin(&repo, &branch, body.reason).await?))
+    Ok(Json(app.pin(&repo, &branch, body.reason).await?))
 }
 
 pub(super) async fn unpin(
-    desk: Desk,
+    app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    desk.unpin(&repo, &branch).await?;
+    app.unpin(&repo, &branch).await?;
     Ok(StatusCode::NO_CONTENT)
 }

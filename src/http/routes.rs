@@ -15,7 +15,7 @@ use super::{
     reap, repos, runs, salvage, session, streams, tokens, verbs,
 };
 use crate::app::App;
-use branchyard_model::Right;
+use branchyard_model::Scope;
 use branchyard_runs::RunRequest;
 
 pub(super) struct Route {
@@ -58,57 +58,57 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         // Clients that have no token yet learn here who gives them one.
         route("/.well-known/oauth-protected-resource",         Open, Reads,           get(oauth::metadata)),
         route("/.well-known/oauth-protected-resource/{*path}", Open, Reads,           get(oauth::metadata)),
-        route("/readyz",  Needs(Right::Ops),  Reads,                  get(health::readyz)),
-        route("/metrics", Needs(Right::Ops),  Reads,                  get(health::metrics)),
+        route("/readyz",  Needs(Scope::Ops),  Reads,                  get(health::readyz)),
+        route("/metrics", Needs(Scope::Ops),  Reads,                  get(health::metrics)),
 
-        route("/api/machine",      Needs(Right::RepoRead), Reads,                  get(health::machine)),
-        route("/api/repos",        Needs(Right::RepoRead), Reads,                  get(repos::list)),
-        route("/api/repos",        Needs(Right::Admin),    does("repo.register"),  post(repos::register)),
-        route("/api/repos/{repo}", Needs(Right::RepoRead), Reads,                  get(repos::show)),
-        route("/api/repos/{repo}", Needs(Right::Admin),    does("repo.remove"),    delete(repos::remove)),
+        route("/api/machine",      Needs(Scope::RepoRead), Reads,                  get(health::machine)),
+        route("/api/repos",        Needs(Scope::RepoRead), Reads,                  get(repos::list)),
+        route("/api/repos",        Needs(Scope::Admin),    does("repo.register"),  post(repos::register)),
+        route("/api/repos/{repo}", Needs(Scope::RepoRead), Reads,                  get(repos::show)),
+        route("/api/repos/{repo}", Needs(Scope::Admin),    does("repo.remove"),    delete(repos::remove)),
 
-        route("/api/repos/{repo}/maintain", Needs(Right::Ops), does("repo.maintain"),  post(findings::maintain)),
-        route("/api/findings",      Needs(Right::Ops),   Reads,                  get(findings::list)),
-        route("/api/findings/mend", Needs(Right::Admin), does("findings.mend"),  post(findings::mend)),
+        route("/api/repos/{repo}/maintain", Needs(Scope::Ops), does("repo.maintain"),  post(findings::maintain)),
+        route("/api/findings",      Needs(Scope::Ops),   Reads,                  get(findings::list)),
+        route("/api/findings/mend", Needs(Scope::Admin), does("findings.mend"),  post(findings::mend)),
 
-        route("/api/repos/{repo}/branches",                    Needs(Right::RepoRead), Reads,                  get(branches::list)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::RepoRead), Reads,                  get(branches::show)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), does("branch.prepare"), put(branches::prepare)),
-        route("/api/repos/{repo}/branches/{branch}",           Needs(Right::GitWrite), does("branch.remove"),  delete(branches::remove)),
-        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), does("branch.pin"),     put(reap::pin)),
-        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Right::GitWrite), does("branch.unpin"),   delete(reap::unpin)),
-        route("/api/repos/{repo}/branches/{branch}/env",       Needs(Right::RepoRead), Reads,                  get(files::env)),
-        route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Right::RepoRead), Reads,                  post(files::ls)),
-        route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Right::RepoRead), Reads,                  post(files::read_file)),
-        route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Right::RepoRead), Reads,                  post(files::grep)),
-        route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Right::GitRead),  Reads,                  post(files::git_quick)),
+        route("/api/repos/{repo}/branches",                    Needs(Scope::RepoRead), Reads,                  get(branches::list)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Scope::RepoRead), Reads,                  get(branches::show)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Scope::GitWrite), does("branch.prepare"), put(branches::prepare)),
+        route("/api/repos/{repo}/branches/{branch}",           Needs(Scope::GitWrite), does("branch.remove"),  delete(branches::remove)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Scope::GitWrite), does("branch.pin"),     put(reap::pin)),
+        route("/api/repos/{repo}/branches/{branch}/pin",       Needs(Scope::GitWrite), does("branch.unpin"),   delete(reap::unpin)),
+        route("/api/repos/{repo}/branches/{branch}/env",       Needs(Scope::RepoRead), Reads,                  get(files::env)),
+        route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Scope::RepoRead), Reads,                  post(files::ls)),
+        route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Scope::RepoRead), Reads,                  post(files::read_file)),
+        route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Scope::RepoRead), Reads,                  post(files::grep)),
+        route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Scope::GitRead),  Reads,                  post(files::git_quick)),
 
-        route("/api/git/clone", Needs(Right::GitWrite), does("git.clone"),      post(agents::clone)),
-        route("/api/git/init",  Needs(Right::Admin),    does("git.init"),       post(agents::init)),
+        route("/api/git/clone", Needs(Scope::GitWrite), does("git.clone"),      post(agents::clone)),
+        route("/api/git/init",  Needs(Scope::Admin),    does("git.init"),       post(agents::init)),
 
-        route("/api/salvage",                   Needs(Right::GitRead),  Reads,                  get(salvage::list)),
-        route("/api/salvage/{salvage}",         Needs(Right::GitRead),  Reads,                  get(salvage::show)),
-        route("/api/salvage/{salvage}",         Needs(Right::Ops),      does("salvage.drop"),   delete(salvage::forget)),
-        route("/api/salvage/{salvage}/file",    Needs(Right::GitRead),  Reads,                  get(salvage::file)),
-        route("/api/salvage/{salvage}/restore", Needs(Right::GitWrite), does("salvage.restore"), post(salvage::restore)),
+        route("/api/salvage",                   Needs(Scope::GitRead),  Reads,                  get(salvage::list)),
+        route("/api/salvage/{salvage}",         Needs(Scope::GitRead),  Reads,                  get(salvage::show)),
+        route("/api/salvage/{salvage}",         Needs(Scope::Ops),      does("salvage.drop"),   delete(salvage::forget)),
+        route("/api/salvage/{salvage}/file",    Needs(Scope::GitRead),  Reads,                  get(salvage::file)),
+        route("/api/salvage/{salvage}/restore", Needs(Scope::GitWrite), does("salvage.restore"), post(salvage::restore)),
 
-        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Right::BuildRun), does("make"),           streams::starting(RunRequest::make)),
+        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Scope::BuildRun), does("make"),           streams::starting(RunRequest::make)),
         // Verbs that write ask for git:write where the verb is known.
-        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Right::GitRead),  does("git"),            streams::starting(RunRequest::git)),
-        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Right::BuildRun), does("task"),           streams::starting(RunRequest::task)),
-        route("/stream/repos/{repo}/make",                     Needs(Right::BuildRun), does("group.start"),    post(groups::start)),
-        route("/stream/events",                                Needs(Right::RepoRead), Reads,                  get(events::watch)),
-        route("/stream/groups/{group}",                        Needs(Right::RepoRead), Reads,                  get(groups::follow)),
-        route("/stream/runs/{run}/rerun",                      Needs(Right::BuildRun), does("run.rerun"),      post(streams::rerun)),
-        route("/stream/runs/{run}",                            Needs(Right::RepoRead), Reads,                  get(streams::follow)),
+        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Scope::GitRead),  does("git"),            streams::starting(RunRequest::git)),
+        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Scope::BuildRun), does("task"),           streams::starting(RunRequest::task)),
+        route("/stream/repos/{repo}/make",                     Needs(Scope::BuildRun), does("group.start"),    post(groups::start)),
+        route("/stream/events",                                Needs(Scope::RepoRead), Reads,                  get(events::watch)),
+        route("/stream/groups/{group}",                        Needs(Scope::RepoRead), Reads,                  get(groups::follow)),
+        route("/stream/runs/{run}/rerun",                      Needs(Scope::BuildRun), does("run.rerun"),      post(streams::rerun)),
+        route("/stream/runs/{run}",                            Needs(Scope::RepoRead), Reads,                  get(streams::follow)),
 
-        route("/api/runs",              Needs(Right::RepoRead), Reads,                  get(runs::list)),
-        route("/api/runs/{run}",        Needs(Right::RepoRead), Reads,                  get(runs::show)),
-        route("/api/runs/{run}/log",    Needs(Right::RepoRead), Reads,                  get(log::log)),
-        route("/api/runs/{run}/diagnostics", Needs(Right::RepoRead), Reads,                  get(runs::diagnostics)),
-        route("/api/groups/{group}",         Needs(Right::RepoRead), Reads,                  get(groups::show)),
-        route("/api/groups/{group}/cancel",  Needs(Right::BuildRun), does("group.cancel"),   post(groups::cancel)),
-        route("/api/runs/{run}/cancel", Needs(Right::BuildRun), does("run.cancel"),     post(runs::cancel)),
+        route("/api/runs",              Needs(Scope::RepoRead), Reads,                  get(runs::list)),
+        route("/api/runs/{run}",        Needs(Scope::RepoRead), Reads,                  get(runs::show)),
+        route("/api/runs/{run}/log",    Needs(Scope::RepoRead), Reads,                  get(log::log)),
+        route("/api/runs/{run}/diagnostics", Needs(Scope::RepoRead), Reads,                  get(runs::diagnostics)),
+        route("/api/groups/{group}",         Needs(Scope::RepoRead), Reads,                  get(groups::show)),
+        route("/api/groups/{group}/cancel",  Needs(Scope::BuildRun), does("group.cancel"),   post(groups::cancel)),
+        route("/api/runs/{run}/cancel", Needs(Scope::BuildRun), does("run.cancel"),     post(runs::cancel)),
 
         // The page's: a credential for a cookie and back, or for a link that logs in once.
         route("/api/session",        Open,  Reads,                  get(session::show)),
@@ -124,10 +124,10 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/api/tokens/{token}", Known, Reads,                  get(tokens::show)),
         route("/api/tokens/{token}", Known, does("token.revoke"),   delete(tokens::revoke)),
 
-        route("/api/reap", Needs(Right::Ops), Reads,                  get(reap::reaped)),
-        route("/api/reap", Needs(Right::Ops), does("reap"),           post(reap::reap)),
+        route("/api/reap", Needs(Scope::Ops), Reads,                  get(reap::reaped)),
+        route("/api/reap", Needs(Scope::Ops), does("reap"),           post(reap::reap)),
 
-        route("/api/audit", Needs(Right::Admin), Reads,                  get(audit::list)),
+        route("/api/audit", Needs(Scope::Admin), Reads,                  get(audit::list)),
 
         // Each tool, resource and prompt asks for its own right, and is recorded by itself.
         route("/mcp", Known, Reads,                  mcp),
@@ -152,7 +152,7 @@ pub enum Asks {
     Nothing,
     /// Whatever its rights.
     ForACredential,
-    ForRight(Right),
+    ForRight(Scope),
 }
 
 /// Every address, for those who see to it that none is forgotten.

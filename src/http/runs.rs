@@ -13,7 +13,7 @@ use serde_json::json;
 use super::extract::{Params, RunAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
@@ -50,7 +50,7 @@ pub(super) struct ListParams {
 }
 
 pub(super) async fn list(
-    desk: Desk,
+    app: AuthorizedApp,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Listed<RunRecord, RunId>>, ProblemResponse> {
     let filter = Filter {
@@ -66,7 +66,7 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let (items, more) = desk.runs_by(filter, limit).await?;
+    let (items, more) = app.runs_by(filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(Listed::page(items, next)))
 }
@@ -104,15 +104,15 @@ pub(super) fn status_of(waiting: &Waiting, succeeded: bool) -> StatusCode {
 }
 
 pub(super) async fn show(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
     Params(params): Params<Waiting>,
 ) -> Result<Response, ProblemResponse> {
-    if let (Some(patience), Some(live)) = (params.patience()?, desk.live_run(id)?) {
+    if let (Some(patience), Some(live)) = (params.patience()?, app.live_run(id)?) {
         // Running out of patience is an answer too: the run as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = desk.run(id)?;
+    let record = app.run(id)?;
     let status = status_of(
         &params,
         record.state == RunState::Ended(EndState::Succeeded),
@@ -121,10 +121,10 @@ pub(super) async fn show(
 }
 
 pub(super) async fn diagnostics(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
 ) -> Result<Json<Diagnostics>, ProblemResponse> {
-    Ok(Json(desk.diagnostics(id).await?))
+    Ok(Json(app.diagnostics(id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -145,11 +145,11 @@ pub(super) struct Cancelled {
 }
 
 pub(super) async fn cancel(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
     Params(params): Params<CancelParams>,
 ) -> Result<(StatusCode, Json<Cancelled>), ProblemResponse> {
-    let (record, wanted_by) = desk.cancel_run(id, params.force)?;
+    let (record, wanted_by) = app.cancel_run(id, params.force)?;
     Ok((StatusCode::ACCEPTED, Json(Cancelled { record, wanted_by })))
 }
 

@@ -10,20 +10,20 @@ use super::branches::Ready;
 use super::extract::{Body, Params, SalvageAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{Desk, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
+use crate::app::{AuthorizedApp, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 
 pub(super) async fn list(
-    desk: Desk,
+    app: AuthorizedApp,
     Params(filter): Params<SalvageFilter>,
 ) -> Result<Json<Listed<SalvageItem>>, ProblemResponse> {
-    Ok(Json(Listed::all(desk.salvages(&filter).await?)))
+    Ok(Json(Listed::all(app.salvages(&filter).await?)))
 }
 
 pub(super) async fn show(
-    desk: Desk,
+    app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
 ) -> Result<Json<SalvageDetail>, ProblemResponse> {
-    Ok(Json(desk.salvage(id).await?))
+    Ok(Json(app.salvage(id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,11 +34,11 @@ pub(super) struct FileParams {
 }
 
 pub(super) async fn file(
-    desk: Desk,
+    app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
     Params(params): Params<FileParams>,
 ) -> Result<Response, ProblemResponse> {
-    let bytes = desk.salvaged_file(id, &params.path).await?;
+    let bytes = app.salvaged_file(id, &params.path).await?;
     // Whatever it holds, a browser is not to take it for a page.
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream"),
@@ -48,11 +48,11 @@ pub(super) async fn file(
 }
 
 pub(super) async fn restore(
-    desk: Desk,
+    app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
     Body(request): Body<RestoreRequest>,
 ) -> Result<Json<Ready>, ProblemResponse> {
-    let (workspace, warnings) = desk.restore(id, &request).await?;
+    let (workspace, warnings) = app.restore(id, &request).await?;
     Ok(Json(Ready {
         workspace,
         warnings,
@@ -60,9 +60,9 @@ pub(super) async fn restore(
 }
 
 pub(super) async fn forget(
-    desk: Desk,
+    app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    desk.drop_salvage(id).await?;
+    app.drop_salvage(id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::gate::{Credential, credential, without_port};
 use super::limits;
 use super::problem::ProblemResponse;
-use crate::app::{App, Desk, Session, WhoAmI};
+use crate::app::{App, AuthorizedApp, Session, WhoAmI};
 use branchyard_auth::Peer;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -44,13 +44,13 @@ pub(super) struct Link {
 /// Logs in whoever showed a credential.
 pub(super) async fn open(
     State(app): State<App>,
-    desk: Desk,
+    authorized: AuthorizedApp,
     headers: HeaderMap,
 ) -> Result<(Cookie, Json<Visitor>), ProblemResponse> {
-    let session = desk.log_in().await?;
+    let session = authorized.log_in().await?;
     Ok((
         [cookie(&app, &headers, &session)],
-        about(Some(desk.whoami())),
+        about(Some(authorized.whoami())),
     ))
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn show(
 ) -> Result<Response, ProblemResponse> {
     let shown = credential(&headers)?;
     match app.who(shown.as_ref().map(Credential::text)).await {
-        Ok(principal) => Ok(about(Some(app.desk(principal).whoami())).into_response()),
+        Ok(principal) => Ok(about(Some(app.for_principal(principal).whoami())).into_response()),
         Err(_) if shown.is_none() => Ok(about(None).into_response()),
         Err(problem) => {
             let counted = limits::unknown(&app, peer.as_deref(), problem);
@@ -78,18 +78,20 @@ pub(super) async fn show(
 
 /// Logs out; a credential that came in another way is not a session, and stays good.
 pub(super) async fn close(
-    desk: Desk,
+    authorized: AuthorizedApp,
     headers: HeaderMap,
 ) -> Result<(StatusCode, Cookie), ProblemResponse> {
     if let Some(Credential::Cookie(_)) = credential(&headers)? {
-        desk.log_out().await?;
+        authorized.log_out().await?;
     }
     Ok((StatusCode::NO_CONTENT, [forgotten(&headers)]))
 }
 
 /// A link that logs a browser in, once.
-pub(super) async fn ticket(desk: Desk) -> Result<(StatusCode, Json<Link>), ProblemResponse> {
-    let ticket = desk.ticket()?;
+pub(super) async fn ticket(
+    authorized: AuthorizedApp,
+) -> Result<(StatusCode, Json<Link>), ProblemResponse> {
+    let ticket = authorized.ticket()?;
     let link = Link {
         path: format!("/open/{}", ticket.text),
         expires_in: ticket.good_for.as_secs(),
@@ -115,13 +117,13 @@ pub(super) async fn redeem(
             .help("open the link in a browser");
         return Err(problem.into());
     }
-    let Some(desk) = app.redeem(&ticket) else {
+    let Some(authorized) = app.redeem(&ticket) else {
         let detail = "this link was used already, or is older than a minute";
         let problem = Problem::new(ErrorKind::Unauthorized, "ticket_used", detail)
             .help("`branchyard open` makes another");
         return Ok(limits::unknown(&app, peer.as_deref(), problem));
     };
-    let session = desk.log_in().await?;
+    let session = authorized.log_in().await?;
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())

@@ -15,10 +15,10 @@ use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
 use super::routes::{Handled, post};
 use super::sinks::{Events, Text};
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_journal::{Cursor, Sink};
 use branchyard_model::{Problem, RunId};
-use branchyard_runs::{Action, RunRequest, Seat, View};
+use branchyard_runs::{Action, RunRequest, View, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 /// A body on its way.
@@ -27,8 +27,11 @@ pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Sen
 /// A handler that starts runs of one kind; `read` makes of the body what that kind needs.
 pub(super) fn starting(read: fn(RunRequest) -> Result<(Action, RunRequest), Problem>) -> Handled {
     post(
-        move |desk: Desk, place: BranchAt, headers: HeaderMap, Body(request): Body<RunRequest>| async move {
-            start(&desk, place, &headers, read(request)?).await
+        move |app: AuthorizedApp,
+              place: BranchAt,
+              headers: HeaderMap,
+              Body(request): Body<RunRequest>| async move {
+            start(&app, place, &headers, read(request)?).await
         },
     )
 }
@@ -41,15 +44,15 @@ pub(super) struct FollowParams {
 }
 
 pub(super) async fn follow(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let view = desk.view_run(id)?;
-    let seat = view.audience.as_ref().map(|audience| audience.sit(false));
-    resume(&view, from, &headers, seat, &at(id)).await
+    let view = app.view_run(id)?;
+    let viewer = view.viewers.as_ref().map(|viewers| viewers.join(false));
+    resume(&view, from, &headers, viewer, &at(id)).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -62,17 +65,17 @@ pub(super) struct RerunBody {
 
 /// Starts a run with the same request as an earlier one.
 pub(super) async fn rerun(
-    desk: Desk,
+    app: AuthorizedApp,
     RunAt(id): RunAt,
     headers: HeaderMap,
     Body(body): Body<RerunBody>,
 ) -> Outcome {
-    let (repo, branch, asked) = desk.asked_for(id, body.env)?;
-    start(&desk, BranchAt(repo, branch), &headers, asked).await
+    let (repo, branch, asked) = app.asked_for(id, body.env)?;
+    start(&app, BranchAt(repo, branch), &headers, asked).await
 }
 
 async fn start(
-    desk: &Desk,
+    app: &AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     headers: &HeaderMap,
     (action, mut request): (Action, RunRequest),
@@ -80,16 +83,16 @@ async fn start(
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
     request.unwatched = detached;
-    let started = desk.start(&repo, &branch, (action, request), key).await?;
+    let started = app.start(&repo, &branch, (action, request), key).await?;
     if detached {
-        let record = desk.run(started.id)?;
+        let record = app.run(started.id)?;
         let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();
         locate(&mut response, &at(started.id));
         return Ok(response);
     }
-    let seat = started.live.as_ref().map(|live| live.audience.sit(true));
-    let view = desk.view_run(started.id)?;
-    resume(&view, from, headers, seat, &at(started.id)).await
+    let viewer = started.live.as_ref().map(|live| live.viewers.join(true));
+    let view = app.view_run(started.id)?;
+    resume(&view, from, headers, viewer, &at(started.id)).await
 }
 
 /// What makes a request a repeated one, and where to resume then.
@@ -112,7 +115,7 @@ pub(super) async fn resume(
     view: &View,
     from: Option<Cursor>,
     headers: &HeaderMap,
-    seat: Option<Seat>,
+    viewer: Option<ViewerGuard>,
     location: &str,
 ) -> Outcome {
     if from.is_some_and(|from| view.is_done(from)) {
@@ -122,8 +125,8 @@ pub(super) async fn resume(
     let from = from.unwrap_or(Cursor::START);
     let format = Format::of(headers);
     let body = match format {
-        Format::Sse | Format::Ndjson => body(view, from, Events::new(format), seat).await?,
-        Format::Text => body(view, from, Text::with_end(), seat).await?,
+        Format::Sse | Format::Ndjson => body(view, from, Events::new(format), viewer).await?,
+        Format::Text => body(view, from, Text::with_end(), viewer).await?,
     };
     Ok(streamed(body, format, location))
 }
@@ -153,12 +156,12 @@ pub(super) async fn body(
     view: &View,
     from: Cursor,
     sink: impl Sink,
-    seat: Option<Seat>,
+    viewer: Option<ViewerGuard>,
 ) -> Result<HttpBody, Problem> {
     let pieces = view.follow(from, sink).await?;
     // The seat is left when the body is: at its end, or when the connection goes.
     Ok(HttpBody::from_stream(pieces.map(move |piece| {
-        let _seat = &seat;
+        let _seat = &viewer;
         piece
     })))
 }

@@ -6,19 +6,21 @@ use axum::http::{HeaderName, StatusCode, header};
 use super::extract::{Body, Params, TokenAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{Desk, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
+use crate::app::{
+    AuthorizedApp, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI,
+};
 
-pub(super) async fn whoami(desk: Desk) -> Json<WhoAmI> {
-    Json(desk.whoami())
+pub(super) async fn whoami(app: AuthorizedApp) -> Json<WhoAmI> {
+    Json(app.whoami())
 }
 
 type Made = (StatusCode, [(HeaderName, String); 2], Json<MadeToken>);
 
 pub(super) async fn make(
-    desk: Desk,
+    app: AuthorizedApp,
     Body(request): Body<TokenRequest>,
 ) -> Result<Made, ProblemResponse> {
-    let made = desk.make_token(&request).await?;
+    let made = app.make_token(&request).await?;
     let headers = [
         (header::LOCATION, format!("/api/tokens/{}", made.made.id)),
         // Nobody on the way keeps the secret.
@@ -28,22 +30,22 @@ pub(super) async fn make(
 }
 
 pub(super) async fn list(
-    desk: Desk,
+    app: AuthorizedApp,
     Params(filter): Params<TokenFilter>,
 ) -> Json<Listed<TokenView>> {
-    Json(Listed::all(desk.tokens(&filter)))
+    Json(Listed::all(app.tokens(&filter)))
 }
 
 pub(super) async fn show(
-    desk: Desk,
+    app: AuthorizedApp,
     TokenAt(named): TokenAt,
 ) -> Result<Json<TokenView>, ProblemResponse> {
-    Ok(Json(desk.token(&named)?))
+    Ok(Json(app.token(&named)?))
 }
 
 pub(super) async fn revoke(
-    desk: Desk,
+    app: AuthorizedApp,
     TokenAt(named): TokenAt,
 ) -> Result<Json<RevokedTokens>, ProblemResponse> {
-    Ok(Json(desk.revoke_token(&named).await?))
+    Ok(Json(app.revoke_token(&named).await?))
 }

@@ -8,7 +8,7 @@ use super::extract::{Body, BranchAt};
 use super::gate::Access::Needs;
 use super::problem::ProblemResponse;
 use super::routes::{Route, post};
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use crate::app::audit::of_verb;
 use crate::app::verbs::{At, Verb, verbs};
 
@@ -25,22 +25,22 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
             false => Effect::Reads,
         },
         handled: post(
-            move |desk: Desk,
+            move |app: AuthorizedApp,
                   BranchAt(repo, branch): BranchAt,
                   Body(given): Body<Map<String, Value>>| {
                 let at = At { repo, branch };
-                call(desk, verb, at, given)
+                call(app, verb, at, given)
             },
         ),
     })
 }
 
 async fn call(
-    desk: Desk,
+    app: AuthorizedApp,
     verb: &'static Verb,
     at: At,
     given: Map<String, Value>,
 ) -> Result<Json<Value>, ProblemResponse> {
-    let said = verb.call(&desk, at, Value::Object(given)).await?;
+    let said = verb.call(&app, at, Value::Object(given)).await?;
     Ok(Json(said.json()?))
 }

@@ -10,9 +10,9 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::progress::{AT_LEAST_EVERY, Progress};
-use super::scope::Scope;
+use super::scope::ToolScope;
 use crate::app::audit::Sender;
-use crate::app::{App, Desk};
+use crate::app::{App, AuthorizedApp};
 use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -22,8 +22,8 @@ pub(super) const LONGEST: Duration = Duration::from_secs(50);
 /// What a tool, a resource or a prompt is given besides its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) desk: Desk,
-    pub(super) scope: Arc<Scope>,
+    pub(super) app: AuthorizedApp,
+    pub(super) scope: Arc<ToolScope>,
     /// The client wants no answer any more. A run goes on regardless, unless it was asked not to.
     pub(super) cancelled: CancellationToken,
     pub(super) progress: Progress,
@@ -38,7 +38,7 @@ impl Call {
         let known = parts.and_then(|parts| {
             Some((
                 parts.get::<Principal>()?.clone(),
-                parts.get::<Arc<Scope>>()?.clone(),
+                parts.get::<Arc<ToolScope>>()?.clone(),
             ))
         });
         let (principal, scope) = known.ok_or_else(|| {
@@ -46,7 +46,7 @@ impl Call {
             Problem::new(ErrorKind::Internal, "nobody_asks", detail)
         })?;
         Ok(Self {
-            desk: app.desk(principal),
+            app: app.for_principal(principal),
             scope,
             cancelled: context.ct.clone(),
             progress: Progress::new(context),

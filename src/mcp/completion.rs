@@ -5,13 +5,13 @@ use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 use super::call::Call;
 use super::{fit, prompts, reply, resources};
 use branchyard_db::run_index::Filter;
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope};
 
 pub(super) async fn complete(
     call: &Call,
     request: &CompleteRequestParams,
 ) -> Result<CompletionInfo, Problem> {
-    call.desk.require(Right::RepoRead)?;
+    call.app.require(Scope::RepoRead)?;
     check(call, &request.r#ref)?;
     let known = match &*request.argument.name {
         "repo" => repos(call),
@@ -64,7 +64,7 @@ fn check(call: &Call, subject: &Reference) -> Result<(), Problem> {
 }
 
 fn repos(call: &Call) -> Vec<String> {
-    let repos = call.desk.repos();
+    let repos = call.app.repos();
     repos.iter().map(|repo| repo.name.to_string()).collect()
 }
 
@@ -73,8 +73,8 @@ async fn branches(call: &Call, request: &CompleteRequestParams) -> Result<Vec<St
     let Some(repo) = chosen_repo(call, request) else {
         return Ok(Vec::new());
     };
-    let desk = call.desk.clone();
-    let looking = tokio::task::spawn_blocking(move || desk.known_branches(&repo));
+    let app = call.app.clone();
+    let looking = tokio::task::spawn_blocking(move || app.known_branches(&repo));
     let known = looking.await.map_err(|error| {
         Problem::new(
             ErrorKind::Internal,
@@ -98,7 +98,7 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
         ..Filter::default()
     };
     let (runs, _) = call
-        .desk
+        .app
         .runs_by(filter, CompletionInfo::MAX_VALUES + 1)
         .await?;
     Ok(runs.iter().map(|run| run.run_id.to_string()).collect())

@@ -114,7 +114,7 @@ impl ServerHandler for Yard {
                 None,
             ));
         };
-        let principal = call.desk.principal().clone();
+        let principal = call.app.principal().clone();
         let answer = tool.call(call, request.arguments.unwrap_or_default());
         // A tool may wait, for a build or a lock: no longer than its caller's credential is good.
         let answer = tokio::select! {

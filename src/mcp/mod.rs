@@ -49,9 +49,9 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use branchyard_auth::Principal;
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 pub use handler::Yard;
-use scope::Scope;
+use scope::ToolScope;
 use sessions::Sessions;
 
 /// A session that was idle for so long leaves memory; it comes back from disk when it is named again.
@@ -69,7 +69,7 @@ pub struct Declared {
     pub name: String,
     pub set: Toolset,
     /// What every call needs; a tool that does more for some arguments asks again.
-    pub right: Right,
+    pub right: Scope,
 }
 
 /// Every tool there is.
@@ -115,7 +115,7 @@ async fn enter(
     let Some(principal) = request.extensions().get::<Principal>().cloned() else {
         return reply::refused(&branchyard_auth::unauthorized("nobody asks"));
     };
-    let scope = Scope::read(
+    let scope = ToolScope::read(
         request.headers(),
         (&app.config().mcp, &app.config().auth),
         &principal,

@@ -66,9 +66,9 @@ pub(super) struct Outcome<'a> {
 /// The run as it is now, with the output after byte `since`.
 pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Reply, Problem> {
     let id = record.run_id;
-    let view = call.desk.view_run(id)?;
+    let view = call.app.view_run(id)?;
     let found = match record.state.is_ended() {
-        true => call.desk.diagnostics(id).await?,
+        true => call.app.diagnostics(id).await?,
         false => Default::default(),
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::scope::Scope;
+use super::scope::ToolScope;
 
 /// The schema of what a tool takes, which is an object.
 pub(super) fn of<T: JsonSchema>() -> JsonObject {
@@ -81,7 +81,7 @@ fn strip(schema: &mut Value) {
 }
 
 /// The input schema as this client sees it: what its configuration fixed may be left out.
-pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &Scope) -> Arc<JsonObject> {
+pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &ToolScope) -> Arc<JsonObject> {
     let fixed = [
         ("repo", scope.repo.as_ref().map(ToString::to_string)),
         ("branch", scope.branch.as_ref().map(ToString::to_string)),
@@ -107,7 +107,7 @@ pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &Scope) -> Arc<Json
 }
 
 /// The arguments with what the client's configuration fixed.
-pub(super) fn fill_in(arguments: &mut JsonObject, schema: &JsonObject, scope: &Scope) {
+pub(super) fn fill_in(arguments: &mut JsonObject, schema: &JsonObject, scope: &ToolScope) {
     let repo = scope.repo.as_ref().map(ToString::to_string);
     // A branch that was fixed beside a repo is that repo's.
     let is_elsewhere = repo.is_some()

@@ -9,7 +9,7 @@ use branchyard_config::{AuthConfig, McpConfig, Toolset};
 use branchyard_model::{BranchName, Problem, RepoName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(super) struct ToolScope {
     /// The repo that is meant where a call names none.
     pub(super) repo: Option<RepoName>,
     pub(super) branch: Option<BranchName>,
@@ -17,7 +17,7 @@ pub(super) struct Scope {
     pub(super) read_only: bool,
 }
 
-impl Scope {
+impl ToolScope {
     pub(super) fn read(
         headers: &HeaderMap,
         (config, auth): (&McpConfig, &AuthConfig),
@@ -133,7 +133,7 @@ mod tests {
     use crate::mcp::headers::branch_value;
     use branchyard_auth::Grant;
 
-    fn scope(headers: &[(&'static str, &str)], config: &McpConfig) -> Result<Scope, Problem> {
+    fn scope(headers: &[(&'static str, &str)], config: &McpConfig) -> Result<ToolScope, Problem> {
         scope_of(headers, config, Grant::everything())
     }
 
@@ -141,13 +141,13 @@ mod tests {
         headers: &[(&'static str, &str)],
         config: &McpConfig,
         grant: Grant,
-    ) -> Result<Scope, Problem> {
+    ) -> Result<ToolScope, Problem> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().expect("a header"));
         }
         let auth = AuthConfig::default();
-        Scope::read(&map, (config, &auth), &Principal::new("asker", grant))
+        ToolScope::read(&map, (config, &auth), &Principal::new("asker", grant))
     }
 
     #[test]

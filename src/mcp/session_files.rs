@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use rmcp::transport::streamable_http_server::session::SessionState;
 use serde::{Deserialize, Serialize};
 
-use branchyard_runtime::disk::Margin;
+use branchyard_runtime::disk::DiskGuard;
 
 /// A session that nobody named for so long is forgotten.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -25,7 +25,7 @@ const LEFT: usize = MOST / 4 * 3;
 #[derive(Debug)]
 pub(super) struct SessionFiles {
     dir: PathBuf,
-    margin: Margin,
+    margin: DiskGuard,
     count: AtomicUsize,
     /// Held by the one who tidies up.
     tidying: Mutex<()>,
@@ -39,7 +39,7 @@ pub(super) struct Kept {
 
 impl SessionFiles {
     /// Forgets the old ones on the way.
-    pub(super) fn open(dir: PathBuf, margin: Margin) -> Self {
+    pub(super) fn open(dir: PathBuf, margin: DiskGuard) -> Self {
         let files = Self {
             dir,
             margin,

@@ -15,9 +15,9 @@ use super::call::Call;
 use super::portable;
 use super::reply::Reply;
 use super::schema;
-use super::scope::Scope;
+use super::scope::ToolScope;
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Right, arguments};
+use branchyard_model::{Problem, Scope, arguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;
@@ -25,7 +25,7 @@ type Action = dyn Fn(Call, Value) -> Answer + Send + Sync;
 pub(super) struct Tool {
     listed: rmcp::model::Tool,
     set: Toolset,
-    right: Right,
+    right: Scope,
     hints: Hints,
     action: Box<Action>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Entry<'a> {
     pub(super) description: &'static str,
     pub(super) set: Toolset,
     /// What every call needs; a tool that does more for some arguments asks again.
-    pub(super) right: Right,
+    pub(super) right: Scope,
     pub(super) hints: Hints,
 }
 
@@ -132,12 +132,12 @@ impl Tool {
         self.hints.read_only
     }
 
-    pub(super) fn is_offered(&self, scope: &Scope) -> bool {
+    pub(super) fn is_offered(&self, scope: &ToolScope) -> bool {
         scope.offers(self.set, self.hints.read_only)
     }
 
     /// Its entry in the list that this client gets.
-    pub(super) fn listed(&self, scope: &Scope) -> rmcp::model::Tool {
+    pub(super) fn listed(&self, scope: &ToolScope) -> rmcp::model::Tool {
         let mut listed = self.listed.clone();
         listed.input_schema = schema::with_defaults(&listed.input_schema, scope);
         listed
@@ -153,7 +153,7 @@ impl Tool {
     }
 
     async fn answer(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
-        call.desk.require(self.right)?;
+        call.app.require(self.right)?;
         let reply = (self.action)(call, Value::Object(arguments)).await?;
         reply.bounded()
     }

@@ -86,7 +86,7 @@ pub(super) async fn until_ended(
     (since, wait): (Instant, Wait),
     on_cancel: OnCancel,
 ) -> Result<RunRecord, Problem> {
-    if let Some(live) = call.desk.live_run(id)? {
+    if let Some(live) = call.app.live_run(id)? {
         // The wait itself may be dropped, where a client is gone.
         let mut leaving = Leaving {
             call,
@@ -100,7 +100,7 @@ pub(super) async fn until_ended(
             never = tell(call, &live) => match never {},
         }
     }
-    call.desk.run(id)
+    call.app.run(id)
 }
 
 struct Leaving<'a> {
@@ -113,7 +113,7 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if self.cancels {
             let call = self.call;
-            if let Err(problem) = call.desk.cancel_run(self.id, false) {
+            if let Err(problem) = call.app.cancel_run(self.id, false) {
                 tracing::warn!(run = %self.id, error = %problem, "a run is not cancelled with its request");
             }
         }
@@ -126,7 +126,7 @@ async fn tell(call: &Call, live: &Live) -> Infallible {
         return std::future::pending().await;
     }
     let state = live.record().state;
-    let followed = match call.desk.view_run(live.id) {
+    let followed = match call.app.view_run(live.id) {
         Ok(view) => {
             // What stands before its command is little; what a command printed may be much.
             let from = match state {

@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::patient::Patient;
-use super::places::Handle;
+use super::connection_limits::Handle;
+use super::write_timeout::WriteTimeout;
 use crate::http::Held;
 use branchyard_auth::Connection;
 use branchyard_config::Config;
@@ -76,7 +76,7 @@ impl Speaker {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = Patient::new(stream, self.write_stall);
+        let stream = WriteTimeout::new(stream, self.write_stall);
         let Some(tls) = tls else {
             return self.speak(stream, caller).await;
         };

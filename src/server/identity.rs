@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use branchyard_runtime::disk::Margin;
+use branchyard_runtime::disk::DiskGuard;
 
 const FILE: &str = "yard.json";
 
@@ -74,7 +74,7 @@ impl Identity {
     }
 
     /// To be written once nothing of the original is under way here any more: until then every start finds a copy.
-    pub(super) fn save(&self, state: &Path, margin: &Margin) -> io::Result<()> {
+    pub(super) fn save(&self, state: &Path, margin: &DiskGuard) -> io::Result<()> {
         let (file, fresh) = (state.join(FILE), state.join(format!("{FILE}.new")));
         let json = serde_json::to_vec(&self.known)?;
         if fs::read(&file).is_ok_and(|written| written == json) {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_yard_that_was_moved_is_the_same_and_a_copy_another() {
         let dir = tempfile::tempdir().unwrap();
-        let margin = Margin::of(dir.path(), dir.path());
+        let margin = DiskGuard::of(dir.path(), dir.path());
         let [first, moved, copied] = ["first", "moved", "copied"].map(|name| dir.path().join(name));
         let state = |yard: &Path| yard.join(".branchyard");
         fs::create_dir_all(state(&first)).unwrap();

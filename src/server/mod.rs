@@ -2,18 +2,18 @@
 //! caller owns the listener and the signals, so that tests bind port 0 and never sleep.
 
 mod connection;
-mod doors;
+mod connection_limits;
 mod endpoint;
 mod git;
 mod identity;
+mod listeners;
 mod lock;
-mod patient;
-mod places;
 mod prewarm;
+mod security_db;
 mod socket;
 mod tls;
-mod trust;
 mod upkeep;
+mod write_timeout;
 
 use std::future::Future;
 use std::io;
@@ -34,16 +34,16 @@ use branchyard_git::isolate_libgit2;
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
-use branchyard_runtime::disk::{Margin, Room, Trash};
-use branchyard_runtime::news::News;
+use branchyard_runtime::disk::{DiskGuard, Room, Trash};
+use branchyard_runtime::yard_events::EventBus;
 use branchyard_workspace::repos::Repos;
 use branchyard_workspace::{Reaper, Ticks, Workspaces};
 use connection::Speaker;
-use doors::Doors;
+use connection_limits::ConnectionLimits;
 use endpoint::Endpoint;
 use identity::Identity;
+use listeners::Listeners;
 use lock::YardLock;
-use places::Places;
 use socket::Socket;
 use tls::Tls;
 
@@ -62,7 +62,7 @@ pub struct Server {
     tasks: TaskTracker,
     trash: Trash,
     endpoint: Endpoint,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimits>,
     tls: Option<Arc<Tls>>,
     socket: Option<Socket>,
     _lock: YardLock,
@@ -115,14 +115,14 @@ impl Server {
         // What cannot be listened with is told before anything else is begun.
         let tls = config.tls.clone().map(Tls::open).transpose()?.map(Arc::new);
         let socket = config.socket.as_deref().map(Socket::bind).transpose()?;
-        let places = Places::new(&config.limits);
+        let places = ConnectionLimits::new(&config.limits);
         // Before anything is written: what is to be read must not have to wait for room.
-        let margin = Margin::of(&config.workspaces, &state);
+        let margin = DiskGuard::of(&config.workspaces, &state);
         margin.make_do();
         let loops = Loops::default();
-        let (trust, missing) = trust::open(&state, &loops, &margin)?;
+        let (trust, missing) = security_db::open(&state, &loops, &margin)?;
         let clock = SteadyClock::open(state.join("clock.json"), &state.join("ticks.json"));
-        let audit = trust::audit((&trust, missing), &config, &loops, &margin, clock.clone())?;
+        let audit = security_db::audit((&trust, missing), &config, &loops, &margin, clock.clone())?;
         let tokens = Tokens::open(trust, &config.auth).context("failed to read the tokens")?;
         let tasks = TaskTracker::new();
         let trash = Trash::open(state.join("trash"), &loops).context("failed to open the trash")?;
@@ -132,7 +132,7 @@ impl Server {
             git,
             tasks.clone(),
             &trash,
-            News::default(),
+            EventBus::default(),
         )?);
         let ticks = Arc::new(Ticks::open(&state, &repos));
         let workspaces = Arc::new(Workspaces::new(
@@ -260,16 +260,16 @@ impl Server {
         let service = crate::http::router(self.app(), mcp);
         let speaker = Speaker::new(service, &self.yard.config, close.clone(), cut.clone());
         let (places, tls) = (self.places.clone(), self.tls.clone());
-        let doors = Doors::new(speaker, places, tls, close.clone());
-        let connections = doors.connections.clone();
+        let listeners = Listeners::new(speaker, places, tls, close.clone());
+        let connections = listeners.connections.clone();
         let socket = self.socket;
         let mut serving = tokio::spawn(async move {
             let at_socket = async {
                 if let Some(socket) = &socket {
-                    doors.watch_socket(&socket.listener).await;
+                    listeners.watch_socket(&socket.listener).await;
                 }
             };
-            tokio::join!(doors.watch_port(listener), at_socket);
+            tokio::join!(listeners.watch_port(listener), at_socket);
         });
         prewarm::start(&self.yard, &close);
         let (loops, margin, tasks) = (

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use std::sync::Arc;
 
 use crate::app::Parts;
-use branchyard_workspace::{Wish, silent};
+use branchyard_workspace::{PrepareOptions, silent};
 
 pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
     for repo in yard.repos.list() {
@@ -17,9 +17,9 @@ pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
             yard.tasks.spawn(async move {
                 let prepare = async {
                     margin.check()?;
-                    let _turn = workspace.turn.take("prewarm", "daemon").await;
-                    let wish = Wish::up_to_date("daemon", Instant::now());
-                    workspace.prepare(&wish, &silent()).await.map(drop)
+                    let _lock = workspace.queue.lock("prewarm", "daemon").await;
+                    let options = PrepareOptions::up_to_date("daemon", Instant::now());
+                    workspace.prepare(&options, &silent()).await.map(drop)
                 };
                 let outcome = tokio::select! {
                     outcome = prepare => outcome,

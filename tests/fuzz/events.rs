@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use branchyard::http::{Events, Format, GroupOutput, Text};
-use branchyard_journal::{AnsiFilter, Cursor, FrameKind, PIECE, Sink, Stream};
+use branchyard_journal::{AnsiFilter, CHUNK, Cursor, FrameKind, Sink, Stream};
 use branchyard_model::{BranchName, Event, Member, Problem, RunId};
 use serde_json::Value;
 
@@ -126,7 +126,7 @@ fn rendered(sink: &mut impl Sink, steps: &[Step], from: Cursor) -> Vec<u8> {
                             break;
                         }
                         // The rest of the frame comes again, once there is room for it.
-                        let is_full = sink.buffered() >= PIECE;
+                        let is_full = sink.buffered() >= CHUNK;
                         assert!(is_full || through > at, "{at} of {}", payload.len());
                         if is_full {
                             bytes.extend(sink.take());

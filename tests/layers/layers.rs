@@ -22,7 +22,7 @@ const ROOMS: [(&str, &[&str]); 6] = [
         &[
             "crates/process/src/spawn.rs",
             "crates/process/src/sandbox/init.rs",
-            "crates/process/src/standby.rs",
+            "crates/process/src/supervisor_pool.rs",
             "crates/process/src/capture.rs",
             "src/cli/doctor.rs",
         ],

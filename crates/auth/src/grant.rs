@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Area;
 use branchyard_config::{Role, Toolset};
-use branchyard_model::{BranchName, RepoName, Rights};
+use branchyard_model::{BranchName, RepoName, Scopes};
 
-/// Rights, and where and until when they hold.
+/// Scopes, and where and until when they hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    pub rights: Rights,
+    pub rights: Scopes,
     /// The sets of MCP tools that its holder may be offered.
     pub toolsets: Vec<Toolset>,
     /// All of them have to have a place for it to be within. One that is made from another adds its own to
@@ -22,7 +22,7 @@ pub struct Grant {
 impl Grant {
     pub fn everything() -> Self {
         Self {
-            rights: Rights::all(),
+            rights: Scopes::all(),
             toolsets: Toolset::ALL.to_vec(),
             areas: Vec::new(),
             expires: None,

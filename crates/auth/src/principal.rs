@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Grant;
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right, Rights};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope, Scopes};
 
 /// Whoever showed a credential, and what that is good for; cheap to clone.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl Principal {
     /// Whoever asked for a build before, with the right that was looked at then.
     pub fn of_build(name: &str) -> Self {
         let grant = Grant {
-            rights: [Right::BuildRun].into_iter().collect(),
+            rights: [Scope::BuildRun].into_iter().collect(),
             toolsets: Vec::new(),
             ..Grant::everything()
         };
@@ -60,7 +60,7 @@ impl Principal {
         &self.grant
     }
 
-    pub fn rights(&self) -> Rights {
+    pub fn rights(&self) -> Scopes {
         self.grant.rights
     }
 
@@ -68,7 +68,7 @@ impl Principal {
         self.grant.toolsets.contains(&toolset)
     }
 
-    pub fn require(&self, right: Right) -> Result<(), Problem> {
+    pub fn require(&self, right: Scope) -> Result<(), Problem> {
         if self.grant.rights.contains(right) {
             return Ok(());
         }

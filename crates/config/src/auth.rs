@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::document::Fault;
 use super::value::{TextValue, text_value};
 use super::{JwtConfig, OauthConfig, RepoConfig, RepoGlobs, SandboxConfig, Toolset};
-use branchyard_model::{RepoName, Right, Rights, SandboxProfile};
+use branchyard_model::{RepoName, SandboxProfile, Scope, Scopes};
 
 /// The session key always opens everything, and tokens always work; the rest is what is written here.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -34,14 +34,14 @@ pub struct AuthConfig {
 pub struct Role {
     /// What may be done. Required.
     #[serde(deserialize_with = "scopes")]
-    pub scopes: Rights,
+    pub scopes: Scopes,
     /// The sets of MCP tools that it gets. Default none.
     #[serde(default)]
     pub toolsets: Vec<Toolset>,
 }
 
 impl Role {
-    fn new(scopes: &[Right], toolsets: &[Toolset]) -> Self {
+    fn new(scopes: &[Scope], toolsets: &[Toolset]) -> Self {
         Self {
             scopes: scopes.iter().copied().collect(),
             toolsets: toolsets.to_vec(),
@@ -152,7 +152,7 @@ impl Default for AuthConfig {
 
 /// What is there without being written down.
 fn known_roles() -> BTreeMap<String, Role> {
-    use Right as R;
+    use Scope as R;
     use Toolset as T;
     let dev = Role::new(
         &[
@@ -184,24 +184,27 @@ fn with_the_known<'de, D: serde::Deserializer<'de>>(
     Ok(roles)
 }
 
-fn scopes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Rights, D::Error> {
-    let scopes = Vec::<Scope>::deserialize(from)?;
-    Ok(scopes.into_iter().map(|Scope(right)| right).collect())
+fn scopes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Scopes, D::Error> {
+    let scopes = Vec::<CredentialScope>::deserialize(from)?;
+    Ok(scopes
+        .into_iter()
+        .map(|CredentialScope(right)| right)
+        .collect())
 }
 
-struct Scope(Right);
+struct CredentialScope(Scope);
 
-impl TextValue for Scope {
+impl TextValue for CredentialScope {
     const EXPECTED: &'static str =
         r#""repo:read", "build:run", "git:read", "git:write", "code:run", "ops" or "admin""#;
 
     fn from_text(text: &str) -> Result<Self, String> {
-        Right::parse(text)
+        Scope::parse(text)
             .map(Self)
             .ok_or_else(|| "it is not a scope".to_owned())
     }
 }
-text_value!(Scope);
+text_value!(CredentialScope);
 
 #[cfg(test)]
 mod tests {
@@ -214,8 +217,8 @@ mod tests {
         assert_eq!(auth.roles.len(), 5);
         assert!(auth.roles["ui"].scopes.is_empty());
         assert!(auth.roles["ci"].toolsets.is_empty());
-        for right in Right::ALL {
-            assert!(Scope::EXPECTED.contains(right.as_str()));
+        for right in Scope::ALL {
+            assert!(CredentialScope::EXPECTED.contains(right.as_str()));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Refs that a crash, a full disk or a stray hand broke: found by reading the files as they stand, since
+//! Refs that a crash, a full disk or a item hand broke: found by reading the files as they stand, since
 //! neither git nor libgit2 goes on where one of them makes no sense; mended from the reflogs.
 
 use std::collections::BTreeMap;

@@ -10,13 +10,13 @@ use tokio::process::Command;
 
 use super::confined::confined;
 use super::credential::RemoteCredential;
-use super::environment::Reach;
+use super::environment::NetworkAccess;
 use super::progress::last_words;
 use super::public_host::{PublicHost, Unusable};
 use super::shadow::{Ending, Shadow};
 use super::{Error, RemoteFailure, Settings};
 use branchyard_config::{Credential, WebHost};
-use branchyard_process::{CaptureError, Captured, Confinement, Patience, capture, plain_command};
+use branchyard_process::{CaptureError, Captured, Confinement, Timeouts, capture, plain_command};
 use branchyard_runtime::disk::{Room, Trash};
 
 /// How long a command may take that says nothing of it. A worktree may hold a file that never ends, and its
@@ -99,7 +99,7 @@ impl Git {
     }
 
     /// Refuses a remote whose name leads to an inner address by now. To be asked before every command with the
-    /// environment of [`Reach::Remote`]. A proxy looks names up by itself.
+    /// environment of [`NetworkAccess::Remote`]. A proxy looks names up by itself.
     pub async fn check_host(&self, verb: &str) -> Result<(), Error> {
         let Some(host) = &self.public_host else {
             return Ok(());
@@ -125,16 +125,16 @@ impl Git {
     }
 
     /// How long a remote may take to list its refs.
-    pub fn question_patience(&self) -> Patience {
-        Patience {
+    pub fn question_timeouts(&self) -> Timeouts {
+        Timeouts {
             total: Some(self.settings.remote_timeout),
             stall: Some(self.settings.stall_timeout),
         }
     }
 
     /// How long a transfer may take.
-    pub fn transfer_patience(&self) -> Patience {
-        Patience {
+    pub fn transfer_timeouts(&self) -> Timeouts {
+        Timeouts {
             total: Some(self.settings.fetch_timeout),
             stall: Some(self.settings.stall_timeout),
         }
@@ -176,7 +176,7 @@ impl Git {
             reads: false,
             args: Vec::new(),
             env: Vec::new(),
-            patience: Patience {
+            timeouts: Timeouts {
                 total: Some(match in_worktree {
                     true => LONGEST_IN_WORKTREE,
                     false => LONGEST,
@@ -200,7 +200,7 @@ pub struct GitCommand {
     reads: bool,
     args: Vec<OsString>,
     env: Vec<(&'static str, String)>,
-    patience: Patience,
+    timeouts: Timeouts,
     remote: bool,
     at_leisure: bool,
     unheard: bool,
@@ -234,7 +234,7 @@ impl GitCommand {
     /// Leaves the index and its lock alone: a read must not disturb whoever works here.
     #[must_use]
     pub fn read_only(mut self, total: Duration) -> Self {
-        self.patience.total = Some(total);
+        self.timeouts.total = Some(total);
         self.reads = true;
         self.env("GIT_OPTIONAL_LOCKS", "0")
     }
@@ -247,8 +247,8 @@ impl GitCommand {
 
     /// Talks to the remote, which has to answer within `total` or `stall`.
     #[must_use]
-    pub fn remote(mut self, patience: Patience) -> Self {
-        self.patience = patience;
+    pub fn remote(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
         self.remote = true;
         self
     }
@@ -320,7 +320,7 @@ impl GitCommand {
         let git = self.git.clone();
         // What runs at the root writes nothing.
         let shortage = || dir.parent().and_then(|_| Room::shortage_at(&dir));
-        // Looked for with git's last words too: on its way out it may give back what it took.
+        // ScanResult for with git's last words too: on its way out it may give back what it took.
         let mut seen = None;
         let watch = |bytes: &[u8]| {
             seen = shortage();
@@ -364,29 +364,30 @@ impl GitCommand {
         if let Some(file) = self.input.take() {
             command.stdin(file);
         }
-        let reach = match self.remote {
-            true => Reach::Remote,
-            false => Reach::Here,
+        let access = match self.remote {
+            true => NetworkAccess::Remote,
+            false => NetworkAccess::Here,
         };
         if self.remote {
             self.git.check_host(&self.verb()).await?;
         }
         command
             .args(&self.args)
-            .envs(self.git.environment(&self.dir, reach))
+            .envs(self.git.environment(&self.dir, access))
             .envs(self.env.iter().map(|(name, value)| (*name, value)));
-        let loan = match reach {
-            Reach::Remote => self.git.loan()?,
-            Reach::Here => None,
+        let lease = match access {
+            NetworkAccess::Remote => self.git.lease()?,
+            NetworkAccess::Here => None,
         };
-        if let Some(loan) = &loan {
-            loan.handover
+        if let Some(lease) = &lease {
+            lease
+                .handover
                 .give(command.as_std_mut(), &self.git.settings.program)
                 .map_err(Error::io("hand over a credential"))?;
         }
         tracing::debug!(dir = %self.dir.display(), args = ?self.args, "git");
         let memory = Some(self.git.settings.memory_for(self.reads));
-        match capture(command, self.patience, memory, max_stdout, on_stderr).await {
+        match capture(command, self.timeouts, memory, max_stdout, on_stderr).await {
             Err(CaptureError::TimedOut { after, .. }) if self.remote => {
                 RemoteFailure::Timeout.count(&self.verb());
                 Err(Error::RemoteTimedOut {
@@ -394,8 +395,8 @@ impl GitCommand {
                     after,
                 })
             }
-            other => Ok(match loan {
-                Some(loan) => loan.kept_out_of(other?),
+            other => Ok(match lease {
+                Some(lease) => lease.kept_out_of(other?),
                 None => other?,
             }),
         }

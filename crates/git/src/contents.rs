@@ -9,9 +9,9 @@ use std::path::Path;
 use git2::{Oid, Repository};
 
 use super::checkout::{Filled, write_files};
-use super::look::untimed_entry;
 use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
+use super::scan::untimed_entry;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
 use super::{Error, Git, Worktree, head, read_ref, traps};

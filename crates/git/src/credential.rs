@@ -27,7 +27,7 @@ pub(super) struct RemoteCredential {
 }
 
 /// A credential on its way to one git process.
-pub struct Loan {
+pub struct CredentialLease {
     pub handover: Handover,
     /// What must not be seen in anything that comes back.
     pub token: Token,
@@ -53,7 +53,7 @@ impl RemoteCredential {
     }
 
     /// The credential as it is now, for a git that reads the helper's command line from `variable`.
-    pub(super) fn loan(&self, variable: String) -> Result<Loan, Error> {
+    pub(super) fn lease(&self, variable: String) -> Result<CredentialLease, Error> {
         let token = self.credential.token().map_err(|why| Error::Credential {
             setting: self.setting(),
             why,
@@ -72,11 +72,11 @@ impl RemoteCredential {
             variable,
             helper: CREDENTIAL_COMMAND.to_owned(),
         };
-        Ok(Loan { handover, token })
+        Ok(CredentialLease { handover, token })
     }
 }
 
-impl Loan {
+impl CredentialLease {
     /// What a command said, without the token: a remote may say anything, also what it was shown.
     pub(super) fn kept_out_of(&self, captured: Captured) -> Captured {
         let Some(redactor) = Redactor::new(&[self.token.expose().to_owned()]) else {

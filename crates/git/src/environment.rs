@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::credential::Loan;
+use super::credential::CredentialLease;
 use super::{Error, Git};
 
 /// Whether a git process is going to talk to the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum NetworkAccess {
     Here,
     Remote,
 }
@@ -41,13 +41,13 @@ const HELPER: &str = "credential.helper";
 
 impl Git {
     /// All that a git process in `dir` gets to see. One that may talk to the remote is also to be given
-    /// the [`Git::loan`].
-    pub fn environment(&self, dir: &Path, reach: Reach) -> Vec<(String, String)> {
+    /// the [`Git::lease`].
+    pub fn environment(&self, dir: &Path, access: NetworkAccess) -> Vec<(String, String)> {
         let settings = self.settings();
-        let protocols = match reach {
-            Reach::Remote => settings.protocols.as_str(),
+        let protocols = match access {
+            NetworkAccess::Remote => settings.protocols.as_str(),
             // A pull is from the store itself.
-            Reach::Here => "file",
+            NetworkAccess::Here => "file",
         };
         let mut env: Vec<(String, String)> = [
             ("PATH", settings.path.as_str()),
@@ -70,11 +70,11 @@ impl Git {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
-        env.extend(self.pinned(reach));
+        env.extend(self.pinned(access));
         if let Some(socket) = &settings.ssh_auth_sock {
             env.push(("SSH_AUTH_SOCK".to_owned(), socket.clone()));
         }
-        if let (Reach::Remote, Some(hosts)) = (reach, &settings.no_proxy) {
+        if let (NetworkAccess::Remote, Some(hosts)) = (access, &settings.no_proxy) {
             env.push(("NO_PROXY".to_owned(), hosts.clone()));
         }
         if let Some(above) = dir.parent() {
@@ -85,28 +85,28 @@ impl Git {
         env
     }
 
-    /// The remote's credential, to be handed to a process with the environment of [`Reach::Remote`].
-    pub fn loan(&self) -> Result<Option<Loan>, Error> {
+    /// The remote's credential, to be handed to a process with the environment of [`NetworkAccess::Remote`].
+    pub fn lease(&self) -> Result<Option<CredentialLease>, Error> {
         let Some(credential) = &self.credential else {
             return Ok(None);
         };
-        let number = self.configuration(Reach::Remote).len();
+        let number = self.configuration(NetworkAccess::Remote).len();
         credential
-            .loan(format!("GIT_CONFIG_VALUE_{number}"))
+            .lease(format!("GIT_CONFIG_VALUE_{number}"))
             .map(Some)
     }
 
     /// The configuration as variables. The value of the helper that answers for the remote comes with
     /// the loan: it is known only where git is started.
-    fn pinned(&self, reach: Reach) -> Vec<(String, String)> {
-        let configuration = self.configuration(reach);
+    fn pinned(&self, access: NetworkAccess) -> Vec<(String, String)> {
+        let configuration = self.configuration(access);
         let mut count = configuration.len();
         let mut env = Vec::new();
         for (n, (key, value)) in configuration.into_iter().enumerate() {
             env.push((format!("GIT_CONFIG_KEY_{n}"), key.to_owned()));
             env.push((format!("GIT_CONFIG_VALUE_{n}"), value));
         }
-        if reach == Reach::Remote && self.credential.is_some() {
+        if access == NetworkAccess::Remote && self.credential.is_some() {
             env.push((format!("GIT_CONFIG_KEY_{count}"), HELPER.to_owned()));
             count += 1;
         }
@@ -114,10 +114,10 @@ impl Git {
         env
     }
 
-    fn configuration(&self, reach: Reach) -> Vec<(&'static str, String)> {
+    fn configuration(&self, access: NetworkAccess) -> Vec<(&'static str, String)> {
         let pinned = PINNED.map(|(key, value)| (key, value.to_owned()));
         let mut configuration = Vec::from(pinned);
-        if reach == Reach::Remote {
+        if access == NetworkAccess::Remote {
             let settings = self.settings();
             let proxy = settings.proxy.clone().map(|proxy| ("http.proxy", proxy));
             let ca_file = settings.ca_file.clone();

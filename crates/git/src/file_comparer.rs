@@ -18,7 +18,7 @@ use super::checkout::{ATTRIBUTES, may_apply};
 use super::gitlink::nested_head;
 use super::plain_file::open_plain;
 use super::still_files::StillFiles;
-use super::strays::GITLINK;
+use super::untracked_entry::GITLINK;
 use super::verbs::conflicts::{Read, Working};
 use super::{Error, files_of, small_index};
 

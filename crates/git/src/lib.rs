@@ -21,10 +21,10 @@ mod ignore_rules;
 mod index_file;
 mod isolation;
 mod locks;
-mod look;
 mod maintenance;
 mod marks;
 mod mending;
+mod metadata_scan;
 mod moves;
 mod need;
 mod neighbour;
@@ -38,6 +38,7 @@ mod remote;
 mod rescue;
 mod retry;
 mod salvage;
+mod scan;
 mod settings;
 mod settle;
 mod shadow;
@@ -48,9 +49,8 @@ mod statuses;
 mod still_files;
 mod store;
 mod strangers;
-mod strays;
-mod survey;
 mod untracked;
+mod untracked_entry;
 pub mod verbs;
 mod version;
 mod worktree;
@@ -60,10 +60,10 @@ pub use command::Git;
 pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use contents::{Moved, Tips};
-pub use credential::{CREDENTIAL_COMMAND, Loan, credential_helper_main};
+pub use credential::{CREDENTIAL_COMMAND, CredentialLease, credential_helper_main};
 pub use difference::{Change, Difference};
 pub use differs::differs_from_head;
-pub use environment::Reach;
+pub use environment::NetworkAccess;
 pub use error::Error;
 pub use extent::{check_extent, tree_of};
 pub use failure::RemoteFailure;
@@ -72,9 +72,6 @@ pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
 pub use index_file::{FileStat, IndexFile, IndexedFile, Moment};
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
-pub use look::{
-    FEW, For, Glance, Looked, copy_of_index, look, small_index, strays, tracked_changes,
-};
 pub use maintenance::{Upkeep, maintain};
 pub use mending::{Depth, Inspection, WorktreeDamage, claims_registration};
 pub use moves::{changed_by_move, changed_by_reset, differing, is_between};
@@ -94,6 +91,10 @@ pub use salvage::{
     Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,
     salvaged_files, salvages, save, settle_archives,
 };
+pub use scan::{
+    FEW, For, MetadataStatus, ScanResult, copy_of_index, scan, small_index, tracked_changes,
+    untracked_entries,
+};
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};
@@ -107,8 +108,10 @@ pub use statuses::{
 pub use still_files::StillFiles;
 pub use store::{Store, StoreInfo, open_store};
 pub use strangers::strangers;
-pub use strays::{GITLINK, Stray, StrayKind, is_submodule, strays_in, submodules};
 pub use untracked::Untracked;
+pub use untracked_entry::{
+    GITLINK, UntrackedEntry, UntrackedKind, is_submodule, submodules, untracked_in,
+};
 pub use version::lacks_bearer;
 use worktree::open_at;
 pub use worktree::{Worktree, files_of};

@@ -20,7 +20,7 @@ pub async fn remote_heads(
         git.at("/")
             .args(["ls-remote", "--quiet", "--heads", "--end-of-options", url])
             .args(refs)
-            .remote(git.question_patience())
+            .remote(git.question_timeouts())
             .output()
     })
     .await?;
@@ -39,7 +39,7 @@ pub async fn remote_default(git: &Git, url: &str) -> Result<Option<String>, Erro
                 url,
                 "HEAD",
             ])
-            .remote(git.question_patience())
+            .remote(git.question_timeouts())
             .output()
     })
     .await?;
@@ -91,7 +91,7 @@ pub(super) async fn transfer(
             .args(options)
             .arg("origin")
             .args(refspecs)
-            .remote(git.transfer_patience())
+            .remote(git.transfer_timeouts())
             .output_with_progress(move |bytes| {
                 if let Some(percent) = percent.feed(bytes) {
                     on_percent.lock().unwrap_or_else(PoisonError::into_inner)(percent);

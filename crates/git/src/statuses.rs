@@ -12,7 +12,7 @@ use super::file_comparer::{ChangeKind, FileChange, FileComparer};
 use super::index_file::{FileStat, Moment};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
-use super::{Error, For, Glance, files_of, strays};
+use super::{Error, For, MetadataStatus, files_of, untracked_entries};
 
 /// The bits of an entry's flags that say of which side of a conflict it is.
 const STAGE: u16 = 0x3000;
@@ -25,14 +25,14 @@ pub type Tracked = (u32, Oid, PathBuf);
 
 /// Tracked files that may differ from the index; no others do, but those that git was told to overlook.
 pub fn suspects(repo: &Repository) -> Result<Vec<Tracked>, Error> {
-    match Glance::at(repo, For::Suspects)? {
-        Some(glance) => Ok(suspects_of(&glance)),
+    match MetadataStatus::at(repo, For::Suspects)? {
+        Some(status) => Ok(suspects_of(&status)),
         None => suspects_of_any(repo),
     }
 }
 
-fn suspects_of(glance: &Glance) -> Vec<Tracked> {
-    let entries = glance.entries_of_suspects();
+fn suspects_of(status: &MetadataStatus) -> Vec<Tracked> {
+    let entries = status.entries_of_suspects();
     entries
         .map(|(mode, id, path)| (mode, id, PathBuf::from(OsStr::from_bytes(path))))
         .collect()
@@ -80,7 +80,7 @@ pub fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
     };
     let files = Working::open(&workdir)?;
     let tracked = suspects(repo)?.into_iter().map(|(_, _, path)| path);
-    let beside = strays(repo)?.into_iter().map(|stray| stray.path);
+    let beside = untracked_entries(repo)?.into_iter().map(|item| item.path);
     let is_opened = |path: &PathBuf| {
         let name = path.file_name();
         name.is_some_and(|name| OPENED.iter().any(|opened| name == *opened))
@@ -147,18 +147,18 @@ pub fn is_any_changed<'a>(
 
 /// All tracked files that differ from HEAD or from the index, but for those that git was told to overlook.
 pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
-    let glance = Glance::at(repo, For::Suspects)?;
+    let status = MetadataStatus::at(repo, For::Suspects)?;
     let head = match repo.head().and_then(|head| head.peel_to_tree()) {
         Ok(tree) => Some(tree),
         Err(error) if error.code() == ErrorCode::UnbornBranch => None,
         Err(error) => return Err(error.into()),
     };
     let mut found: BTreeMap<PathBuf, Status> = BTreeMap::new();
-    let is_staged = |glance: &Glance| {
+    let is_staged = |status: &MetadataStatus| {
         head.as_ref()
-            .is_some_and(|tree| glance.has_staged(tree.id()))
+            .is_some_and(|tree| status.has_staged(tree.id()))
     };
-    if !glance.as_ref().is_some_and(is_staged) {
+    if !status.as_ref().is_some_and(is_staged) {
         let mut index = repo.index()?;
         index.read(false)?;
         let mut options = DiffOptions::new();
@@ -177,8 +177,8 @@ pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, 
             *found.entry(path_of(path)).or_insert(Status::CURRENT) |= status;
         }
     }
-    let suspects = match &glance {
-        Some(glance) => suspects_of(glance),
+    let suspects = match &status {
+        Some(status) => suspects_of(status),
         None => suspects_of_any(repo)?,
     };
     for ((_, _, path), change) in compared(repo, suspects)? {

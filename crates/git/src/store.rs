@@ -157,7 +157,7 @@ impl Store {
         let listing = retried("ls-remote", git.settings().remote_timeout, || {
             git.at(&self.path)
                 .args(["ls-remote", "--symref", "origin", "HEAD"])
-                .remote(git.question_patience())
+                .remote(git.question_timeouts())
                 .output()
         })
         .await?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::look::strays;
-use super::{Error, GITLINK, IgnoreRules, Stray, StrayKind, files_of, strays_in};
+use super::scan::untracked_entries;
+use super::{Error, GITLINK, IgnoreRules, UntrackedEntry, UntrackedKind, files_of, untracked_in};
 
 #[derive(Debug, Default)]
 pub struct Untracked {
@@ -19,15 +19,15 @@ pub struct Untracked {
 impl Untracked {
     /// By a walk through the worktree. Directories are shown as one, unless each file is wanted.
     pub fn in_worktree(repo: &Repository, each_file: bool) -> Result<Self, Error> {
-        let strays = strays(repo)?;
+        let untracked = untracked_entries(repo)?;
         let index = repo.index()?;
         let mode_of = |path: &Path| index.get_path(path, 0).map(|entry| entry.mode);
-        Self::among(&strays, repo, mode_of, each_file)
+        Self::among(&untracked, repo, mode_of, each_file)
     }
 
     /// Among what was found. `mode_of` is that of what is tracked at a path.
     pub fn among(
-        strays: &[Stray],
+        untracked: &[UntrackedEntry],
         repo: &Repository,
         mode_of: impl Fn(&Path) -> Option<u32>,
         each_file: bool,
@@ -41,16 +41,16 @@ impl Untracked {
             each_file,
             found: Self::default(),
         };
-        for stray in strays {
-            if search.rules.is_below_ignored(&stray.path) {
+        for item in untracked {
+            if search.rules.is_below_ignored(&item.path) {
                 continue;
             }
-            match mode_of(&stray.path) {
-                None => search.add(stray)?,
+            match mode_of(&item.path) {
+                None => search.add(item)?,
                 // A submodule is not looked into.
                 Some(GITLINK) => {}
                 // Of a file that became a directory git says that the file is gone, and nothing of the directory.
-                Some(_) if each_file => search.add(stray)?,
+                Some(_) if each_file => search.add(item)?,
                 Some(_) => {}
             }
         }
@@ -69,23 +69,23 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn add(&mut self, stray: &Stray) -> Result<(), Error> {
-        let path = &stray.path;
-        if self.is_hidden(stray) {
+    fn add(&mut self, item: &UntrackedEntry) -> Result<(), Error> {
+        let path = &item.path;
+        if self.is_hidden(item) {
             return Ok(());
         }
-        match stray.kind {
-            StrayKind::File => self.found.paths.push(path.clone()),
-            StrayKind::Repository => {
+        match item.kind {
+            UntrackedKind::File => self.found.paths.push(path.clone()),
+            UntrackedKind::Repository => {
                 self.found.is_doubtful = true;
                 self.found.paths.push(with_slash(path));
             }
-            StrayKind::Directory if self.each_file => {
-                for inside in strays_in(self.workdir, path)? {
+            UntrackedKind::Directory if self.each_file => {
+                for inside in untracked_in(self.workdir, path)? {
                     self.add(&inside)?;
                 }
             }
-            StrayKind::Directory => {
+            UntrackedKind::Directory => {
                 if self.has_something(path)? {
                     self.found.paths.push(with_slash(path));
                 }
@@ -96,14 +96,14 @@ impl Search<'_> {
 
     /// Whether there is a file in it, however deep, that is shown.
     fn has_something(&mut self, dir: &Path) -> Result<bool, Error> {
-        for stray in strays_in(self.workdir, dir)? {
-            if self.is_hidden(&stray) {
+        for item in untracked_in(self.workdir, dir)? {
+            if self.is_hidden(&item) {
                 continue;
             }
-            let is_shown = match stray.kind {
-                StrayKind::File => true,
-                StrayKind::Directory => self.has_something(&stray.path)?,
-                StrayKind::Repository => {
+            let is_shown = match item.kind {
+                UntrackedKind::File => true,
+                UntrackedKind::Directory => self.has_something(&item.path)?,
+                UntrackedKind::Repository => {
                     self.found.is_doubtful = true;
                     true
                 }
@@ -116,10 +116,10 @@ impl Search<'_> {
     }
 
     /// Ignored, or of a kind that git knows nothing of.
-    fn is_hidden(&self, stray: &Stray) -> bool {
-        let kind = stray.meta.file_type();
+    fn is_hidden(&self, item: &UntrackedEntry) -> bool {
+        let kind = item.meta.file_type();
         let is_known = kind.is_dir() || kind.is_file() || kind.is_symlink();
-        !is_known || self.rules.is_ignored(&stray.path)
+        !is_known || self.rules.is_ignored(&item.path)
     }
 }
 

@@ -1,5 +1,5 @@
 //! One workspace's worktree: registered, recognised, taken away; what is in it is the business of `contents`. The caller
-//! holds the repo's registry lock for `add` and `forget`, and the workspace's floor for whatever moves files.
+//! holds the repo's registry lock for `add` and `forget`, and the workspace's files for whatever moves files.
 
 use std::fs;
 use std::io;

@@ -8,7 +8,7 @@ use tokio_stream::Stream;
 use super::{AnsiFilter, Output};
 
 /// A piece for the wire.
-const PIECE: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 /// How much is read for one piece at most, even if nothing of it is wanted: whoever asked may be gone.
 const STEP: usize = 512 * 1024;
 
@@ -153,7 +153,7 @@ impl Pieces for Excerpt {
         if self.left.is_none() {
             return Ok(None);
         }
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut piece = Vec::with_capacity(CHUNK);
         let more = step(&mut self.output, |bytes| {
             let wanted = self.left.take(bytes);
             match &mut self.filter {
@@ -162,7 +162,7 @@ impl Pieces for Excerpt {
             }
             if self.left.is_none() {
                 Content::NeverMore
-            } else if piece.len() >= PIECE {
+            } else if piece.len() >= CHUNK {
                 Content::ForNow
             } else {
                 Content::NotYet
@@ -191,7 +191,7 @@ mod tests {
     fn all_of(mut excerpt: Excerpt) -> Vec<u8> {
         let mut all = Vec::new();
         while let Some(piece) = excerpt.piece().unwrap() {
-            assert!(piece.len() <= PIECE + super::super::MAX_OUTPUT);
+            assert!(piece.len() <= CHUNK + super::super::MAX_OUTPUT);
             all.extend_from_slice(&piece);
         }
         all

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use tokio_stream::Stream;
 
-use super::showing::{Showing, Unfinished};
+use super::render_cache::{RenderCache, Unfinished};
 use super::{Cursor, Extent, Frame};
 
 /// An unfinished line is shown after this long.
@@ -19,7 +19,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Turns frames into the bytes of one wire format.
 pub trait Sink: Send + 'static {
-    /// Takes a frame, of which `skip` bytes were seen before, until it has a [`PIECE`](super::PIECE).
+    /// Takes a frame, of which `skip` bytes were seen before, until it has a [`CHUNK`](super::CHUNK).
     /// Returns how much of the payload it is through with.
     fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize;
     fn has_pending(&self) -> bool;
@@ -37,20 +37,20 @@ pub trait Sink: Send + 'static {
         None
     }
 
-    /// Sinks of the same likeness make the same of what follows a place. None for one that has a memory
+    /// Sinks of the same format_id make the same of what follows a place. None for one that has a memory
     /// of its own.
-    fn likeness(&self) -> Option<u8> {
+    fn format_id(&self) -> Option<u8> {
         None
     }
 
-    /// One of the same likeness made this piece in its stead.
-    fn passed(&mut self, _piece: &Bytes) {}
+    /// One of the same format_id made this chunk in its stead.
+    fn skip(&mut self, _piece: &Bytes) {}
 }
 
-/// The journal from `from` to its end, as pieces of the sink's format. A viewer that does not poll holds
-/// one piece, and one that waits for output not even that.
+/// The journal from `from` to its end, as chunks of the sink's format. A viewer that does not poll holds
+/// one chunk, and one that waits for output not even that.
 pub fn follow<S: Sink>(
-    showing: Arc<Showing>,
+    cache: Arc<RenderCache>,
     from: Cursor,
     mut extent: watch::Receiver<Extent>,
     mut sink: S,
@@ -71,18 +71,18 @@ pub fn follow<S: Sink>(
                     (false, true) => Unfinished::Show,
                     (false, false) => Unfinished::Hold,
                 };
-                let (back, piece) = showing.piece(sink, at, now.len, unfinished).await?;
+                let (back, chunk) = cache.chunk(sink, at, now.len, unfinished).await?;
                 sink = back;
-                (at, looked_to) = (piece.to, piece.looked_to);
-                held_since = match piece.holds {
+                (at, looked_to) = (chunk.to, chunk.looked_to);
+                held_since = match chunk.holds {
                     true if is_overdue => Some(Instant::now()),
                     true => held_since.or_else(|| Some(Instant::now())),
                     false => None,
                 };
-                if !piece.bytes.is_empty() {
-                    yield piece.bytes;
+                if !chunk.bytes.is_empty() {
+                    yield chunk.bytes;
                 }
-                if is_over && looked_to >= now.len && !piece.holds {
+                if is_over && looked_to >= now.len && !chunk.holds {
                     break;
                 }
                 continue;

@@ -37,8 +37,8 @@ mod output;
 mod overflow;
 mod packed;
 mod reader;
+mod render_cache;
 mod search;
-mod showing;
 mod watcher;
 mod writer;
 
@@ -53,7 +53,7 @@ pub use output::{Output, Totals};
 pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};
 pub use reader::{Reader, last_event, valid_length};
+pub use render_cache::{CHUNK, RenderCache, SharedReader};
 pub use search::{Line, Query, Report, Search, pattern};
-pub use showing::{PIECE, Showing, Stage};
 pub use watcher::{Watch, Watcher};
 pub use writer::{Extent, Writer};

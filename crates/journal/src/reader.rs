@@ -18,9 +18,9 @@ const BUFFER: usize = FRAME_HEADER_LEN + MAX_OUTPUT;
 
 /// What a reader does where the disk has to be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
-    Waits,
-    HasNone,
+pub(super) enum Blocking {
+    Allowed,
+    Never,
 }
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Reader {
     buffer_start: u64,
     /// The frame in the buffer whose checksum was looked at last.
     checked: Option<u64>,
-    patience: Patience,
+    blocking: Blocking,
 }
 
 /// The event that a journal ends with, if it does not end with output. All of it is read for that.
@@ -85,7 +85,7 @@ impl Reader {
             buffer: Vec::new(),
             buffer_start: 0,
             checked: None,
-            patience: Patience::Waits,
+            blocking: Blocking::Allowed,
         }
     }
 
@@ -124,8 +124,8 @@ impl Reader {
 
     /// Whether the disk is waited for. Where it is not, reading gives [`io::ErrorKind::WouldBlock`], and
     /// the reader stands where it stood.
-    pub(super) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
+    pub(super) fn set_blocking(&mut self, blocking: Blocking) {
+        self.blocking = blocking;
     }
 
     /// Goes to a place that is known to be one.
@@ -230,9 +230,9 @@ impl Reader {
         self.buffer.resize(need.max(BUFFER).min(available), 0);
         self.buffer_start = self.pos;
         self.checked = None;
-        let read = match self.patience {
-            Patience::Waits => self.source.read_at(&mut self.buffer, self.pos),
-            Patience::HasNone => self.source.read_now(&mut self.buffer, self.pos, need),
+        let read = match self.blocking {
+            Blocking::Allowed => self.source.read_at(&mut self.buffer, self.pos),
+            Blocking::Never => self.source.read_now(&mut self.buffer, self.pos, need),
         };
         self.buffer.truncate(*read.as_ref().unwrap_or(&0));
         Ok(read? >= need)

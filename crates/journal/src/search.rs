@@ -12,7 +12,7 @@ use super::{AnsiFilter, Output};
 /// Of a longer line this much is searched and shown, so that no line needs more memory.
 pub(crate) const LONGEST_LINE: usize = 64 * 1024;
 /// A piece for the wire.
-const PIECE: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// A line of the output, counted from 1, without its ending.
 #[derive(Debug, Default)]
@@ -131,7 +131,7 @@ impl<R: Report> Pieces for Search<R> {
             cut(bytes, line, begun, |line| matcher.line(line));
             if matcher.truncated {
                 Content::NeverMore
-            } else if matcher.report.buffered() >= PIECE {
+            } else if matcher.report.buffered() >= CHUNK {
                 Content::ForNow
             } else {
                 Content::NotYet

@@ -83,7 +83,7 @@ impl Status {
     }
 }
 
-/// Who has the turn of a workspace.
+/// Who has the lock of a workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// Such as `make test`.

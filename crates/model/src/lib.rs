@@ -11,11 +11,11 @@ mod moment;
 mod names;
 mod pattern;
 mod problem;
-mod right;
 mod run;
 mod salvage;
 mod sandbox;
 mod schema;
+mod scope;
 
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
@@ -27,9 +27,9 @@ pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use problem::{ErrorKind, Problem};
-pub use right::{Right, Rights};
 pub use run::{
     EndState, Idempotency, OnDisconnect, Reusable, RunKind, RunRecord, RunSpec, RunState, SyncMode,
 };
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;
+pub use scope::{Scope, Scopes};

@@ -6,7 +6,7 @@ use std::any::Any;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Right;
+use super::Scope;
 
 /// Of a sentence for people, in bytes.
 const LONGEST: usize = 8000;
@@ -59,7 +59,7 @@ pub struct Problem {
     pub help: Option<String>,
     /// The right that it would have taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Right>,
+    pub missing: Option<Scope>,
     /// After how many seconds the same may well succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
@@ -140,7 +140,7 @@ impl Problem {
     }
 
     #[must_use]
-    pub fn missing(mut self, right: Right) -> Self {
+    pub fn missing(mut self, right: Scope) -> Self {
         self.missing = Some(right);
         self
     }

@@ -19,7 +19,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// How long a command may take.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Patience {
+pub struct Timeouts {
     pub total: Option<Duration>,
     /// The longest silence on both streams.
     pub stall: Option<Duration>,
@@ -47,7 +47,7 @@ pub enum CaptureError {
 /// bytes. `on_stderr` sees standard error as it comes. Dropping the future ends the whole group.
 pub async fn capture(
     mut command: Command,
-    patience: Patience,
+    timeouts: Timeouts,
     memory: Option<u64>,
     max_stdout: usize,
     mut on_stderr: impl FnMut(&[u8]) + Send,
@@ -87,7 +87,7 @@ pub async fn capture(
     while out.is_some() || err.is_some() {
         // A helper that outlives the command (a connection master, say) may keep the pipes open.
         let drained = status.map(|_| (heard + DRAIN, DRAIN));
-        let deadline = patience.deadline(started, heard);
+        let deadline = timeouts.deadline(started, heard);
         tokio::select! {
             n = read(&mut out, &mut chunk) => {
                 let n = n.map_err(io_error)?;
@@ -119,7 +119,7 @@ pub async fn capture(
     if truncated {
         group.end(&mut child, &mut err).await;
     }
-    let deadline = patience.deadline(started, heard);
+    let deadline = timeouts.deadline(started, heard);
     let status = match status {
         Some(status) => status,
         None => tokio::select! {
@@ -146,7 +146,7 @@ pub fn plain_command(program: impl AsRef<OsStr>, dir: &Path) -> Command {
     command
 }
 
-impl Patience {
+impl Timeouts {
     /// The next moment at which patience ends, and how long it then was.
     fn deadline(self, started: Instant, heard: Instant) -> Option<(Instant, Duration)> {
         let total = self.total.map(|limit| (started + limit, limit));

@@ -5,29 +5,28 @@
 //! the run's directory: the lock that proves life, the journal, and the record of the [`Exit`].
 //! [`capture`] is for the daemon's own short commands, whose output is wanted whole.
 
-mod attendant;
-mod cage;
 mod capture;
+mod cgroup;
 mod descendants;
 mod exit;
 mod file_size;
 mod handover;
 mod launch;
+mod liveness_lock;
 mod lookup;
 mod presence;
-mod proof;
 mod redact;
 mod remains;
 mod sandbox;
 mod spawn;
-mod standby;
 mod streams;
 mod supervise;
 mod supervisor;
+mod supervisor_handle;
+mod supervisor_pool;
 
-pub use attendant::{Found, Supervisor};
-pub use cage::{Cage, Exceeded, Limits, Mechanisms, StartLimit};
-pub use capture::{CaptureError, Captured, Patience, capture, plain_command};
+pub use capture::{CaptureError, Captured, Timeouts, capture, plain_command};
+pub use cgroup::{Cgroup, Exceeded, Limits, Mechanisms, StartLimit};
 pub use exit::{CommandError, Exit, Outcome, Stop};
 pub use file_size::endure_file_limit;
 pub use handover::{Handover, own_program};
@@ -40,5 +39,6 @@ pub use sandbox::{
     Confinement, Containment, INIT_COMMAND, Mechanism, Mount, SANDBOX_TMP, Sandbox, Shown,
     init_main,
 };
-pub use standby::Standby;
 pub use supervisor::{SUPERVISOR_COMMAND, supervisor_main};
+pub use supervisor_handle::{Found, Supervisor};
+pub use supervisor_pool::SupervisorPool;

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
 
-use super::cage::Inheritable;
+use super::cgroup::Inheritable;
 use super::lookup::find_program;
 use super::remains::RUN_ID_VARIABLE;
 use super::sandbox::{self, Link, Sandbox, Sandboxed};
-use super::{Cage, Launch, own_program};
+use super::{Cgroup, Launch, own_program};
 
 /// What was started.
 pub(super) struct Spawned {
@@ -24,14 +24,14 @@ pub(super) struct Spawned {
 }
 
 /// Starts the command within its limits.
-pub(super) fn spawn(launch: &Launch, cage: &Cage) -> io::Result<io::Result<Spawned>> {
-    let limits = cage.inheritable(&launch.limits);
+pub(super) fn spawn(launch: &Launch, cgroup: &Cgroup) -> io::Result<io::Result<Spawned>> {
+    let limits = cgroup.inheritable(&launch.limits);
     // In a sandbox they are for the command alone.
     let taken_on = match &launch.sandbox {
         Some(_) => Inheritable::default(),
         None => limits,
     };
-    let inherited = cage.prepare(taken_on)?;
+    let inherited = cgroup.prepare(taken_on)?;
     let spawned = match &launch.sandbox {
         Some(sandbox) => contained(launch, sandbox, limits),
         None => bare(launch),

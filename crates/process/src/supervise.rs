@@ -14,7 +14,7 @@ use super::exit::{Exit, Outcome, Stop};
 use super::sandbox::{self, Link};
 use super::spawn::{Spawned, spawn};
 use super::streams::Streams;
-use super::{Cage, CommandError, Exceeded, Launch, descendants};
+use super::{Cgroup, CommandError, Exceeded, Launch, descendants};
 use branchyard_config::crash_point;
 use branchyard_journal::Recorder;
 use branchyard_model::{Event, Warning};
@@ -33,13 +33,13 @@ pub(super) struct Signals {
 /// Runs the command to its end; blocks. An error means that the command is not to be watched any
 /// more; nothing of it is left then either.
 pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -> io::Result<Exit> {
-    let cage = Cage::of(&launch.mechanisms, launch.run, getpid());
-    let spawned = match spawn(launch, &cage)? {
+    let cgroup = Cgroup::of(&launch.mechanisms, launch.run, getpid());
+    let spawned = match spawn(launch, &cgroup)? {
         Ok(spawned) => spawned,
         Err(error) => return Ok(Exit::not_started(CommandError::from(&error))),
     };
     crash_point("command-started");
-    let mut run = match Supervised::new(launch, spawned, signals, cage, journal) {
+    let mut run = match Supervised::new(launch, spawned, signals, cgroup, journal) {
         Ok(run) => run,
         Err(error) => {
             // Started but not to be watched: it must not go on unseen.
@@ -56,7 +56,7 @@ pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -
 struct Supervised<'a> {
     launch: &'a Launch,
     signals: &'a Signals,
-    cage: Cage,
+    cgroup: Cgroup,
     enclose_at: Option<Instant>,
     exceeded: Option<Exceeded>,
     pid: Pid,
@@ -79,14 +79,14 @@ impl<'a> Supervised<'a> {
         launch: &'a Launch,
         spawned: Spawned,
         signals: &'a Signals,
-        cage: Cage,
+        cgroup: Cgroup,
         journal: Recorder,
     ) -> io::Result<Self> {
         let streams = Streams::of(spawned.streams, journal, launch)?;
         Ok(Self {
             launch,
             signals,
-            cage,
+            cgroup,
             // Until its command is there, a sandbox has nothing in it that needs to be held.
             enclose_at: match spawned.link {
                 None => Instant::now().checked_add(ENCLOSED_AFTER),
@@ -208,9 +208,9 @@ impl<'a> Supervised<'a> {
             self.streams.held_until(),
         ];
         let deadline = deadlines.into_iter().flatten().min();
-        let patience = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        let timeouts = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
         let (wakers, mut polled): (Vec<_>, Vec<_>) = fds.into_iter().unzip();
-        match poll(&mut polled, patience.as_ref()) {
+        match poll(&mut polled, timeouts.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok(ready),
             other => other?,
         };
@@ -275,8 +275,8 @@ impl<'a> Supervised<'a> {
 
     fn kill_all(&mut self) {
         // Asked first: killing may itself look like running into a limit.
-        self.exceeded = self.exceeded.or_else(|| self.cage.exceeded());
-        self.cage.kill();
+        self.exceeded = self.exceeded.or_else(|| self.cgroup.exceeded());
+        self.cgroup.kill();
         for process in descendants::below(getpid()) {
             descendants::send(&process, Signal::KILL);
         }
@@ -284,12 +284,12 @@ impl<'a> Supervised<'a> {
 
     /// Nothing of a run goes on after its end, where it could write into the next one's files.
     fn end_the_rest(&mut self) {
-        self.exceeded = self.exceeded.or_else(|| self.cage.exceeded());
+        self.exceeded = self.exceeded.or_else(|| self.cgroup.exceeded());
         if !self.alone {
-            self.cage.kill();
+            self.cgroup.kill();
             descendants::end_all(LAST_PATIENCE);
         }
-        self.cage.remove();
+        self.cgroup.remove();
     }
 
     /// A run that has lived for a while is put into groups of its own: that may take a while itself,
@@ -299,7 +299,7 @@ impl<'a> Supervised<'a> {
         if self.link.is_some() {
             limits.processes = limits.processes.map(|most| most + sandbox::OWN_PROCESSES);
         }
-        if let Err(error) = self.cage.enclose(getpid(), &limits) {
+        if let Err(error) = self.cgroup.enclose(getpid(), &limits) {
             let detail = format!("some limits of this run are not in force: {error}");
             let warning = Warning::new("limits_not_in_force", detail);
             self.streams.event(&Event::Warning(warning));

@@ -19,9 +19,9 @@ use signal_hook::low_level::pipe;
 
 use super::exit::Exit;
 use super::file_size::{endure_file_limit, output_within_limit};
-use super::proof::Identity;
+use super::liveness_lock::Identity;
 use super::supervise::{Signals, supervise};
-use super::{CommandError, Launch, standby};
+use super::{CommandError, Launch, supervisor_pool};
 use branchyard_config::crash_point;
 use branchyard_journal::{Recorder, Writer};
 
@@ -50,7 +50,7 @@ fn attend() -> io::Result<()> {
     let signals = signals()?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let (told, lock) = standby::listen(line)?;
+    let (told, lock) = supervisor_pool::listen(line)?;
     rustix::stdio::dup2_stdin(lock)?;
     // Cut short: the daemon went before it had said all. Without a name in the lock file the run counts
     // as never started.

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::drive::{Drive, Errand};
+use super::drive::{Drive, RunJob};
 use super::finish::{Ending, end_event, tidy};
 use super::history::Asked;
+use super::journal_owner::JournalOwner;
 use super::live::Live;
 use super::open::Runs;
-use super::pen::Pen;
 use super::reuse::pieces_in;
 use super::stop_note;
 use branchyard_journal::{self as journal, Cursor, Extent, Writer};
@@ -22,7 +22,7 @@ use branchyard_process::{Found, Stop, Supervisor};
 use branchyard_workspace::Workspace;
 
 impl Runs {
-    /// Goes on with the runs that have not ended. When this returns, every live one has its turn, so
+    /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
     /// that nobody who asks from now on comes before it.
     pub(super) async fn adopt(&self, unended: Vec<RunRecord>) {
         let (mut waiting, mut started) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ impl Runs {
         let path = self.0.history.journal(id);
         let watch = self.0.watcher.watch(&path, start.len, extent.clone());
         if let Err(error) = &watch {
-            // It goes on all the same, and nobody else may have its turn.
+            // It goes on all the same, and nobody else may have its lock.
             tracing::error!(run = %id, %error, "the journal of a run that goes on cannot be followed");
         }
         let live = self.live_left(record, seen);
@@ -97,13 +97,17 @@ impl Runs {
         let held = match &workspace {
             Some(workspace) => {
                 let what = spec.argv.join(" ");
-                let place = workspace.turn.enter(&what, &spec.principal, Some(live.id));
+                let place = workspace.queue.enter(&what, &spec.principal, Some(live.id));
                 // Nobody else is here yet.
-                Some((place.wait(|_| {}).await, workspace.stand().await))
+                Some((place.wait(|_| {}).await, workspace.share_files().await))
             }
             None => None,
         };
-        let drive = Drive::new(self.0.clone(), live.clone(), Pen::Away(extent));
+        let drive = Drive::new(
+            self.0.clone(),
+            live.clone(),
+            JournalOwner::Supervisor(extent),
+        );
         self.0.live.insert(live.id, live);
         let asked = self.0.history.asked(id);
         let network = asked.is_some_and(|asked| asked.checks.network);
@@ -116,9 +120,9 @@ impl Runs {
                 };
                 drive.attend(supervisor, watch.ok()).await
             };
-            let (turn, floor) = held.unzip();
-            drop((slot, floor));
-            drive.close(ending, turn.zip(workspace)).await;
+            let (lock, files) = held.unzip();
+            drop((slot, files));
+            drive.close(ending, lock.zip(workspace)).await;
         });
         Ok(())
     }
@@ -141,7 +145,7 @@ impl Runs {
         let drive = self.resume(record)?;
         let mut ending = drive.ending_on_disk();
         if let Ending::Exited(exit) = &mut ending
-            && drive.live.audience.is_stopped()
+            && drive.live.viewers.is_stopped()
         {
             // It was promised to stop while there was still a daemon to promise it.
             exit.stopped.get_or_insert(Stop::Asked);
@@ -202,9 +206,9 @@ impl Runs {
         };
         let asked = self.0.history.asked(live.id);
         let what = record.spec.argv.join(" ");
-        let errand = Errand {
+        let errand = RunJob {
             place: workspace
-                .turn
+                .queue
                 .enter(&what, &record.spec.principal, Some(live.id)),
             workspace,
             checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
@@ -219,7 +223,11 @@ impl Runs {
     fn resume(&self, record: RunRecord) -> io::Result<Arc<Drive>> {
         let (journal, extent) = Writer::reopen(&self.0.history.journal(record.run_id))?;
         let live = self.live_left(record, extent);
-        Ok(Drive::new(self.0.clone(), live, Pen::Ours(journal)))
+        Ok(Drive::new(
+            self.0.clone(),
+            live,
+            JournalOwner::Daemon(journal),
+        ))
     }
 
     /// A run as an earlier daemon left it. Whoever asked may be gone for good; the daemon that would have
@@ -233,7 +241,7 @@ impl Runs {
         let noted = noted.or_else(|| stop_note::read(&self.0.history.home(live.id)));
         if let Some(reason) = noted.filter(|_| unended) {
             // Noted before the end, it is a cancel that may not have been passed on.
-            live.audience.stop(&reason);
+            live.viewers.stop(&reason);
         }
         live
     }

@@ -1,27 +1,28 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
-//! take the turn, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
+//! take the lock, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
+use branchyard_workspace::FilesGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::OwnedRwLockReadGuard;
 
 use super::finish::Ending;
+use super::journal_owner::JournalOwner;
 use super::live::Live;
 use super::open::Shared;
-use super::pen::Pen;
 use super::secrets;
 use super::slots::Slot;
 use branchyard_auth::Principal;
-use branchyard_git::Reach;
+use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
 use branchyard_model::{
     About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
 };
 use branchyard_workspace::{
-    self as workspace, Place, Report, Reporter, TurnGuard, Waiting, Wish, Workspace, protected_from,
+    self as workspace, PrepareOptions, QueuePlace, Report, Reporter, Waiting, Workspace,
+    WorkspaceLock, protected_from,
 };
 
 /// What is left to see to when the command starts.
@@ -46,10 +47,10 @@ pub(super) struct Checks {
 }
 
 /// Where a run has to go before its command can start.
-pub(super) struct Errand {
+pub(super) struct RunJob {
     pub(super) workspace: Arc<Workspace>,
     /// Its place in the line for the workspace.
-    pub(super) place: Place,
+    pub(super) place: QueuePlace,
     pub(super) checks: Checks,
     pub(super) asked_at: Instant,
     /// Who asked, unless that was an earlier daemon's doing.
@@ -62,33 +63,33 @@ struct Ready {
     /// What the remote said earlier than this is too old.
     not_before: Instant,
     slot: Slot,
-    floor: OwnedRwLockReadGuard<()>,
+    files_guard: FilesGuard,
 }
 
-/// The turn of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
-/// another, whose turn is free.
-pub(super) type Held = (TurnGuard, Arc<Workspace>);
+/// The lock of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
+/// another, whose lock is free.
+pub(super) type Held = (WorkspaceLock, Arc<Workspace>);
 
 pub(super) struct Drive {
     pub(super) shared: Arc<Shared>,
     pub(super) live: Arc<Live>,
-    pub(super) pen: Mutex<Pen>,
+    pub(super) journal: Mutex<JournalOwner>,
     waited: AtomicBool,
 }
 
 impl Drive {
-    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>, pen: Pen) -> Arc<Self> {
+    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>, journal: JournalOwner) -> Arc<Self> {
         Arc::new(Self {
             shared,
             live,
-            pen: Mutex::new(pen),
+            journal: Mutex::new(journal),
             waited: AtomicBool::new(false),
         })
     }
 
     /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
     /// then the next one goes on with it.
-    pub(super) async fn run_until_end(self: Arc<Self>, errand: Errand) {
+    pub(super) async fn run_until_end(self: Arc<Self>, errand: RunJob) {
         let drive = self.clone();
         let worker = tokio::spawn(async move { drive.until_ended(errand).await });
         let (ending, held) = worker.await.unwrap_or_else(|error| {
@@ -106,12 +107,12 @@ impl Drive {
             self.finish(ending, held).await;
         }
         // Ended or left: from now on nobody's going means anything.
-        self.live.audience.dismiss();
+        self.live.viewers.close();
         self.shared.live.remove(&self.live.id);
     }
 
-    async fn until_ended(self: &Arc<Self>, errand: Errand) -> (Option<Ending>, Option<Held>) {
-        let Errand {
+    async fn until_ended(self: &Arc<Self>, errand: RunJob) -> (Option<Ending>, Option<Held>) {
+        let RunJob {
             workspace,
             place,
             checks,
@@ -120,20 +121,20 @@ impl Drive {
         } = errand;
         let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
         // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
-        let turn = tokio::select! {
+        let lock = tokio::select! {
             biased;
-            () = self.live.audience.stopped() => return (Some(Ending::CancelledBeforeStart), None),
+            () = self.live.viewers.stopped() => return (Some(Ending::CancelledBeforeStart), None),
             () = self.live.leaving.cancelled() => return (None, None),
-            turn = place.wait(waiting) => turn,
+            lock = place.wait(waiting) => lock,
         };
         let ending = tokio::select! {
             biased;
             ending = self.prepare_and_execute(&workspace, &checks, asked_at, asker.as_ref()) => ending,
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
-            () = self.before_start(self.live.audience.stopped()) => Some(Ending::CancelledBeforeStart),
+            () = self.before_start(self.live.viewers.stopped()) => Some(Ending::CancelledBeforeStart),
             () = self.before_start(self.live.leaving.cancelled()) => None,
         };
-        (ending, Some((turn, workspace)))
+        (ending, Some((lock, workspace)))
     }
 
     /// `event`, if it comes before the command runs; pending for ever after that.
@@ -167,7 +168,7 @@ impl Drive {
             Err(problem) => return Some(Ending::Refused(problem)),
         };
         let (about, not_before) = (ready.about, ready.not_before);
-        let _held_while_it_runs = (ready.slot, ready.floor);
+        let _held_while_it_runs = (ready.slot, ready.files_guard);
         if checks.brings
             && let Err(error) = workspace.fetch(&fetch::Request::default()).await
         {
@@ -179,19 +180,19 @@ impl Drive {
             false => None,
         };
         let reach = match checks.network {
-            true => Reach::Remote,
-            false => Reach::Here,
+            true => NetworkAccess::Remote,
+            false => NetworkAccess::Here,
         };
-        if reach == Reach::Remote
+        if reach == NetworkAccess::Remote
             && let Err(error) = workspace.repo.git().check_host("git").await
         {
             return Some(Ending::Refused(error.problem()));
         }
-        let loan = match (workspace.repo.git().loan(), reach) {
-            (Ok(loan), _) => loan,
-            (Err(error), Reach::Remote) => return Some(Ending::Refused(error.problem())),
+        let lease = match (workspace.repo.git().lease(), reach) {
+            (Ok(lease), _) => lease,
+            (Err(error), NetworkAccess::Remote) => return Some(Ending::Refused(error.problem())),
             // It is only to be kept out of the output.
-            (Err(error), Reach::Here) => {
+            (Err(error), NetworkAccess::Here) => {
                 tracing::warn!(repo = %workspace.repo.name, %error, "a run's output is not searched for the token");
                 None
             }
@@ -219,7 +220,7 @@ impl Drive {
         }
         self.share_cores(&checks.open_jobs);
         match self
-            .start(workspace, (about, checks), sandbox, (loan, reach), secrets)
+            .start(workspace, (about, checks), sandbox, (lease, reach), secrets)
             .await
         {
             Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
@@ -265,7 +266,7 @@ impl Drive {
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
         let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo.config, &spec);
-        let wish = Wish {
+        let options = PrepareOptions {
             sync: match &spec.sync {
                 // Clean means exactly what the remote has, where a secret depends on it.
                 SyncMode::Auto if spec.clean && is_due => SyncMode::Reset,
@@ -276,8 +277,8 @@ impl Drive {
             not_before,
             by: spec.principal.clone(),
         };
-        let prepared = workspace.prepare(&wish, &report).await;
-        let (about, floor) = prepared.map_err(judged)?;
+        let prepared = workspace.prepare(&options, &report).await;
+        let (about, files_guard) = prepared.map_err(judged)?;
         if checks.guards_branch && workspace.repo.protects(&workspace.branch) {
             return Err(protected_from(&workspace.branch, "changed"));
         }
@@ -292,7 +293,7 @@ impl Drive {
             about,
             not_before,
             slot,
-            floor,
+            files_guard,
         })
     }
 

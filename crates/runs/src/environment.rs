@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use branchyard_config::{Config, RepoConfig, Token, is_secret_name};
-use branchyard_git::{Git, Reach};
+use branchyard_git::{Git, NetworkAccess};
 use branchyard_model::{BranchName, CommitId, RepoName, RunKind};
 
 /// Where and about what a command runs.
@@ -36,7 +36,7 @@ pub(super) fn of_run(
     config: &Config,
     repo: &RepoConfig,
     kind: RunKind,
-    git: (&Git, Reach),
+    git: (&Git, NetworkAccess),
     place: &Place<'_>,
     workspace: &Path,
     added: &BTreeMap<String, String>,

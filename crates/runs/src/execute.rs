@@ -14,7 +14,7 @@ use super::environment::{self, Place as Surroundings};
 use super::finish::Ending;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
-use branchyard_git::{Loan, Reach};
+use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_journal::{Watch, valid_length};
 use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status};
 use branchyard_process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
@@ -33,7 +33,7 @@ impl Drive {
         workspace: &Arc<Workspace>,
         (about, checks): (About, &Checks),
         sandbox: Option<Sandbox>,
-        remote: (Option<Loan>, Reach),
+        remote: (Option<CredentialLease>, NetworkAccess),
         secrets: Handed,
     ) -> io::Result<(Supervisor, Watch)> {
         let history = &self.shared.history;
@@ -67,12 +67,12 @@ impl Drive {
         let journal = history.journal(self.live.id);
         let started = match self.shared.watcher.watch(&journal, len, extent) {
             Ok(watch) => {
-                let standby = self.shared.standby.clone();
+                let supervisors = self.shared.supervisors.clone();
                 let (workspace, spec) = (workspace.clone(), self.live.record().spec);
                 let checks = checks.clone();
                 let start = move || {
                     note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
-                    Supervisor::start(&standby, &launch)
+                    Supervisor::start(&supervisors, &launch)
                 };
                 self.replace_supervisor();
                 tokio::task::spawn_blocking(start)
@@ -91,12 +91,12 @@ impl Drive {
 
     /// Has another supervisor stand by for the next run, once this one's command has had the machine to start on.
     fn replace_supervisor(&self) {
-        let (standby, live) = (self.shared.standby.clone(), self.live.clone());
+        let (supervisors, live) = (self.shared.supervisors.clone(), self.live.clone());
         self.shared.tasks.spawn(async move {
             // Over by then or not, it is time.
             let _ = tokio::time::timeout(NEXT_SUPERVISOR_AFTER, live.ended()).await;
             if !live.leaving.is_cancelled() {
-                tokio::task::spawn_blocking(move || standby.prepare());
+                tokio::task::spawn_blocking(move || supervisors.prepare());
             }
         });
     }
@@ -129,7 +129,7 @@ impl Drive {
                     }
                     break;
                 }
-                () = self.live.audience.stopped(), if !stopping => {
+                () = self.live.viewers.stopped(), if !stopping => {
                     stopping = true;
                     self.note_cancel();
                     if let Err(error) = supervisor.stop().await {
@@ -178,7 +178,7 @@ impl Drive {
 
     /// Why it is being stopped is kept, should another daemon have to tell it.
     fn note_cancel(&self) {
-        let reason = self.live.audience.reason().cloned();
+        let reason = self.live.viewers.reason().cloned();
         self.live
             .record
             .send_modify(|record| record.reason = reason);
@@ -193,7 +193,7 @@ impl Drive {
         about: &About,
         tmp: &Path,
         sandbox: Option<Sandbox>,
-        (loan, reach): (Option<Loan>, Reach),
+        (lease, reach): (Option<CredentialLease>, NetworkAccess),
         secrets: Handed,
     ) -> Launch {
         let spec = self.live.record().spec;
@@ -206,10 +206,10 @@ impl Drive {
         };
         // What talks to the remote has keys, and looks at no file that a build could have written.
         let path = match reach {
-            Reach::Here => workspace.path(),
-            Reach::Remote => workspace.git_dir(),
+            NetworkAccess::Here => workspace.path(),
+            NetworkAccess::Remote => workspace.git_dir(),
         };
-        let token = loan.as_ref().map(|loan| &loan.token);
+        let token = lease.as_ref().map(|lease| &lease.token);
         let mut hidden = environment::secrets(config, &repo.config, &spec.env, token);
         hidden.extend(secrets.hidden);
         let mut added = spec.env;
@@ -223,7 +223,7 @@ impl Drive {
             path,
             &added,
         );
-        if reach == Reach::Remote {
+        if reach == NetworkAccess::Remote {
             env.push(("GIT_DIR".to_owned(), path.to_string_lossy().into_owned()));
         }
         if let Some(sandbox) = &sandbox {
@@ -233,9 +233,9 @@ impl Drive {
         }
         Launch {
             secrets: hidden,
-            handover: loan
-                .map(|loan| loan.handover)
-                .filter(|_| reach == Reach::Remote),
+            handover: lease
+                .map(|lease| lease.handover)
+                .filter(|_| reach == NetworkAccess::Remote),
             run: self.live.id,
             home: self.shared.history.home(self.live.id),
             env,

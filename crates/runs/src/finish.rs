@@ -16,7 +16,7 @@ use branchyard_model::{
     RunRecord, RunState, SandboxProfile, Warning,
 };
 use branchyard_process::{
-    Cage, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
+    Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
 
 /// How long after an end could not be written it is tried again.
@@ -51,11 +51,11 @@ impl Drive {
                 self.settle_reuse(exit, held.as_ref()).await;
             }
             Ending::Lost | Ending::GivenUp(_) => {
-                let cage = Cage::find(&self.shared.mechanisms, id);
+                let cgroup = Cgroup::find(&self.shared.mechanisms, id);
                 let ended = tokio::task::spawn_blocking(move || {
-                    let inside = cage.kill();
+                    let inside = cgroup.kill();
                     let outside = end_processes_of(id);
-                    cage.remove();
+                    cgroup.remove();
                     inside + outside
                 })
                 .await;
@@ -68,7 +68,7 @@ impl Drive {
             | Ending::Copied => {}
         }
         let mut record = self.live.record();
-        if let Some(reason) = self.live.audience.reason() {
+        if let Some(reason) = self.live.viewers.reason() {
             record.reason = Some(reason.clone());
         }
         record.diagnostics = self.diagnose(&ending).await;
@@ -110,7 +110,7 @@ impl Drive {
     /// Has the workspace know until when its files were the command's doing.
     async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
         let spec = self.live.record().spec;
-        // Ended while there was no daemon, it holds no turn; nobody else has it yet.
+        // Ended while there was no daemon, it holds no lock; nobody else has it yet.
         let workspace = match held {
             Some((_, workspace)) => Some(workspace.clone()),
             None => self

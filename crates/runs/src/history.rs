@@ -13,10 +13,10 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 
 use super::drive::Checks;
-use super::repeat;
+use super::idempotency;
 use super::request::{Action, RunRequest};
 use super::reuse::ReuseKey;
-use branchyard_db::run_index::{self, Filter, Found, Retention, Store};
+use branchyard_db::run_index::{self, Filter, Found, Retention, RunIndex};
 use branchyard_journal::diagnostics::{Collector, Diagnostics};
 use branchyard_journal::{self as journal, Output};
 use branchyard_model::{
@@ -24,7 +24,7 @@ use branchyard_model::{
 };
 use branchyard_process::Supervisor;
 use branchyard_runtime::background::Loops;
-use branchyard_runtime::disk::{Margin, Trash, create_private_dir, make_private, write_private};
+use branchyard_runtime::disk::{DiskGuard, Trash, create_private_dir, make_private, write_private};
 
 const RECORD: &str = "run.json";
 const DIAGNOSTICS: &str = "diagnostics.json";
@@ -39,7 +39,7 @@ pub(super) struct History {
     dir: PathBuf,
     tmp: PathBuf,
     trash: Trash,
-    pub(super) store: Store,
+    pub(super) store: RunIndex,
     ended: Mutex<LruCache<RunId, RunRecord>>,
 }
 
@@ -70,12 +70,12 @@ pub(super) struct Asked {
 
 impl History {
     /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it.
-    pub(super) fn open(margin: &Margin, trash: Trash, loops: &Loops) -> io::Result<Opening> {
+    pub(super) fn open(margin: &DiskGuard, trash: Trash, loops: &Loops) -> io::Result<Opening> {
         let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
         let run_index::Opened { store, found } =
-            Store::open(&state.join("yard.db"), loops, move || reserve.make_room())
+            RunIndex::open(&state.join("yard.db"), loops, move || reserve.make_room())
                 .map_err(io::Error::other)?;
         match found {
             Found::Sound => {}
@@ -208,7 +208,7 @@ impl History {
     /// Idempotency keys that still count.
     pub(super) fn keys(&self) -> io::Result<Vec<(String, Idempotency, RunId)>> {
         self.store
-            .keys_since(repeat::horizon())
+            .keys_since(idempotency::horizon())
             .map_err(io::Error::other)
     }
 

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::audience::Audience;
-use super::drive::{Drive, Errand};
+use super::coalesce::Coalescing;
+use super::drive::{Drive, RunJob};
 use super::history::{Asked, History};
-use super::join::Company;
+use super::journal_owner::JournalOwner;
 use super::live::Live;
 use super::open::Runs;
-use super::pen::Pen;
+use super::viewers::Viewers;
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
@@ -46,8 +46,8 @@ impl Runs {
         history.create(id, &asked)?;
         let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
         crash_point("recorded");
-        let errand = Errand {
-            place: workspace.turn.enter(
+        let errand = RunJob {
+            place: workspace.queue.enter(
                 &record.spec.argv.join(" "),
                 &record.spec.principal,
                 Some(id),
@@ -62,7 +62,7 @@ impl Runs {
         self.0.live.insert(id, live.clone());
         self.0.tell_news(&live.record());
         metrics::counter!("branchyard_runs_started_total").increment(1);
-        let drive = Drive::new(self.0.clone(), live.clone(), Pen::Ours(journal));
+        let drive = Drive::new(self.0.clone(), live.clone(), JournalOwner::Daemon(journal));
         self.0.tasks.spawn(drive.run_until_end(errand));
         Ok(live)
     }
@@ -79,16 +79,16 @@ impl Runs {
             account,
             record: watch::channel(record).0,
             extent,
-            audience: self.audience(on_disconnect),
-            company: Company::default(),
+            viewers: self.viewers(on_disconnect),
+            company: Coalescing::default(),
             position: AtomicUsize::default(),
             leaving: self.0.leaving.clone(),
         })
     }
 
-    pub(super) fn audience(&self, on_disconnect: OnDisconnect) -> Audience {
+    pub(super) fn viewers(&self, on_disconnect: OnDisconnect) -> Viewers {
         let grace = self.0.config.timeouts.disconnect;
-        Audience::new(on_disconnect, grace, self.0.tasks.clone())
+        Viewers::new(on_disconnect, grace, self.0.tasks.clone())
     }
 }
 

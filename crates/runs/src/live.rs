@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::audience::Audience;
-use super::join::Company;
+use super::coalesce::Coalescing;
+use super::viewers::Viewers;
 use branchyard_journal::Extent;
 use branchyard_model::{RunId, RunRecord};
 
@@ -17,8 +17,8 @@ pub struct Live {
     pub(super) account: String,
     pub(super) record: watch::Sender<RunRecord>,
     pub(super) extent: watch::Receiver<Extent>,
-    pub audience: Audience,
-    pub(super) company: Company,
+    pub viewers: Viewers,
+    pub(super) company: Coalescing,
     /// How many come first, as it was last told.
     pub(super) position: AtomicUsize,
     /// The daemon goes and leaves the run to its supervisor and the next daemon.

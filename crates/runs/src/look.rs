@@ -25,7 +25,7 @@ impl Runs {
 
     /// How many runs have not ended, and how many viewers they have.
     pub fn census(&self) -> (usize, usize) {
-        let viewers = self.0.live.iter().map(|live| live.audience.viewers()).sum();
+        let viewers = self.0.live.iter().map(|live| live.viewers.viewers()).sum();
         (self.0.live.len(), viewers)
     }
 
@@ -128,7 +128,7 @@ impl Runs {
             Some(live) => Ok(View::of_live(
                 journal,
                 live.extent.clone(),
-                live.audience.clone(),
+                live.viewers.clone(),
             )),
             None => {
                 self.0.history.load(id).ok_or_else(|| run_not_found(id))?;
@@ -170,7 +170,7 @@ impl Runs {
         };
         let left = match force {
             true => {
-                live.audience.stop(&reason);
+                live.viewers.stop(&reason);
                 0
             }
             false => live.withdraw(&reason),

@@ -13,8 +13,8 @@ use tokio_util::task::TaskTracker;
 use super::environment;
 use super::groups::Groups;
 use super::history::{History, Opening};
+use super::idempotency::{Claimed, Keys};
 use super::live::Live;
-use super::repeat::{Claimed, Keys};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
@@ -22,11 +22,11 @@ use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
 use branchyard_model::{ErrorKind, Problem, RunId, RunRecord};
-use branchyard_process::{Limits, Mechanisms, Standby, StartLimit};
+use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
-use branchyard_runtime::disk::{Margin, Trash};
-use branchyard_runtime::news::RunNews;
+use branchyard_runtime::disk::{DiskGuard, Trash};
+use branchyard_runtime::yard_events::RunEvent;
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::{Repo, Repos};
 
@@ -36,7 +36,7 @@ const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
 /// What runs are kept on.
 #[derive(Debug)]
 pub struct OnDisk {
-    pub margin: Margin,
+    pub margin: DiskGuard,
     pub trash: Trash,
     /// What is under way in it is another yard's.
     pub is_copy: bool,
@@ -53,10 +53,10 @@ pub(super) struct Shared {
     pub(super) config: Arc<Config>,
     pub(super) repos: Arc<Repos>,
     pub(super) workspaces: Arc<Workspaces>,
-    pub(super) margin: Margin,
+    pub(super) margin: DiskGuard,
     pub(super) watcher: Watcher,
     /// Where supervisors come from.
-    pub(super) standby: Arc<Standby>,
+    pub(super) supervisors: Arc<SupervisorPool>,
     /// What there is on this machine to hold runs within their limits.
     pub(super) mechanisms: Mechanisms,
     /// What there is to keep them from what is not theirs.
@@ -79,7 +79,7 @@ pub(super) struct Shared {
 impl Shared {
     /// Tells those who watch the yard that a run is in another state.
     pub(super) fn tell_news(&self, record: &RunRecord) {
-        self.repos.news().tell(RunNews::of(record));
+        self.repos.news().publish(RunEvent::of(record));
     }
 
     pub(super) fn run_limits(&self) -> Limits {
@@ -142,7 +142,7 @@ impl Runs {
             workspaces,
             margin,
             watcher: Watcher::start(loops.clone())?,
-            standby: Arc::new(Standby::new(program, limit)),
+            supervisors: Arc::new(SupervisorPool::new(program, limit)),
             mechanisms,
             sandboxes,
             history,
@@ -156,8 +156,8 @@ impl Runs {
             draining: AtomicBool::new(false),
             leaving: CancellationToken::new(),
         }));
-        let standby = runs.0.standby.clone();
-        tokio::task::spawn_blocking(move || standby.prepare());
+        let supervisors = runs.0.supervisors.clone();
+        tokio::task::spawn_blocking(move || supervisors.prepare());
         runs.adopt(unended).await;
         runs.adopt_groups();
         runs.0.tasks.spawn(runs.clone().take_in(later));

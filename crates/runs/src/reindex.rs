@@ -2,7 +2,7 @@
 //! and the rest, which may be a hundred thousand old runs, while it serves.
 
 use super::history::{History, read};
-use super::repeat;
+use super::idempotency;
 use branchyard_db::run_index;
 use branchyard_model::{RunId, RunRecord};
 use branchyard_process::Exit;
@@ -27,9 +27,9 @@ impl History {
     }
 
     /// Whether nobody need know of a run before the daemon serves: its command has ended, so it holds no
-    /// turn, and its key, if it had any, has expired.
+    /// lock, and its key, if it had any, has expired.
     fn can_wait(&self, run: RunId) -> bool {
-        run.made_at() < repeat::horizon() && Exit::is_in(&self.home(run))
+        run.made_at() < idempotency::horizon() && Exit::is_in(&self.home(run))
     }
 
     /// Takes a run into the index; its record, if there is something left to do about it.

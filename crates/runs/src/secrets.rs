@@ -69,7 +69,7 @@ pub(super) fn are_due(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> b
 
 impl Drive {
     /// What the run is given. That its workspace is tainted is on record when this returns. The caller holds the
-    /// turn and the floor until the command starts, so nothing of ours changes a file in between.
+    /// lock and the files until the command starts, so nothing of ours changes a file in between.
     ///
     /// The remote's answer must not be older than `not_before`.
     pub(super) async fn hand_secrets(

@@ -6,7 +6,7 @@ use super::request::{Action, RunRequest};
 use super::secrets;
 use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
-use branchyard_model::{BranchName, ErrorKind, Problem, Right, RunKind, RunSpec};
+use branchyard_model::{BranchName, ErrorKind, Problem, RunKind, RunSpec, Scope};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::{protected_branch, protected_from};
 
@@ -29,7 +29,7 @@ pub(super) fn of(
     let mut asked_argv = None;
     let (kind, argv, checks) = match action {
         Action::Make => {
-            principal.require(Right::BuildRun)?;
+            principal.require(Scope::BuildRun)?;
             let (argv, asked, checks) = make(config, repo, args)?;
             asked_argv = asked;
             (RunKind::Make, argv, checks)
@@ -45,7 +45,7 @@ pub(super) fn of(
             (RunKind::Git, argv, checks)
         }
         Action::Task { task } => {
-            principal.require(Right::BuildRun)?;
+            principal.require(Scope::BuildRun)?;
             (
                 RunKind::Task,
                 task_argv(repo, task, args)?,
@@ -113,11 +113,11 @@ fn git(
 ) -> Result<(Vec<String>, Checks), Problem> {
     let call = argv::git(operation, args, branch)?;
     principal.require(match call.access {
-        GitAccess::Read => Right::GitRead,
-        GitAccess::Write | GitAccess::Pull | GitAccess::Network => Right::GitWrite,
+        GitAccess::Read => Scope::GitRead,
+        GitAccess::Write | GitAccess::Pull | GitAccess::Network => Scope::GitWrite,
     })?;
     let only_looks = call.access == GitAccess::Read || operation == "fetch";
-    let is_admin = principal.rights().contains(Right::Admin);
+    let is_admin = principal.rights().contains(Scope::Admin);
     let guards_branch = call.pushes() || !(only_looks || is_admin);
     if guards_branch && repo.protects(branch) {
         return Err(match call.pushes() {

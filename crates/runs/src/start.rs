@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::history::Asked;
+use super::idempotency::{self, Claim, Claimed};
 use super::live::Live;
 use super::open::{Runs, draining};
-use super::repeat::{self, Claim, Claimed};
 use super::request::{Action, RunRequest};
 use super::{Launching, spec};
 use branchyard_auth::Principal;
@@ -52,8 +52,8 @@ impl Runs {
             let asked = (action, request, None);
             return self.start_new(repo, branch, asked, principal).await;
         };
-        repeat::check_key(key)?;
-        let digest = repeat::digest(&self.0.reuse_key, &(repo, branch, &action, &request));
+        idempotency::check_key(key)?;
+        let digest = idempotency::digest(&self.0.reuse_key, &(repo, branch, &action, &request));
         let mut claim = self.0.keys.claim(&principal.name, key).await;
         if let Some(known) = &*claim {
             return match known.of {

@@ -6,29 +6,29 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio_stream::Stream;
 
-use super::audience::Audience;
-use branchyard_journal::{Cursor, Extent, Output, Sink, Stage, follow, length};
+use super::viewers::Viewers;
+use branchyard_journal::{Cursor, Extent, Output, SharedReader, Sink, follow, length};
 use branchyard_model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone)]
 pub struct View {
     /// Unless it has ended.
-    pub audience: Option<Audience>,
+    pub viewers: Option<Viewers>,
     journal: PathBuf,
     extent: watch::Receiver<Extent>,
     /// Shared with whoever else follows it.
-    stage: Stage,
+    stage: SharedReader,
 }
 
 impl View {
     pub(super) fn of_live(
         journal: PathBuf,
         extent: watch::Receiver<Extent>,
-        audience: Audience,
+        viewers: Viewers,
     ) -> Self {
         Self {
-            stage: audience.stage(),
-            audience: Some(audience),
+            stage: viewers.stage(),
+            viewers: Some(viewers),
             journal,
             extent,
         }
@@ -39,10 +39,10 @@ impl View {
         let len = length(&journal).map_err(|error| unreadable(&error))?;
         let (_, extent) = watch::channel(Extent { len, closed: true });
         Ok(Self {
-            audience: None,
+            viewers: None,
             journal,
             extent,
-            stage: Stage::default(),
+            stage: SharedReader::default(),
         })
     }
 

@@ -3,5 +3,5 @@
 pub mod background;
 pub mod clock;
 pub mod disk;
-pub mod news;
 pub mod telemetry;
+pub mod yard_events;

@@ -13,7 +13,7 @@ use branchyard_git as git;
 use branchyard_model::{CommitId, Phase};
 use branchyard_process::who_is_in;
 use branchyard_runtime::disk::spread;
-use branchyard_runtime::news::WorkspaceChange;
+use branchyard_runtime::yard_events::WorkspaceChange;
 
 /// How long the git of a daemon that was killed is waited for, and how often it is looked at: it is
 /// nobody's child by then.
@@ -22,7 +22,7 @@ const ORPHAN_POLL: Duration = Duration::from_millis(20);
 
 impl Workspace {
     /// Makes the workspace at the remote's head, or at the branch that only we have. The caller holds
-    /// the floor.
+    /// the files.
     pub(super) async fn create(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
         let (remote, local) = (self.remote_tip().await?, self.local_tip().await?);
         let start = match (&remote, &local) {

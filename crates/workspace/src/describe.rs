@@ -1,18 +1,18 @@
 //! A workspace as people and programs see it.
 
+use crate::FilesGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::sync::OwnedRwLockReadGuard;
 
 use super::error::no_workspace;
 use super::record::Record;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
-use branchyard_git::{self as git, Looked, Seen};
+use branchyard_git::{self as git, ScanResult, Seen};
 use branchyard_model::{About, BranchName, CommitId, Holder, RepoName};
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -51,28 +51,28 @@ impl Workspace {
     /// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
     /// walks all of it.
     pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
-        let floor = self.stand().await;
+        let files_guard = self.share_files().await;
         // It may have gone while another held the files.
         if !self.exists() {
             return Err(no_workspace(&self.branch).into());
         }
-        self.describe_with(with_size, None, floor).await
+        self.describe_with(with_size, None, files_guard).await
     }
 
-    /// Describes what was just made ready: what is known of its tracked files holds for as long as its floor is
+    /// Describes what was just made ready: what is known of its tracked files holds for as long as its files are
     /// held.
     pub async fn describe_prepared(
         self: &Arc<Self>,
-        (about, floor): Prepared,
+        (about, files_guard): Prepared,
     ) -> Result<Description, Error> {
-        self.describe_with(true, about.dirty, floor).await
+        self.describe_with(true, about.dirty, files_guard).await
     }
 
     async fn describe_with(
         self: &Arc<Self>,
         with_size: bool,
         changed: Option<bool>,
-        _floor: OwnedRwLockReadGuard<()>,
+        _files: FilesGuard,
     ) -> Result<Description, Error> {
         self.looking(move |this| {
             let repo = this.worktree.open()?;
@@ -80,11 +80,11 @@ impl Workspace {
             let operation = head.as_ref().ok().and_then(|head| head.operation);
             let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
             let looked = match changed {
-                Some(changed) => Looked {
+                Some(changed) => ScanResult {
                     changed,
-                    strays: git::strays(&repo)?,
+                    untracked: git::untracked_entries(&repo)?,
                 },
-                None => Looked::closely(&repo, this.looks.all(&repo)?.as_ref().as_ref())?,
+                None => ScanResult::closely(&repo, this.looks.all(&repo)?.as_ref().as_ref())?,
             };
             let belongings = this.told_apart(&repo, Look::UntilFound, looked)?;
             let about = match head {
@@ -109,7 +109,7 @@ impl Workspace {
                 sizes,
                 last_used: record.as_ref().map(|record| record.last_used),
                 pinned: record.and_then(|record| record.pinned),
-                holder: this.turn.holder(),
+                holder: this.queue.holder(),
                 ..Description::of(&this.repo.name, &this.branch, Some(this.path()), about)
             })
         })

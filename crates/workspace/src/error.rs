@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::repos;
 use branchyard_git::{self as git, RemoteFailure};
-use branchyard_model::{BranchName, ErrorKind, Problem, Right};
+use branchyard_model::{BranchName, ErrorKind, Problem, Scope};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -92,7 +92,7 @@ pub fn protected_from(branch: &BranchName, done: &str) -> Problem {
     let detail = format!("{branch} is protected: without the right admin it is not {done}");
     Problem::new(ErrorKind::Forbidden, "protected_branch", detail)
         .field("branch")
-        .missing(Right::Admin)
+        .missing(Scope::Admin)
         .help("work on a branch of your own (git_clone, git_branch) and have it merged; git_remote tells which branches are protected")
 }
 

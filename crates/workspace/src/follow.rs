@@ -24,7 +24,7 @@ pub(super) struct Step {
 
 impl Workspace {
     /// Moves branch, index and tracked files. Untracked and ignored files stay; if one is in the way, nothing moves.
-    /// `None` if there is a commit that was made meanwhile. The caller holds the floor exclusively.
+    /// `None` if there is a commit that was made meanwhile. the caller holds the files exclusively.
     pub(super) async fn follow(
         self: &Arc<Self>,
         mode: &SyncMode,

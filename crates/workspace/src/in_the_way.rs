@@ -6,7 +6,7 @@ use git2::{ObjectType, Oid, Repository, Tree};
 
 use super::work::Belongings;
 use super::{Error, Workspace};
-use branchyard_git::{self as git, Stray, StrayKind};
+use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 
 impl Workspace {
     /// Build output that git shows, and in whose place `goal` has something else.
@@ -17,7 +17,7 @@ impl Workspace {
         belongings: &Belongings,
     ) -> Result<Vec<PathBuf>, Error> {
         let output = belongings.output.iter().filter(|output| !output.ignored);
-        let output = output.map(|output| output.stray.clone()).collect();
+        let output = output.map(|output| output.item.clone()).collect();
         self.among(output, &tree_of(repo, goal)?)
     }
 
@@ -28,21 +28,27 @@ impl Workspace {
         goal: Oid,
     ) -> Result<Vec<PathBuf>, Error> {
         let tree = tree_of(repo, goal)?;
-        let mut found = self.among(git::strays(repo)?, &tree)?;
+        let mut found = self.among(git::untracked_entries(repo)?, &tree)?;
         found.retain(|path| !git::is_submodule(&tree, path));
         Ok(found)
     }
 
-    /// The files in `strays` in whose place the tree has something else.
-    fn among(&self, mut strays: Vec<Stray>, tree: &Tree<'_>) -> Result<Vec<PathBuf>, Error> {
+    /// The files in `untracked` in whose place the tree has something else.
+    fn among(
+        &self,
+        mut untracked: Vec<UntrackedEntry>,
+        tree: &Tree<'_>,
+    ) -> Result<Vec<PathBuf>, Error> {
         let mut found = Vec::new();
-        while let Some(stray) = strays.pop() {
-            if !is_wanted(tree, &stray.path) {
+        while let Some(item) = untracked.pop() {
+            if !is_wanted(tree, &item.path) {
                 continue;
             }
-            match stray.kind {
-                StrayKind::Directory => strays.extend(git::strays_in(self.path(), &stray.path)?),
-                StrayKind::File | StrayKind::Repository => found.push(stray.path),
+            match item.kind {
+                UntrackedKind::Directory => {
+                    untracked.extend(git::untracked_in(self.path(), &item.path)?);
+                }
+                UntrackedKind::File | UntrackedKind::Repository => found.push(item.path),
             }
         }
         Ok(found)

@@ -11,7 +11,7 @@ use git2::Repository;
 use super::work::{Look, Output};
 use super::{Error, Workspace};
 use branchyard_git::verbs::withheld::Withheld;
-use branchyard_git::{self as git, IgnoreRules, Looked, StrayKind};
+use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedKind};
 
 const DECLARED: &str = "`build_output` names it; name it in `paths` to commit it";
 const BORN_DURING_RUN: &str =
@@ -43,11 +43,11 @@ impl Workspace {
     /// New files that git would add and the yard holds to be build output, whole directories as one. Blocks.
     pub(super) fn left_out(&self, repo: &Repository) -> Result<LeftOut, Error> {
         let rules = IgnoreRules::of(repo)?;
-        let mut strays = git::strays(repo)?;
-        strays.retain(|stray| !rules.is_ignored(&stray.path));
-        let looked = Looked {
+        let mut untracked = git::untracked_entries(repo)?;
+        untracked.retain(|item| !rules.is_ignored(&item.path));
+        let looked = ScanResult {
             changed: false,
-            strays,
+            untracked,
         };
         let mut found = LeftOut::default();
         for output in self.told_apart(repo, Look::Whole, looked)?.output {
@@ -55,22 +55,22 @@ impl Workspace {
                 continue;
             }
             found.withheld.push(self.withheld(&output));
-            found.paths.insert(output.stray.path);
+            found.paths.insert(output.item.path);
         }
         Ok(found)
     }
 
     /// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
     fn is_shown(&self, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
-        let mut pending = vec![output.stray.clone()];
-        while let Some(stray) = pending.pop() {
-            if rules.is_ignored(&stray.path) {
+        let mut pending = vec![output.item.clone()];
+        while let Some(item) = pending.pop() {
+            if rules.is_ignored(&item.path) {
                 continue;
             }
-            match stray.kind {
-                StrayKind::File | StrayKind::Repository => return Ok(true),
-                StrayKind::Directory => {
-                    pending.extend(git::strays_in(self.path(), &stray.path)?);
+            match item.kind {
+                UntrackedKind::File | UntrackedKind::Repository => return Ok(true),
+                UntrackedKind::Directory => {
+                    pending.extend(git::untracked_in(self.path(), &item.path)?);
                 }
             }
         }
@@ -78,14 +78,14 @@ impl Workspace {
     }
 
     fn withheld(&self, output: &Output) -> Withheld {
-        let path = &output.stray.path;
+        let path = &output.item.path;
         let why = match self.repo.config.build_output.matches(path) {
             true => DECLARED,
             false => BORN_DURING_RUN,
         };
-        let slash = match output.stray.kind {
-            StrayKind::File => "",
-            StrayKind::Directory | StrayKind::Repository => "/",
+        let slash = match output.item.kind {
+            UntrackedKind::File => "",
+            UntrackedKind::Directory | UntrackedKind::Repository => "/",
         };
         Withheld {
             path: format!("{}{slash}", path.to_string_lossy()),

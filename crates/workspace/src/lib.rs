@@ -1,13 +1,13 @@
 //! Workspaces: the worktree of one (repo, branch), its two locks, and everything that happens to its
 //! files by our hand.
 //!
-//! `turn` is exclusive and first come, first served: one run or git write at a time. `floor` is
+//! `queue` is exclusive and first come, first served: one run or git write at a time. `files` is
 //! shared by reads and by the running command, and exclusive only while we create, move or remove
 //! files. So a read never waits for a build, and never sees a half-made tree. Locks are taken in one
-//! order: turn, floor, the repo's registry.
+//! order: `queue`, `files`, the repo's registry.
 
 mod agents;
-mod beside;
+mod build_output;
 mod built_from;
 mod create;
 mod decide;
@@ -19,12 +19,11 @@ mod follow;
 mod half_made;
 mod in_the_way;
 mod left_out;
-mod look;
-mod look_limit;
-mod made;
 mod names;
+mod parallel;
 mod pin;
 mod prepare;
+mod queue;
 mod reaper;
 mod reconcile;
 mod record;
@@ -35,13 +34,14 @@ pub mod repos;
 mod reset;
 mod restore;
 mod salvage;
-mod several;
+mod scan_limit;
+mod scanner;
+mod single_flight;
 mod sizes;
 mod sync;
 mod taint;
 mod ticks;
-mod together;
-mod turn;
+mod untracked_digest;
 mod verbs;
 mod warm;
 mod work;
@@ -57,19 +57,19 @@ pub use files::{
     Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
     ReadRequest, Stamp,
 };
-pub use look_limit::{LIST_PATIENCE, unresponsive};
+pub use parallel::parallel;
 pub use pin::Pin;
+pub use queue::{QueuePlace, Waiting, WorkspaceLock, WorkspaceQueue};
 pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
-pub use reconcile::{Finding, Mended, Scope, Zeal};
+pub use reconcile::{Finding, Mended, RepairScope, Zeal};
 pub use recover::Attempts;
-pub use registry::{Workspace, Workspaces};
+pub use registry::{FilesGuard, Workspace, Workspaces};
 pub use remove::Going;
 pub use salvage::no_salvage;
-pub use several::several;
+pub use scan_limit::{LIST_PATIENCE, unresponsive};
 pub use sizes::{Sizes, Usage};
-pub use sync::{Prepared, Wish};
+pub use sync::{PrepareOptions, Prepared};
 pub use ticks::Ticks;
-pub use turn::{Place, Turn, TurnGuard, Waiting};
 pub use verbs::{Files, GoOn};
 
 /// What happens on the way, for whoever watches.

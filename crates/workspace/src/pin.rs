@@ -10,7 +10,7 @@ use super::error::{conflict, no_workspace};
 use super::record::Record;
 use super::{Error, Workspace};
 use branchyard_model::Problem;
-use branchyard_runtime::news::WorkspaceChange;
+use branchyard_runtime::yard_events::WorkspaceChange;
 
 /// Who wants a workspace kept, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +38,8 @@ impl Workspace {
 
     /// Pins the workspace, or with `None` lets it go again.
     pub async fn set_pin(self: &Arc<Self>, pin: Option<Pin>) -> Result<(), Error> {
-        // Removal holds the floor exclusively: it sees the pin, or there is nothing to pin any more.
-        let _floor = self.stand().await;
+        // Removal holds the files exclusively: it sees the pin, or there is nothing to pin any more.
+        let _files = self.share_files().await;
         if !self.exists() {
             return Err(no_workspace(&self.branch)
                 .help("PUT …/branches/{branch} or `branchyard prepare` makes one")

@@ -1,10 +1,9 @@
 //! A workspace for whoever asks: found, or made where there is none, at a branch of the remote or at a
 //! new one.
 
+use crate::FilesGuard;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tokio::sync::OwnedRwLockReadGuard;
 
 use super::decide::oid;
 use super::error::{branch_not_found, conflict};
@@ -14,17 +13,17 @@ use crate::repos::Asked;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId};
 
-/// How long those who only looked in are given to step off the floor.
+/// How long those who only looked in are given to let go of the files.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 impl Workspace {
-    /// Makes the workspace unless it exists, and steps on its floor. Only a missing workspace costs a
+    /// Makes the workspace unless it exists, and shares its files. Only a missing workspace costs a
     /// question to the remote, asked no earlier than `not_before`.
     pub async fn ensure(
         self: &Arc<Self>,
         not_before: Instant,
         report: &Reporter,
-    ) -> Result<OwnedRwLockReadGuard<()>, Error> {
+    ) -> Result<FilesGuard, Error> {
         let mut attempts = self.attempts(report).await?;
         loop {
             match self.ensure_once(not_before, report).await {
@@ -38,16 +37,16 @@ impl Workspace {
         self: &Arc<Self>,
         not_before: Instant,
         report: &Reporter,
-    ) -> Result<OwnedRwLockReadGuard<()>, Error> {
+    ) -> Result<FilesGuard, Error> {
         self.find_again(report).await?;
-        let floor = self.stand().await;
+        let files_guard = self.share_files().await;
         if self.exists() {
             self.check_owner()?;
             self.guard(report)?;
             self.note_read();
-            return Ok(floor);
+            return Ok(files_guard);
         }
-        drop(floor);
+        drop(files_guard);
         let asked = self.repo.ask_lately(&self.branch, not_before).await?;
         if asked.head.is_none() && !self.repo.is_cloned() {
             return Err(branch_not_found(&self.branch).into());
@@ -60,7 +59,7 @@ impl Workspace {
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
             loop {
-                if let Ok(floor) = this.floor.clone().try_write_owned() {
+                if let Ok(files_guard) = this.files.clone().try_write_owned() {
                     if !this.exists() {
                         this.register_found(&report).await?;
                     }
@@ -68,14 +67,14 @@ impl Workspace {
                         this.create(&report).await?;
                         this.note(|record| record.fetched_at = Some(asked.at))?;
                     }
-                    return Ok(floor.downgrade());
+                    return Ok(files_guard.downgrade());
                 }
                 // Others make it, or have made it and build there by now, which is not waited for.
-                let floor = this.stand().await;
+                let files_guard = this.share_files().await;
                 if this.exists() {
-                    return Ok(floor);
+                    return Ok(files_guard);
                 }
-                drop(floor);
+                drop(files_guard);
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
         })
@@ -92,7 +91,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The same, once the store is there; the caller holds the floor.
+    /// The same, once the store is there; the caller holds the files.
     async fn register_found(self: &Arc<Self>, report: &Reporter) -> Result<(), Error> {
         if !self.is_lost() {
             return Ok(());
@@ -162,7 +161,7 @@ impl Workspace {
         let commit = self.resolve_start(start, report).await?;
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
-            let _floor = this.floor.clone().write_owned().await;
+            let _files = this.files.clone().write_owned().await;
             if this.exists() || this.local_tip().await?.is_some() {
                 return Err(taken(&this.branch, "in the yard").into());
             }

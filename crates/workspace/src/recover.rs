@@ -25,7 +25,7 @@ pub struct Attempts<'a> {
 
 impl Attempts<'_> {
     /// After a failure: returns if it is worth trying again, since something was mended. Nobody may hold
-    /// the floor or the repo's locks across this.
+    /// the files or the repo's locks across this.
     pub async fn mend(&mut self, error: Error, report: &Reporter) -> Result<(), Error> {
         if !error.may_be_damage() || self.left == 0 {
             return Err(error);
@@ -70,7 +70,7 @@ impl Workspace {
     pub(super) async fn mend_here(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
-            let _floor = this.stand().await;
+            let _files = this.share_files().await;
             let _registry = this.repo.registry.lock().await;
             let workspace = this.clone();
             this.blocking(move |_| workspace.mend_and_tell(&report))
@@ -79,7 +79,7 @@ impl Workspace {
         .await
     }
 
-    /// As [`Workspace::mend_here`], with the registry lock and the floor held by the caller. Blocks.
+    /// As [`Workspace::mend_here`], with the registry lock and the files held by the caller. Blocks.
     pub(super) fn mend_and_tell(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
         self.repo.guard_store()?;
         let mended = self.mend_around()?;
@@ -134,7 +134,7 @@ impl Workspace {
         Ok(locks)
     }
 
-    /// Looks through the whole store and clones it anew where something is missing; whether that was so.
+    /// Scanner through the whole store and clones it anew where something is missing; whether that was so.
     pub(super) async fn heal(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {

@@ -9,17 +9,20 @@ use dashmap::DashMap;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use super::look::Looks;
-use super::look_limit::LookLimit;
 use super::names::Names;
+use super::scan_limit::ScanLimit;
+use super::scanner::Scanner;
 use super::warm::Lending;
-use super::{Error, Ticks, Turn};
+use super::{Error, Ticks, WorkspaceQueue};
 use crate::repos::Repo;
 use branchyard_config::Config;
 use branchyard_git::Worktree;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
 use branchyard_runtime::disk::{KnownDir, Trash};
-use branchyard_runtime::news::{WorkspaceChange, WorkspaceNews};
+use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent};
+
+/// The files of a workspace, shared: nothing of ours moves them while it is held.
+pub type FilesGuard = OwnedRwLockReadGuard<()>;
 
 type Key = (RepoName, BranchName);
 type Live = DashMap<Key, Weak<Workspace>>;
@@ -40,16 +43,16 @@ pub struct Workspaces {
 pub struct Workspace {
     pub repo: Arc<Repo>,
     pub branch: BranchName,
-    pub turn: Turn,
-    pub(super) floor: Arc<RwLock<()>>,
+    pub queue: WorkspaceQueue,
+    pub(super) files: Arc<RwLock<()>>,
     pub(super) worktree: Worktree,
     pub(super) grounds: Arc<Grounds>,
     /// Held while the record is changed.
     pub(super) record: Mutex<()>,
     /// Those who copy from it.
     pub(super) lending: Lending,
-    pub(super) looks: Looks,
-    pub(super) look_limit: LookLimit,
+    pub(super) looks: Scanner,
+    pub(super) scan_limit: ScanLimit,
 }
 
 /// What all workspaces have in common.
@@ -165,15 +168,15 @@ impl Grounds {
         let path = repo.home().join(branch.dir().as_str());
         let workspace = Arc::new(Workspace {
             worktree: Worktree::new(repo.store(), path, branch.clone()),
-            turn: Turn::of(repo.news.clone(), repo.name.clone(), branch.clone()),
+            queue: WorkspaceQueue::of(repo.news.clone(), repo.name.clone(), branch.clone()),
             repo: repo.clone(),
             branch: branch.clone(),
-            floor: Arc::default(),
+            files: Arc::default(),
             grounds: self.clone(),
             record: Mutex::default(),
             lending: Lending::default(),
-            looks: Looks::default(),
-            look_limit: LookLimit::default(),
+            looks: Scanner::default(),
+            scan_limit: ScanLimit::default(),
         });
         *entry = Arc::downgrade(&workspace);
         workspace
@@ -187,7 +190,7 @@ impl Workspace {
     }
 
     pub(super) fn tell(&self, change: WorkspaceChange) {
-        self.repo.news.tell(WorkspaceNews {
+        self.repo.news.publish(WorkspaceEvent {
             repo: self.repo.name.clone(),
             branch: self.branch.clone(),
             change,
@@ -209,8 +212,8 @@ impl Workspace {
     }
 
     /// Shared access to the files: nothing of ours moves them while it is held.
-    pub async fn stand(&self) -> OwnedRwLockReadGuard<()> {
-        self.floor.clone().read_owned().await
+    pub async fn share_files(&self) -> FilesGuard {
+        self.files.clone().read_owned().await
     }
 
     /// Runs work that must not stop halfway to its end, whatever becomes of the caller. The locks that

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::{conflict, no_workspace};
-use super::salvage::Scope;
+use super::salvage::SalvageScope;
 use super::work::Belongings;
 use super::{Error, Workspace, Workspaces, silent};
 use crate::repos::Repo;
@@ -20,7 +20,7 @@ use branchyard_git::{self as git, Seen};
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_process::who_is_in;
 use branchyard_runtime::disk::Moment;
-use branchyard_runtime::news::WorkspaceChange;
+use branchyard_runtime::yard_events::WorkspaceChange;
 
 /// How long processes in a workspace are waited for, and how often that is looked at: there is nothing
 /// to be woken by.
@@ -37,7 +37,7 @@ pub enum Going {
 }
 
 impl Workspace {
-    /// Takes the workspace away, with its turn held by the caller; its files are deleted later. Returns
+    /// Takes the workspace away, with its lock held by the caller; its files are deleted later. Returns
     /// what was saved of it.
     pub async fn remove(
         self: &Arc<Self>,
@@ -62,7 +62,7 @@ impl Workspace {
         self.wait_until_left().await?;
         let (this, by) = (self.clone(), by.to_owned());
         self.uninterrupted(async move {
-            let _floor = this.floor.clone().write_owned().await;
+            let _files = this.files.clone().write_owned().await;
             if !this.exists() {
                 return Err(no_workspace(&this.branch).into());
             }
@@ -89,7 +89,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Takes the workspace, which exists, out of sight. The caller holds turn, floor and registry.
+    /// Takes the workspace, which exists, out of sight. The caller holds the workspace, its files and the registry.
     pub(super) fn take_away(&self, going: Going, by: &str) -> Result<Option<Salvage>, Error> {
         if going == Going::Unmissed
             && let Some(pin) = self.pinned()
@@ -135,9 +135,13 @@ impl Workspace {
         }
         let saved = match work.is_empty() {
             true => None,
-            false => {
-                Some(self.salvage(work, &belongings, Scope::All, SalvageReason::Remove, by)?)
-            }
+            false => Some(self.salvage(
+                work,
+                &belongings,
+                SalvageScope::All,
+                SalvageReason::Remove,
+                by,
+            )?),
         };
         crash_point("remove-saved");
         self.worktree.mark_removing(tip)?;

@@ -1,5 +1,5 @@
 //! Making a workspace what the remote has, whatever was there; and pristine. What somebody could miss
-//! is saved first. The caller holds the floor exclusively.
+//! is saved first. the caller holds the files exclusively.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use git2::{Oid, Repository};
 use super::decide::oid;
 use super::error::{branch_moves, incomplete, mounted};
 use super::in_the_way::in_the_way;
-use super::salvage::{Scope, tell};
+use super::salvage::{SalvageScope, tell};
 use super::work::Look;
 use super::{Error, Report, Reporter, Workspace};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::conflicts::Working;
-use branchyard_git::{self as git, Moved, Stray};
+use branchyard_git::{self as git, Moved, UntrackedEntry};
 use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
@@ -110,7 +110,7 @@ impl Workspace {
         {
             return Ok(None);
         }
-        let strays = git::strays(&repo)?;
+        let untracked = git::untracked_entries(&repo)?;
         let belongings = self.belongings(&repo, Look::Whole)?;
         let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
         let output_in_the_way = self.output_in_the_way(&repo, goal, &belongings)?;
@@ -124,10 +124,10 @@ impl Workspace {
             true => {
                 let mut work = self.pins(&repo, &belongings)?;
                 let scope = match clean || needs_output {
-                    true => Scope::All,
-                    false => Scope::Tracked,
+                    true => SalvageScope::All,
+                    false => SalvageScope::Tracked,
                 };
-                if scope == Scope::All {
+                if scope == SalvageScope::All {
                     work.extend(belongings.shown_output());
                 }
                 Some(self.salvage(work, &belongings, scope, reason, by)?)
@@ -135,7 +135,7 @@ impl Workspace {
         };
         match clean {
             true => {
-                self.sweep(&repo, &strays, looked_at)?;
+                self.sweep(&repo, &untracked, looked_at)?;
                 self.forget_output()?;
             }
             false => {
@@ -154,7 +154,7 @@ impl Workspace {
             .blocking(move |this| {
                 let looked_at = Moment::now();
                 let repo = this.worktree.open()?;
-                let strays = git::strays(&repo)?;
+                let untracked = git::untracked_entries(&repo)?;
                 let belongings = this.belongings(&repo, Look::Whole)?;
                 let saved = match belongings.would_be_missed() {
                     false => None,
@@ -162,11 +162,11 @@ impl Workspace {
                         let mut work = this.pins(&repo, &belongings)?;
                         work.extend(belongings.shown_output());
                         let reason = SalvageReason::Clean;
-                        Some(this.salvage(work, &belongings, Scope::All, reason, &who)?)
+                        Some(this.salvage(work, &belongings, SalvageScope::All, reason, &who)?)
                     }
                 };
                 crash_point("clean-saved");
-                this.sweep(&repo, &strays, looked_at)?;
+                this.sweep(&repo, &untracked, looked_at)?;
                 this.forget_output()?;
                 Ok(saved)
             })
@@ -178,13 +178,18 @@ impl Workspace {
     }
 
     /// Moves what is not tracked to the trash: what was there before it was looked at and saved.
-    fn sweep(&self, repo: &Repository, strays: &[Stray], looked_at: Moment) -> Result<(), Error> {
+    fn sweep(
+        &self,
+        repo: &Repository,
+        untracked: &[UntrackedEntry],
+        looked_at: Moment,
+    ) -> Result<(), Error> {
         let modules = git::submodules(repo)?;
-        for stray in strays {
-            self.discard(&stray.path, looked_at)?;
+        for item in untracked {
+            self.discard(&item.path, looked_at)?;
             // A submodule without its directory would count as deleted.
-            if modules.contains(&stray.path) {
-                std::fs::create_dir(self.path().join(&stray.path))
+            if modules.contains(&item.path) {
+                std::fs::create_dir(self.path().join(&item.path))
                     .map_err(Error::io("empty a submodule"))?;
             }
         }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use git2::Oid;
 
 use super::error::conflict;
-use super::salvage::{Scope, find, no_salvage, tell, tell_news};
+use super::salvage::{SalvageScope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
 use branchyard_git::{self as git, Saved, SavedStash};
 use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason};
 use branchyard_runtime::disk::Moment;
-use branchyard_runtime::news::SalvageChange;
+use branchyard_runtime::yard_events::SalvageChange;
 
 impl Workspace {
     /// Makes this workspace what the salvage holds, making it first where it is missing. With work in it,
-    /// that is saved first if `force` is given, else it stays as it is. The caller holds the turn.
+    /// that is saved first if `force` is given, else it stays as it is. The caller holds the workspace's lock.
     pub async fn restore(
         self: &Arc<Self>,
         id: SalvageId,
@@ -33,7 +33,7 @@ impl Workspace {
             .await?;
         let (this, by, report) = (self.clone(), by.to_owned(), report.clone());
         self.uninterrupted(async move {
-            let _floor = this.floor.clone().write_owned().await;
+            let _files = this.files.clone().write_owned().await;
             let is_its_own = saved.manifest.salvage.branch == this.branch;
             if !is_its_own && (this.exists() || this.is_known().await?) {
                 let detail = format!("{} already exists", this.branch);
@@ -105,11 +105,11 @@ impl Workspace {
                     return Ok(None);
                 }
                 let saved =
-                    this.salvage(work, &belongings, Scope::All, SalvageReason::Restore, &by)?;
+                    this.salvage(work, &belongings, SalvageScope::All, SalvageReason::Restore, &by)?;
                 let found = belongings.files.iter().chain(&belongings.repositories);
                 let output = belongings.output.iter().filter(|output| !output.ignored);
                 let paths = found.map(|found| &found.path);
-                for path in paths.chain(output.map(|output| &output.stray.path)) {
+                for path in paths.chain(output.map(|output| &output.item.path)) {
                     this.discard(path, looked_at)?;
                 }
                 this.worktree.forget_operation()?;

@@ -11,15 +11,15 @@ use super::error::conflict;
 use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
 use crate::repos::{Repo, Repos};
-use branchyard_git::{self as git, Contents, Manifest, Saved, StrayKind};
+use branchyard_git::{self as git, Contents, Manifest, Saved, UntrackedKind};
 use branchyard_model::{
     BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
 };
-use branchyard_runtime::news::{SalvageChange, SalvageNews};
+use branchyard_runtime::yard_events::{SalvageChange, SalvageEvent};
 
 /// What is about to be discarded, and so must be saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum SalvageScope {
     /// Tracked files, index and commits; what lies beside them stays.
     Tracked,
     /// Everything. What a build made and git does not ignore is saved with it: a person might have
@@ -28,18 +28,18 @@ pub(super) enum Scope {
 }
 
 impl Workspace {
-    /// All that is somebody's here, and why. The caller holds the floor.
+    /// All that is somebody's here, and why. The caller holds the files.
     pub(super) fn at_stake(&self, repo: &Repository) -> Result<(Vec<String>, Belongings), Error> {
         let belongings = self.belongings(repo, Look::Whole)?;
         Ok((self.pins(repo, &belongings)?, belongings))
     }
 
-    /// Saves `work`, which is about to be discarded by `reason`. The caller holds the floor exclusively.
+    /// Saves `work`, which is about to be discarded by `reason`. the caller holds the files exclusively.
     pub(super) fn salvage(
         &self,
         work: Vec<String>,
         belongings: &Belongings,
-        scope: Scope,
+        scope: SalvageScope,
         reason: SalvageReason,
         by: &str,
     ) -> Result<Salvage, Error> {
@@ -58,9 +58,9 @@ impl Workspace {
                 .collect(),
             stashes: self.stashes(&repo),
         };
-        if scope == Scope::All {
+        if scope == SalvageScope::All {
             for output in belongings.output.iter().filter(|output| !output.ignored) {
-                self.files_of(&output.stray, &mut contents)?;
+                self.files_of(&output.item, &mut contents)?;
             }
         }
         let salvage = Salvage {
@@ -90,12 +90,12 @@ impl Workspace {
         Ok(salvage)
     }
 
-    fn files_of(&self, stray: &git::Stray, contents: &mut Contents) -> Result<(), Error> {
-        match stray.kind {
-            StrayKind::File => contents.files.push(stray.path.clone()),
-            StrayKind::Repository => contents.repositories.push(stray.path.clone()),
-            StrayKind::Directory => {
-                for inner in git::strays_in(self.path(), &stray.path)? {
+    fn files_of(&self, item: &git::UntrackedEntry, contents: &mut Contents) -> Result<(), Error> {
+        match item.kind {
+            UntrackedKind::File => contents.files.push(item.path.clone()),
+            UntrackedKind::Repository => contents.repositories.push(item.path.clone()),
+            UntrackedKind::Directory => {
+                for inner in git::untracked_in(self.path(), &item.path)? {
                     self.files_of(&inner, contents)?;
                 }
             }
@@ -118,7 +118,7 @@ pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
 
 /// Tells those who watch the yard what became of a salvage.
 pub(super) fn tell_news(repo: &Repo, salvage: &Salvage, change: SalvageChange) {
-    repo.news.tell(SalvageNews {
+    repo.news.publish(SalvageEvent {
         repo: salvage.repo.clone(),
         branch: salvage.branch.clone(),
         salvage: salvage.id,

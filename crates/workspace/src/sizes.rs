@@ -39,7 +39,7 @@ impl Sizes {
 impl Workspace {
     /// Measures the workspace and remembers it; `None` if it is gone, or its files are on the move.
     pub(super) async fn measure(self: &Arc<Self>) -> Result<Option<Sizes>, Error> {
-        let Ok(_floor) = self.floor.clone().try_read_owned() else {
+        let Ok(_files) = self.files.clone().try_read_owned() else {
             return Ok(None);
         };
         if !self.exists() {
@@ -48,7 +48,7 @@ impl Workspace {
         self.blocking(Self::measure_now).await.map(Some)
     }
 
-    /// As [`Workspace::measure`], for who stands on the floor and may block.
+    /// As [`Workspace::measure`], for callers that share the files and may block.
     pub(super) fn measure_now(&self) -> Result<Sizes, Error> {
         let tick = self.grounds.ticks.now();
         let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
@@ -115,7 +115,7 @@ struct Start {
 impl Start {
     fn of(output: &Output) -> Self {
         Self {
-            path: output.stray.path.clone(),
+            path: output.item.path.clone(),
             ignored: output.ignored,
         }
     }

@@ -1,11 +1,10 @@
-//! Bringing a workspace up to date, with its turn held. Nobody's work is ever moved: what stands in
+//! Bringing a workspace up to date, with its lock held. Nobody's work is ever moved: what stands in
 //! the way is left alone and said.
 
+use crate::FilesGuard;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use tokio::sync::OwnedRwLockReadGuard;
 
 use super::decide::{Plan, Remote};
 use super::error::{branch_moves, conflict, incomplete, locked};
@@ -24,7 +23,7 @@ const INDEX_POLL: Duration = Duration::from_millis(50);
 
 /// What is asked of a workspace before something is done in it.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct PrepareOptions {
     pub sync: SyncMode,
     /// Untracked and ignored files go first.
     pub clean: bool,
@@ -36,7 +35,7 @@ pub struct Wish {
     pub by: String,
 }
 
-impl Wish {
+impl PrepareOptions {
     /// The latest that the remote has, without touching anybody's work.
     pub fn up_to_date(by: &str, not_before: Instant) -> Self {
         Self {
@@ -49,21 +48,21 @@ impl Wish {
     }
 }
 
-/// What a workspace is about, and the floor to stand on while that must stay true.
-pub type Prepared = (About, OwnedRwLockReadGuard<()>);
+/// What a workspace is about, and its files, held while that must stay true.
+pub type Prepared = (About, FilesGuard);
 
 impl Workspace {
-    /// Brings the workspace up to date, making it first where it is missing. The caller holds the turn.
-    /// Dropping the future is safe: what changes files goes on to its end by itself, and holds the floor
+    /// Brings the workspace up to date, making it first where it is missing. The caller holds the workspace's lock.
+    /// Dropping the future is safe: what changes files goes on to its end by itself, and holds the files
     /// until then.
     pub async fn prepare(
         self: &Arc<Self>,
-        wish: &Wish,
+        options: &PrepareOptions,
         report: &Reporter,
     ) -> Result<Prepared, Error> {
         let mut attempts = self.attempts(report).await?;
         loop {
-            match self.prepare_once(wish, report).await {
+            match self.prepare_once(options, report).await {
                 Err(error) => attempts.mend(error, report).await?,
                 done => return done,
             }
@@ -72,24 +71,24 @@ impl Workspace {
 
     async fn prepare_once(
         self: &Arc<Self>,
-        wish: &Wish,
+        options: &PrepareOptions,
         report: &Reporter,
     ) -> Result<Prepared, Error> {
-        if wish.sync == SyncMode::None {
+        if options.sync == SyncMode::None {
             return self.prepare_offline(report).await;
         }
-        let floor = self.ensure_once(wish.not_before, report).await?;
+        let files_guard = self.ensure_once(options.not_before, report).await?;
         report(Report::Phase(Phase::Sync, None));
-        let remote = self.learn_remote(wish, report).await?;
-        match self.plan(&wish.sync, &remote, wish.stale).await? {
-            Plan::Stay(about, warning) if !wish.clean => {
+        let remote = self.learn_remote(options, report).await?;
+        match self.plan(&options.sync, &remote, options.stale).await? {
+            Plan::Stay(about, warning) if !options.clean => {
                 report_warning(report, warning);
-                Ok((about, floor))
+                Ok((about, files_guard))
             }
             _ => {
-                drop(floor);
-                let (this, wish, report) = (self.clone(), wish.clone(), report.clone());
-                self.uninterrupted(async move { this.rearrange(&wish, &remote, &report).await })
+                drop(files_guard);
+                let (this, options, report) = (self.clone(), options.clone(), report.clone());
+                self.uninterrupted(async move { this.rearrange(&options, &remote, &report).await })
                     .await
             }
         }
@@ -97,7 +96,7 @@ impl Workspace {
 
     async fn prepare_offline(self: &Arc<Self>, report: &Reporter) -> Result<Prepared, Error> {
         self.find_again(report).await?;
-        let floor = self.stand().await;
+        let files_guard = self.share_files().await;
         if !self.exists() {
             let detail = format!(
                 "{} has no workspace yet, and `sync: none` may not make one",
@@ -123,21 +122,24 @@ impl Workspace {
             })
             .await?;
         self.note(|_| {})?;
-        Ok((about, floor))
+        Ok((about, files_guard))
     }
 
     async fn learn_remote(
         self: &Arc<Self>,
-        wish: &Wish,
+        options: &PrepareOptions,
         report: &Reporter,
     ) -> Result<Remote, Error> {
-        if let SyncMode::Commit(commit) = &wish.sync
+        if let SyncMode::Commit(commit) = &options.sync
             && let Some(head) = self.remote_head_with(commit.clone()).await?
         {
             return Ok(Remote::Head(head));
         }
         let learned = async {
-            let asked = self.repo.ask_lately(&self.branch, wish.not_before).await?;
+            let asked = self
+                .repo
+                .ask_lately(&self.branch, options.not_before)
+                .await?;
             self.bring(&asked, report).await?;
             Ok::<_, Error>(asked)
         };
@@ -150,7 +152,7 @@ impl Workspace {
                     .await?
                     .map_or(Remote::Absent, Remote::Head))
             }
-            Err(error) if wish.stale && error.is_remote() => {
+            Err(error) if options.stale && error.is_remote() => {
                 let detail = format!("going on with what is here: {error}");
                 report(Report::Warning(Warning::new("stale", detail)));
                 Ok(Remote::Unreachable)
@@ -159,15 +161,15 @@ impl Workspace {
         }
     }
 
-    /// Moves files. What was decided without the floor is decided again with it: a person may have
+    /// Moves files. What was decided without the files is decided again with it: a person may have
     /// worked here meanwhile.
     async fn rearrange(
         self: &Arc<Self>,
-        wish: &Wish,
+        options: &PrepareOptions,
         remote: &Remote,
         report: &Reporter,
     ) -> Result<Prepared, Error> {
-        let floor = self.floor.clone().write_owned().await;
+        let files_guard = self.files.clone().write_owned().await;
         let _place = self.grounds.checkouts.acquire().await;
         self.wait_for_index().await?;
         self.guard(report)?;
@@ -178,10 +180,11 @@ impl Workspace {
                 return Err(branch_moves(&self.branch).into());
             }
             let looked_at = Moment::now();
-            match self.plan(&wish.sync, remote, wish.stale).await? {
+            match self.plan(&options.sync, remote, options.stale).await? {
                 Plan::Unpark => self.unpark().await?,
                 Plan::Reset(target, reason @ SalvageReason::CutOff) => {
-                    self.reset(&target, reason, false, &wish.by, report).await?;
+                    self.reset(&target, reason, false, &options.by, report)
+                        .await?;
                 }
                 Plan::Stay(about, warning) => {
                     report_warning(report, warning);
@@ -193,28 +196,28 @@ impl Workspace {
                         to,
                         looked_at,
                     };
-                    if let Some(about) = self.follow(&wish.sync, step, report).await? {
+                    if let Some(about) = self.follow(&options.sync, step, report).await? {
                         break about;
                     }
                 }
                 Plan::Reset(target, reason) => {
-                    cleaned = wish.clean;
+                    cleaned = options.clean;
                     self.check_fits(&target).await?;
                     break self
-                        .reset(&target, reason, wish.clean, &wish.by, report)
+                        .reset(&target, reason, options.clean, &options.by, report)
                         .await?;
                 }
             }
         };
         about.stale |= matches!(remote, Remote::Unreachable);
-        if wish.clean && !cleaned {
-            self.clean(&wish.by, report).await?;
+        if options.clean && !cleaned {
+            self.clean(&options.by, report).await?;
         }
-        Ok((about, floor.downgrade()))
+        Ok((about, files_guard.downgrade()))
     }
 
     /// A person's own git may be at work here and is given a moment. A lock that nobody is behind goes;
-    /// the caller holds the floor, so it is none of ours.
+    /// the caller holds the files, so it is none of ours.
     pub(super) async fn wait_for_index(self: &Arc<Self>) -> Result<(), Error> {
         let patience = Instant::now() + INDEX_PATIENCE;
         while let Some(held) = self.blocking(|this| this.clear_own_locks()).await? {
@@ -255,7 +258,7 @@ impl Workspace {
         Ok(held)
     }
 
-    /// Gives a parked workspace its branch back. The caller holds the floor.
+    /// Gives a parked workspace its branch back. The caller holds the files.
     async fn unpark(self: &Arc<Self>) -> Result<(), Error> {
         let _registry = self.repo.registry.lock().await;
         self.blocking(|this| {

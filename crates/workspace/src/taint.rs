@@ -8,16 +8,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::build_output::BuildOutputNotes;
 use super::built_from::BuiltFrom;
-use super::made::Made;
 use super::record::Record;
 use super::{Error, Workspace};
-use branchyard_git::{self as git, Stray, StrayKind};
+use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
 impl Workspace {
     /// Why what lies here is more, or something else, than the commit `head` and what declared commands made of it;
-    /// `None` where it is not. Which of the two is on record then. The caller holds the turn and the floor.
+    /// `None` where it is not. Which of the two is on record then. The caller holds the workspace's lock and its files.
     pub async fn taint(self: &Arc<Self>, head: CommitId) -> Result<Option<String>, Error> {
         self.blocking(move |this| {
             let taint = this.look_for_taint(&head)?;
@@ -41,14 +41,14 @@ impl Workspace {
         if let Some(operation) = head.operation {
             return Ok(Some(format!("a {operation} is under way")));
         }
-        let looked = git::look(&repo)?;
+        let looked = git::scan(&repo)?;
         if looked.changed {
             return Ok(Some(
                 "tracked files or the index differ from the commit".to_owned(),
             ));
         }
         let admin = self.worktree.admin();
-        let Some(first) = looked.strays.first() else {
+        let Some(first) = looked.untracked.first() else {
             self.forget_output()?;
             return Ok(None);
         };
@@ -60,9 +60,9 @@ impl Workspace {
                 first.path.display()
             )));
         }
-        let made = Made::load(admin);
-        for stray in &looked.strays {
-            if let Some(path) = unexplained(&made, self.path(), stray)? {
+        let made = BuildOutputNotes::load(admin);
+        for item in &looked.untracked {
+            if let Some(path) = unexplained(&made, self.path(), item)? {
                 return Ok(Some(format!("no run made {path}, or it changed since")));
             }
         }
@@ -70,16 +70,20 @@ impl Workspace {
     }
 }
 
-/// The first path at or in `stray` that no run made, or that changed since. The globs of `build_output` are not
+/// The first path at or in `item` that no run made, or that changed since. The globs of `build_output` are not
 /// asked: a file that has such a name may come from anywhere.
-fn unexplained(made: &Made, workdir: &Path, stray: &Stray) -> Result<Option<String>, Error> {
-    if !made.explains_unchanged(&stray.path, &stray.meta) {
-        return Ok(Some(stray.path.display().to_string()));
+fn unexplained(
+    made: &BuildOutputNotes,
+    workdir: &Path,
+    item: &UntrackedEntry,
+) -> Result<Option<String>, Error> {
+    if !made.explains_unchanged(&item.path, &item.meta) {
+        return Ok(Some(item.path.display().to_string()));
     }
-    if stray.kind == StrayKind::File {
+    if item.kind == UntrackedKind::File {
         return Ok(None);
     }
-    for inside in git::strays_in(workdir, &stray.path)? {
+    for inside in git::untracked_in(workdir, &item.path)? {
         if let Some(path) = unexplained(made, workdir, &inside)? {
             return Ok(Some(path));
         }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use git2::Repository;
 use jiff::Timestamp;
 
-use super::made::{self, Made};
+use super::build_output::{self, BuildOutputNotes};
 use super::{Error, Pin, Workspace};
-use branchyard_git::{self as git, IgnoreRules, Looked, Stray, StrayKind};
+use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
 /// Enough names to recognise what is meant.
@@ -42,7 +42,7 @@ pub(super) struct Found {
 /// What a build made: a file or directory, whole.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
-    pub(super) stray: Stray,
+    pub(super) item: UntrackedEntry,
     /// Git overlooks it, so nobody's status shows it.
     pub(super) ignored: bool,
 }
@@ -59,7 +59,7 @@ pub(super) enum Look {
 impl Workspace {
     /// Why this workspace, which exists, may not simply go; empty if nothing in it would be missed.
     pub async fn reasons_to_stay(self: &Arc<Self>) -> Result<Vec<String>, Error> {
-        let _floor = self.stand().await;
+        let _files = self.share_files().await;
         self.looking(|this| {
             let repo = this.worktree.open()?;
             this.reasons(&repo, &this.belongings(&repo, Look::UntilFound)?)
@@ -82,16 +82,16 @@ impl Workspace {
     /// from more than is known; after an error, that is not written down, and the command must not start.
     pub fn command_begins(&self, commit: Option<&CommitId>) -> Result<(), Error> {
         self.note_built_from(commit)?;
-        if let Err(error) = made::note_begin(self.worktree.admin()) {
+        if let Err(error) = build_output::note_begin(self.worktree.admin()) {
             tracing::warn!(branch = %self.branch, %error, "what this command makes will count as work");
         }
         Ok(())
     }
 
-    /// Notes that the command ended at `at`. The caller holds the turn.
+    /// Notes that the command ended at `at`. The caller holds the workspace's lock.
     pub fn command_ended(&self, at: Timestamp) {
         let admin = self.worktree.admin();
-        let noted = made::note_end(admin, at)
+        let noted = build_output::note_end(admin, at)
             .map_err(Error::io("note the end of a command"))
             .and_then(|is_crowded| match is_crowded {
                 true => self.settle_output(),
@@ -106,34 +106,34 @@ impl Workspace {
         let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
         let made = output
             .iter()
-            .map(|output| (output.stray.path.as_path(), &output.stray.meta));
+            .map(|output| (output.item.path.as_path(), &output.item.meta));
         let admin = self.worktree.admin();
-        Made::load(admin)
+        BuildOutputNotes::load(admin)
             .settle(admin, made)
             .map_err(Error::io("keep what commands made"))
     }
 
-    /// Looks at all files, and tells what lies beside the tracked ones apart.
+    /// Scanner at all files, and tells what lies beside the tracked ones apart.
     pub(super) fn belongings(&self, repo: &Repository, look: Look) -> Result<Belongings, Error> {
-        self.told_apart(repo, look, git::look(repo)?)
+        self.told_apart(repo, look, git::scan(repo)?)
     }
 
     pub(super) fn told_apart(
         &self,
         repo: &Repository,
         look: Look,
-        looked: Looked,
+        looked: ScanResult,
     ) -> Result<Belongings, Error> {
         let mut sorting = Sorting {
             workspace: self,
             rules: IgnoreRules::of(repo)?,
-            made: Made::load(self.worktree.admin()),
+            made: BuildOutputNotes::load(self.worktree.admin()),
             look,
             found: Belongings::default(),
         };
         sorting.found.is_changed = looked.changed;
-        for stray in looked.strays {
-            sorting.entry(stray)?;
+        for item in looked.untracked {
+            sorting.entry(item)?;
         }
         Ok(sorting.found)
     }
@@ -222,21 +222,21 @@ impl Workspace {
 struct Sorting<'a> {
     workspace: &'a Workspace,
     rules: IgnoreRules,
-    made: Made,
+    made: BuildOutputNotes,
     look: Look,
     found: Belongings,
 }
 
 impl Sorting<'_> {
     /// One untracked or ignored entry, whole.
-    fn entry(&mut self, stray: Stray) -> Result<(), Error> {
-        let ignored = self.rules.is_ignored(&stray.path);
-        let mut name = stray.path.to_string_lossy().into_owned();
-        if stray.kind != StrayKind::File {
+    fn entry(&mut self, item: UntrackedEntry) -> Result<(), Error> {
+        let ignored = self.rules.is_ignored(&item.path);
+        let mut name = item.path.to_string_lossy().into_owned();
+        if item.kind != UntrackedKind::File {
             name.push('/');
         }
         let (output, empty) = (self.found.output.len(), self.found.empty.len());
-        let somebodys = self.sort(stray, &name, ignored)?;
+        let somebodys = self.sort(item, &name, ignored)?;
         let is_hollow =
             !somebodys && output == self.found.output.len() && empty < self.found.empty.len();
         if !ignored && !is_hollow {
@@ -246,41 +246,41 @@ impl Sorting<'_> {
     }
 
     /// Returns whether something in it is somebody's.
-    fn sort(&mut self, stray: Stray, entry: &str, ignored: bool) -> Result<bool, Error> {
+    fn sort(&mut self, item: UntrackedEntry, entry: &str, ignored: bool) -> Result<bool, Error> {
         let globs = &self.workspace.repo.config.build_output;
-        let is_declared = globs.matches(&stray.path);
-        let is_made = is_declared || self.made.explains(&stray.path, &stray.meta);
-        let is_whole = is_declared || stray.kind == StrayKind::File;
-        if is_made && (is_whole || !self.has_work_in(&stray)?) {
-            let ignored = ignored || self.rules.is_ignored(&stray.path);
-            self.found.output.push(Output { stray, ignored });
+        let is_declared = globs.matches(&item.path);
+        let is_made = is_declared || self.made.explains(&item.path, &item.meta);
+        let is_whole = is_declared || item.kind == UntrackedKind::File;
+        if is_made && (is_whole || !self.has_work_in(&item)?) {
+            let ignored = ignored || self.rules.is_ignored(&item.path);
+            self.found.output.push(Output { item, ignored });
             return Ok(false);
         }
         let found = Found {
-            path: stray.path.clone(),
+            path: item.path.clone(),
             entry: entry.to_owned(),
-            ignored: ignored || self.rules.is_ignored(&stray.path),
+            ignored: ignored || self.rules.is_ignored(&item.path),
         };
-        match stray.kind {
-            StrayKind::File => self.found.files.push(found),
-            StrayKind::Repository => self.found.repositories.push(found),
-            StrayKind::Directory => return self.descend(&stray.path, entry, found.ignored),
+        match item.kind {
+            UntrackedKind::File => self.found.files.push(found),
+            UntrackedKind::Repository => self.found.repositories.push(found),
+            UntrackedKind::Directory => return self.descend(&item.path, entry, found.ignored),
         }
         Ok(true)
     }
 
     /// Whether somebody put something into a directory that a command made. A repository is looked into
     /// like any other, its `.git` included: a commit there changes nothing of the directory itself.
-    fn has_work_in(&self, dir: &Stray) -> Result<bool, Error> {
+    fn has_work_in(&self, dir: &UntrackedEntry) -> Result<bool, Error> {
         let globs = &self.workspace.repo.config.build_output;
-        for stray in git::strays_in(self.workspace.path(), &dir.path)? {
-            if globs.matches(&stray.path) {
+        for item in git::untracked_in(self.workspace.path(), &dir.path)? {
+            if globs.matches(&item.path) {
                 continue;
             }
-            let is_made = self.made.explains(&stray.path, &stray.meta);
-            let has_work = match stray.kind {
-                StrayKind::File => !is_made,
-                StrayKind::Directory | StrayKind::Repository => self.has_work_in(&stray)?,
+            let is_made = self.made.explains(&item.path, &item.meta);
+            let has_work = match item.kind {
+                UntrackedKind::File => !is_made,
+                UntrackedKind::Directory | UntrackedKind::Repository => self.has_work_in(&item)?,
             };
             if has_work {
                 return Ok(true);
@@ -290,13 +290,13 @@ impl Sorting<'_> {
     }
 
     fn descend(&mut self, dir: &Path, entry: &str, ignored: bool) -> Result<bool, Error> {
-        let inside = git::strays_in(self.workspace.path(), dir)?;
+        let inside = git::untracked_in(self.workspace.path(), dir)?;
         if inside.is_empty() {
             self.found.empty.push(dir.to_owned());
         }
         let mut somebodys = false;
-        for stray in inside {
-            somebodys |= self.sort(stray, entry, ignored)?;
+        for item in inside {
+            somebodys |= self.sort(item, entry, ignored)?;
             if somebodys && self.look == Look::UntilFound {
                 break;
             }

@@ -12,7 +12,7 @@ use tokio_stream::Stream;
 use super::Parts;
 use branchyard_auth::Principal;
 use branchyard_db::security_db::audit::{Audit, Call, Filter, Order, Record};
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 pub use actions::{ACTIONS, of_verb};
 pub use branchyard_db::security_db::audit::{
@@ -62,7 +62,7 @@ impl Auditor {
         filter: Filter,
         limit: usize,
     ) -> Result<(Vec<Record>, bool), Problem> {
-        principal.require(Right::Admin)?;
+        principal.require(Scope::Admin)?;
         let mut filter = filter;
         let mut found = Vec::new();
         while found.len() <= limit {
@@ -86,7 +86,7 @@ impl Auditor {
         principal: &Principal,
         filter: Filter,
     ) -> Result<impl Stream<Item = Result<Vec<Record>, Problem>> + Send + use<>, Problem> {
-        principal.require(Right::Admin)?;
+        principal.require(Scope::Admin)?;
         let mut filter = filter;
         let newest = self.read(&filter, Order::NewestFirst).await?;
         // What comes meanwhile is for the next export, or this one might never end.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Desk;
+use super::AuthorizedApp;
 use branchyard_auth::{Name, Principal, State, Token};
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 pub use request::{TokenFilter, TokenRequest};
 pub use view::{MadeToken, RevokedTokens, TokenView, WhoAmI};
 
-impl Desk {
+impl AuthorizedApp {
     pub fn whoami(&self) -> WhoAmI {
         let token = self.yard.tokens.shown_by(self.principal());
         WhoAmI::new(self.principal(), token.as_deref())
@@ -23,7 +23,7 @@ impl Desk {
 
     /// A token within what the asker may do. The answer holds its secret; nobody is told again.
     pub async fn make_token(&self, request: &TokenRequest) -> Result<MadeToken, Problem> {
-        let wish = request.wish(&self.yard.config.auth)?;
+        let requested = request.requested(&self.yard.config.auth)?;
         self.yard.margin.check()?;
         let name = request.name.clone();
         let name = name.map_or(Name::Made(""), Name::Given);
@@ -31,7 +31,7 @@ impl Desk {
         let (token, secret) = self
             .yard
             .tokens
-            .make(self.principal(), name, role, &wish)
+            .make(self.principal(), name, role, &requested)
             .await?;
         Ok(MadeToken {
             made: TokenView::new(&token, Timestamp::now()),
@@ -77,7 +77,7 @@ impl Desk {
 
 /// One's own, those that were made with it, and for those who look after the whole yard all of them.
 fn may_know(principal: &Principal, token: &Token) -> bool {
-    let is_admin = principal.rights().contains(Right::Admin) && principal.grant().is_everywhere();
+    let is_admin = principal.rights().contains(Scope::Admin) && principal.grant().is_everywhere();
     is_admin || token.is_below(&principal.name) || token.principal_name() == principal.name
 }
 

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use branchyard_auth::{Area, Lifetime, May, Wish};
+use branchyard_auth::{Area, Lifetime, May, RequestedToken};
 use branchyard_config::{AuthConfig, BranchGlobs, NameGlobs, RepoGlobs, Toolset};
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 
 /// Longer than anybody plans ahead.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -28,7 +28,7 @@ pub struct TokenRequest {
     pub role: Option<String>,
     /// What the token may do, scope by scope, in place of a role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scopes: Option<Vec<Right>>,
+    pub scopes: Option<Vec<Scope>>,
     /// The sets of MCP tools that it gets at most; if left out those of the role, or your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolsets: Option<Vec<Toolset>>,
@@ -53,7 +53,10 @@ pub struct TokenFilter {
 }
 
 impl TokenRequest {
-    pub(super) fn wish<'a>(&self, config: &'a AuthConfig) -> Result<Wish<'a>, Problem> {
+    pub(super) fn requested<'a>(
+        &self,
+        config: &'a AuthConfig,
+    ) -> Result<RequestedToken<'a>, Problem> {
         let may = match (&self.role, &self.scopes) {
             (Some(name), None) => May::Role(config.roles.get(name).ok_or_else(|| {
                 let known: Vec<_> = config.roles.keys().map(String::as_str).collect();
@@ -68,7 +71,7 @@ impl TokenRequest {
         };
         let repos: RepoGlobs = globs("repos", self.repos.as_deref())?;
         let branches: BranchGlobs = globs("branches", self.branches.as_deref())?;
-        Ok(Wish {
+        Ok(RequestedToken {
             may,
             toolsets: self.toolsets.clone(),
             area: Area { repos, branches },
@@ -156,12 +159,12 @@ mod tests {
                 json!({ "role": "dev", "expires": "9999-01-01T00:00:00Z" }),
             ),
         ] {
-            let problem = request(given.clone()).wish(&config).unwrap_err();
+            let problem = request(given.clone()).requested(&config).unwrap_err();
             assert_eq!(problem.field.as_deref(), Some(field), "{given}");
             assert_eq!(problem.kind, ErrorKind::Unprocessable);
         }
         let dev = request(json!({ "role": "dev" }));
-        assert!(dev.wish(&config).unwrap().area.is_everywhere());
+        assert!(dev.requested(&config).unwrap().area.is_everywhere());
     }
 
     #[test]

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use branchyard_auth::{Area, Credential, Grant, Principal, State, Token};
 use branchyard_config::Toolset;
-use branchyard_model::Right;
+use branchyard_model::Scope;
 
 /// What somebody may do, where, and until when.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Good {
-    pub scopes: Vec<Right>,
+    pub scopes: Vec<Scope>,
     /// The sets of MCP tools that it may be offered.
     pub toolsets: Vec<Toolset>,
     /// A repo and branch has to be in each of these; none means everywhere.

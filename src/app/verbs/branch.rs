@@ -7,25 +7,25 @@ use git2::Repository;
 use super::local::saved;
 use super::refs::go_on;
 use super::shorten::shorten;
-use super::verb::{Answer, At, Told};
-use crate::app::Desk;
+use super::verb::{At, Render, VerbOutput};
+use crate::app::AuthorizedApp;
 use crate::app::branches::collecting;
 use branchyard_git as git;
 use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
 use branchyard_git::verbs::{Kept, revision};
 use branchyard_model::{BranchName, ErrorKind, Problem};
-use branchyard_workspace::{Error, TurnGuard, Workspace};
+use branchyard_workspace::{Error, Workspace, WorkspaceLock};
 
 pub(super) async fn branch(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: Request,
-) -> Result<Told<Branches>, Problem> {
+) -> Result<VerbOutput<Branches>, Problem> {
     request.check()?;
     match request.action {
         Action::List => {
-            let around = desk.around(&at)?;
-            desk.look(&at, move |_, repo| {
+            let around = app.around(&at)?;
+            app.look(&at, move |_, repo| {
                 Ok(branch::list(repo, &request, &around)?)
             })
             .await
@@ -33,29 +33,33 @@ pub(super) async fn branch(
         Action::Show => {
             let name = request.name.as_deref().unwrap_or(at.branch.as_str());
             let name = Request::branch("name", Some(name))?;
-            let told = desk.known_branch(&at, name, &request).await?;
+            let told = app.known_branch(&at, name, &request).await?;
             Ok(told_of(told, Action::Show))
         }
-        Action::Create => create(desk, at, request).await,
-        Action::Rename => rename(desk, at, request).await,
-        Action::Delete => delete(desk, at, request).await,
+        Action::Create => create(app, at, request).await,
+        Action::Rename => rename(app, at, request).await,
+        Action::Delete => delete(app, at, request).await,
     }
 }
 
-async fn create(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn create(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Branches>, Problem> {
     let name = Request::branch("name", request.name.as_deref())?;
     let from = request.from.clone();
-    let start = desk
+    let start = app
         .look(&at, move |_, repo| start(repo, from.as_deref()))
         .await?;
-    let made = desk.prepare(&at.repo, &name, Some(&start.answer)).await;
+    let made = app.prepare(&at.repo, &name, Some(&start.answer)).await;
     let (made, warnings) = made.map_err(|problem| match problem.code.as_str() {
         "branch_exists" => problem
             .field("name")
             .help("choose another name; `workspace` with action prepare gives the workspace of the one that exists"),
         _ => problem,
     })?;
-    let told = desk.known_branch(&at, name, &request).await?;
+    let told = app.known_branch(&at, name, &request).await?;
     let mut told = told_of(told, Action::Create);
     told.warnings.extend(warnings);
     told.answer.path = made.path.map(|path| path.to_string_lossy().into_owned());
@@ -97,24 +101,28 @@ fn start(repo: &Repository, from: Option<&str>) -> Result<String, Error> {
 }
 
 /// Deletes a branch here, and on the remote if that is asked for.
-async fn delete(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn delete(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Branches>, Problem> {
     let name = Request::branch("name", request.name.as_deref())?;
     let going = At {
         branch: name.clone(),
         ..at.clone()
     };
-    desk.check_protected(&going, "deleted", request.allow_protected)
+    app.check_protected(&going, "deleted", request.allow_protected)
         .await?;
     // Looked at before, for it may be the very branch of the call that goes.
-    let told = desk.known_branch(&at, name.clone(), &request).await?;
-    let workspace = desk.workspace(&at.repo, &name)?;
-    let by = &desk.principal().name;
-    let turn = desk.turn_of(&workspace, "git branch");
-    let _turn = turn.await?;
+    let told = app.known_branch(&at, name.clone(), &request).await?;
+    let workspace = app.workspace(&at.repo, &name)?;
+    let by = &app.principal().name;
+    let lock = app.lock_of(&workspace, "git branch");
+    let _lock = lock.await?;
     // What makes room must not need any.
-    desk.yard.margin.make_do();
+    app.yard.margin.make_do();
     let (report, warnings) = collecting();
-    let refused = |error: Error| desk.yard.margin.judge(error.problem());
+    let refused = |error: Error| app.yard.margin.judge(error.problem());
     // Before anything goes here.
     let there = match request.remote {
         true => workspace.merged_on_remote(&report).await.map_err(refused)?,
@@ -132,7 +140,11 @@ async fn delete(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, 
     Ok(told)
 }
 
-async fn rename(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, Problem> {
+async fn rename(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Branches>, Problem> {
     let old = request.name.as_deref().unwrap_or(at.branch.as_str());
     let old = Request::branch("name", Some(old))?;
     let name = Request::branch("new_name", request.new_name.as_deref())?;
@@ -146,32 +158,29 @@ async fn rename(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, 
         branch: old.clone(),
         ..at.clone()
     };
-    desk.check_protected(&going, "renamed", request.allow_protected)
+    app.check_protected(&going, "renamed", request.allow_protected)
         .await?;
-    let repo = desk.repo(&at.repo)?;
-    desk.check(&at.repo, &name)?;
-    desk.check_unprotected(&repo, &name, "created").await?;
-    desk.known_branch(&at, old.clone(), &request).await?;
-    desk.yard.margin.check()?;
+    let repo = app.repo(&at.repo)?;
+    app.check(&at.repo, &name)?;
+    app.check_unprotected(&repo, &name, "created").await?;
+    app.known_branch(&at, old.clone(), &request).await?;
+    app.yard.margin.check()?;
     let (from, to) = (
-        desk.workspace_in(&repo, &old)?,
-        desk.workspace_in(&repo, &name)?,
+        app.workspace_in(&repo, &old)?,
+        app.workspace_in(&repo, &name)?,
     );
-    let turns = both_turns(&desk, &from, &to).await?;
+    let turns = both_turns(&app, &from, &to).await?;
     let (report, warnings) = collecting();
     let renamed = from
-        .rename_to(&to, turns, &desk.principal().name, &report)
+        .rename_to(&to, turns, &app.principal().name, &report)
         .await;
-    let kept = renamed.map_err(|error| desk.yard.margin.judge(error.problem()))?;
+    let kept = renamed.map_err(|error| app.yard.margin.judge(error.problem()))?;
     // Of the branch of the call nothing may be left.
     let at = At {
         branch: name.clone(),
         ..at
     };
-    let mut told = told_of(
-        desk.known_branch(&at, name, &request).await?,
-        Action::Rename,
-    );
+    let mut told = told_of(app.known_branch(&at, name, &request).await?, Action::Rename);
     told.warnings.extend(warnings.so_far());
     told.answer.path = Some(to.path().to_string_lossy().into_owned());
     told.answer.kept = kept.as_ref().map(Kept::from);
@@ -180,19 +189,19 @@ async fn rename(desk: Desk, at: At, request: Request) -> Result<Told<Branches>, 
 
 /// Always in the same order, so that no two who want the same two wait for each other.
 async fn both_turns(
-    desk: &Desk,
+    app: &AuthorizedApp,
     one: &Arc<Workspace>,
     other: &Arc<Workspace>,
-) -> Result<[TurnGuard; 2], Problem> {
+) -> Result<[WorkspaceLock; 2], Problem> {
     let (first, second) = match one.branch < other.branch {
         true => (one, other),
         false => (other, one),
     };
-    let first = desk.turn_of(first, "git branch").await?;
-    Ok([first, desk.turn_of(second, "git branch").await?])
+    let first = app.lock_of(first, "git branch").await?;
+    Ok([first, app.lock_of(second, "git branch").await?])
 }
 
-fn told_of(told: Told<Item>, action: Action) -> Told<Branches> {
+fn told_of(told: VerbOutput<Item>, action: Action) -> VerbOutput<Branches> {
     let item = told.answer.clone();
     told.with(Branches {
         item: Some(item),
@@ -200,7 +209,7 @@ fn told_of(told: Told<Item>, action: Action) -> Told<Branches> {
     })
 }
 
-impl Desk {
+impl AuthorizedApp {
     fn around(&self, at: &At) -> Result<Surroundings, Problem> {
         let repo = self.repo(&at.repo)?;
         Ok(Surroundings {
@@ -221,7 +230,7 @@ impl Desk {
         at: &At,
         name: BranchName,
         request: &Request,
-    ) -> Result<Told<Item>, Problem> {
+    ) -> Result<VerbOutput<Item>, Problem> {
         let (around, verbosity) = (self.around(at)?, request.verbosity);
         self.look(at, move |_, repo| {
             Ok(branch::show(repo, &name, &around, verbosity)?)
@@ -230,7 +239,7 @@ impl Desk {
     }
 }
 
-impl Answer for Branches {
+impl Render for Branches {
     fn text(&self) -> String {
         let mut lines = Vec::new();
         for item in self.item.iter().chain(self.branches.iter().flatten()) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::Desk;
+use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use crate::app::AuthorizedApp;
 use branchyard_git::verbs::integration::{Ended, Origin, Outcome};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::picks::Action;
@@ -63,9 +63,13 @@ pub(super) fn verbs() -> Vec<Verb> {
     ]
 }
 
-async fn merging(desk: Desk, at: At, request: merge::Request) -> Result<Told<Outcome>, Problem> {
+async fn merging(
+    app: AuthorizedApp,
+    at: At,
+    request: merge::Request,
+) -> Result<VerbOutput<Outcome>, Problem> {
     request.check()?;
-    let by = desk.by();
+    let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let how = match request.action {
             merge::Action::Start => None,
@@ -81,12 +85,16 @@ async fn merging(desk: Desk, at: At, request: merge::Request) -> Result<Told<Out
         };
         told(&workspace, came, request.verbosity).await
     };
-    desk.change(&at, "git merge", Files::Move, work).await
+    app.change(&at, "git merge", Files::Move, work).await
 }
 
-async fn rebasing(desk: Desk, at: At, request: rebase::Request) -> Result<Told<Outcome>, Problem> {
+async fn rebasing(
+    app: AuthorizedApp,
+    at: At,
+    request: rebase::Request,
+) -> Result<VerbOutput<Outcome>, Problem> {
     request.check()?;
-    let by = desk.by();
+    let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => workspace.go_on(Operation::Rebase, how, by, &report).await?,
@@ -97,16 +105,16 @@ async fn rebasing(desk: Desk, at: At, request: rebase::Request) -> Result<Told<O
         };
         told(&workspace, came, request.verbosity).await
     };
-    desk.change(&at, "git rebase", Files::Move, work).await
+    app.change(&at, "git rebase", Files::Move, work).await
 }
 
 async fn picking(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: cherry_pick::Request,
-) -> Result<Told<Outcome>, Problem> {
+) -> Result<VerbOutput<Outcome>, Problem> {
     request.check()?;
-    let by = desk.by();
+    let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => {
@@ -117,12 +125,16 @@ async fn picking(
         };
         told(&workspace, came, request.verbosity).await
     };
-    desk.change(&at, "git cherry-pick", Files::Move, work).await
+    app.change(&at, "git cherry-pick", Files::Move, work).await
 }
 
-async fn reverting(desk: Desk, at: At, request: revert::Request) -> Result<Told<Outcome>, Problem> {
+async fn reverting(
+    app: AuthorizedApp,
+    at: At,
+    request: revert::Request,
+) -> Result<VerbOutput<Outcome>, Problem> {
     request.check()?;
-    let by = desk.by();
+    let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
             Some(how) => workspace.go_on(Operation::Revert, how, by, &report).await?,
@@ -130,20 +142,20 @@ async fn reverting(desk: Desk, at: At, request: revert::Request) -> Result<Told<
         };
         told(&workspace, came, request.verbosity).await
     };
-    desk.change(&at, "git revert", Files::Move, work).await
+    app.change(&at, "git revert", Files::Move, work).await
 }
 
 async fn resolving(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: resolve::Request,
-) -> Result<Told<resolve::Resolved>, Problem> {
+) -> Result<VerbOutput<resolve::Resolved>, Problem> {
     request.chosen()?;
-    let by = desk.by();
+    let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         workspace.resolve(request, by, &report).await
     };
-    desk.change(&at, "git resolve", Files::Move, work).await
+    app.change(&at, "git resolve", Files::Move, work).await
 }
 
 fn going_on(action: Action) -> Option<GoOn> {
@@ -165,7 +177,7 @@ async fn told(
         .await
 }
 
-impl Answer for Outcome {
+impl Render for Outcome {
     fn text(&self) -> String {
         Outcome::text(self)
     }
@@ -175,7 +187,7 @@ impl Answer for Outcome {
     }
 }
 
-impl Answer for resolve::Resolved {
+impl Render for resolve::Resolved {
     fn text(&self) -> String {
         resolve::Resolved::text(self)
     }

@@ -2,8 +2,8 @@
 
 mod answers;
 
-use super::verb::{At, Effect, Entry, Told, Verb};
-use crate::app::Desk;
+use super::verb::{At, Effect, Entry, Verb, VerbOutput};
+use crate::app::AuthorizedApp;
 use branchyard_git::verbs::{add, checkout, clean, commit, reset, stash};
 use branchyard_model::Problem;
 use branchyard_workspace::Files;
@@ -75,9 +75,13 @@ const CHECKOUT: Entry = Entry {
     },
 };
 
-async fn stage(desk: Desk, at: At, request: add::Request) -> Result<Told<add::Added>, Problem> {
+async fn stage(
+    app: AuthorizedApp,
+    at: At,
+    request: add::Request,
+) -> Result<VerbOutput<add::Added>, Problem> {
     request.check()?;
-    desk.change(
+    app.change(
         &at,
         "git add",
         Files::Stay,
@@ -87,12 +91,12 @@ async fn stage(desk: Desk, at: At, request: add::Request) -> Result<Told<add::Ad
 }
 
 async fn commit(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: commit::Request,
-) -> Result<Told<commit::Committed>, Problem> {
+) -> Result<VerbOutput<commit::Committed>, Problem> {
     request.check()?;
-    desk.change(
+    app.change(
         &at,
         "git commit",
         Files::Stay,
@@ -101,10 +105,14 @@ async fn commit(
     .await
 }
 
-async fn reset(desk: Desk, at: At, request: reset::Request) -> Result<Told<reset::Done>, Problem> {
+async fn reset(
+    app: AuthorizedApp,
+    at: At,
+    request: reset::Request,
+) -> Result<VerbOutput<reset::Done>, Problem> {
     request.check()?;
-    let by = desk.by();
-    desk.change(
+    let by = app.by();
+    app.change(
         &at,
         "git reset",
         Files::Move,
@@ -114,19 +122,19 @@ async fn reset(desk: Desk, at: At, request: reset::Request) -> Result<Told<reset
 }
 
 async fn clean(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: clean::Request,
-) -> Result<Told<clean::Cleaned>, Problem> {
+) -> Result<VerbOutput<clean::Cleaned>, Problem> {
     if request.dry_run {
-        return desk
+        return app
             .look(&at, move |workspace, repo| {
                 workspace.would_clean(repo, &request)
             })
             .await;
     }
-    let by = desk.by();
-    desk.change(
+    let by = app.by();
+    app.change(
         &at,
         "git clean",
         Files::Move,
@@ -136,33 +144,33 @@ async fn clean(
 }
 
 async fn stash(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: stash::Request,
-) -> Result<Told<stash::Stashed>, Problem> {
+) -> Result<VerbOutput<stash::Stashed>, Problem> {
     request.check()?;
     if matches!(request.action, stash::Action::List | stash::Action::Show) {
-        return desk
+        return app
             .look(&at, move |workspace, repo| {
                 workspace.look_at_stashes(repo, &request)
             })
             .await;
     }
-    let by = desk.by();
-    desk.change(&at, "git stash", Files::Move, move |workspace, report| async move {
+    let by = app.by();
+    app.change(&at, "git stash", Files::Move, move |workspace, report| async move {
         workspace.change_stashes(request, &by, &report).await
     })
     .await
 }
 
 async fn checkout(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: checkout::Request,
-) -> Result<Told<checkout::CheckedOut>, Problem> {
+) -> Result<VerbOutput<checkout::CheckedOut>, Problem> {
     request.check()?;
-    let by = desk.by();
-    desk.change(
+    let by = app.by();
+    app.change(
         &at,
         "git checkout",
         Files::Move,

@@ -1,7 +1,7 @@
 //! status, diff, show.
 
-use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::Desk;
+use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use crate::app::AuthorizedApp;
 use branchyard_git::verbs::show::Shown;
 use branchyard_git::verbs::{diff, show, status};
 use branchyard_model::{About, Problem};
@@ -48,11 +48,11 @@ pub(super) fn verbs() -> Vec<Verb> {
 }
 
 async fn show_status(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: status::Request,
-) -> Result<Told<status::Status>, Problem> {
-    let read = desk.read(&at.repo, &at.branch, move |workspace| {
+) -> Result<VerbOutput<status::Status>, Problem> {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.status(request).await }
     });
@@ -61,12 +61,12 @@ async fn show_status(
 }
 
 async fn show_diff(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: diff::Request,
-) -> Result<Told<diff::Differences>, Problem> {
+) -> Result<VerbOutput<diff::Differences>, Problem> {
     request.check()?;
-    let read = desk.read(&at.repo, &at.branch, move |workspace| {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.diff(request).await }
     });
@@ -74,17 +74,21 @@ async fn show_diff(
     Ok(told(about, answer))
 }
 
-fn told<T>(about: About, answer: T) -> Told<T> {
-    Told {
+fn told<T>(about: About, answer: T) -> VerbOutput<T> {
+    VerbOutput {
         about,
         warnings: Vec::new(),
         answer,
     }
 }
 
-async fn show_object(desk: Desk, at: At, request: show::Request) -> Result<Told<Shown>, Problem> {
+async fn show_object(
+    app: AuthorizedApp,
+    at: At,
+    request: show::Request,
+) -> Result<VerbOutput<Shown>, Problem> {
     request.check()?;
-    desk.look(&at, move |workspace, repo| {
+    app.look(&at, move |workspace, repo| {
         let paths = workspace.inside("path", request.path.as_slice())?;
         let path = paths.first().map(AsRef::as_ref);
         Ok(show::show(repo, path, &request)?)
@@ -92,7 +96,7 @@ async fn show_object(desk: Desk, at: At, request: show::Request) -> Result<Told<
     .await
 }
 
-impl Answer for status::Status {
+impl Render for status::Status {
     fn text(&self) -> String {
         self.text()
     }
@@ -102,7 +106,7 @@ impl Answer for status::Status {
     }
 }
 
-impl Answer for diff::Differences {
+impl Render for diff::Differences {
     fn text(&self) -> String {
         format!("{} to {}: {}", self.old, self.new, self.files.text())
     }
@@ -112,7 +116,7 @@ impl Answer for diff::Differences {
     }
 }
 
-impl Answer for Shown {
+impl Render for Shown {
     fn text(&self) -> String {
         self.text()
     }

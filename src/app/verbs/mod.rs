@@ -1,13 +1,13 @@
 //! Git verbs: one table, of which HTTP and MCP are two faces. Each file holds the verbs of one domain.
 
 mod branch;
-mod doing;
 mod history;
 mod integrate;
 mod local;
 mod look;
 mod network;
 mod refs;
+mod run_verb;
 mod shorten;
 mod verb;
 
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use branchyard_model::{ErrorKind, Problem};
 
-pub use verb::{Answer, At, Common, Effect, Entry, Said, Told, Verb};
+pub use verb::{At, Common, Effect, Entry, ErasedOutput, Render, Verb, VerbOutput};
 
 /// The verb of this name.
 pub fn verb(name: &str) -> Result<&'static Verb, Problem> {

@@ -2,11 +2,11 @@
 
 mod answers;
 
-use super::verb::{At, Effect, Entry, Told, Verb};
-use crate::app::Desk;
+use super::verb::{At, Effect, Entry, Verb, VerbOutput};
+use crate::app::AuthorizedApp;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::{fetch, pull, push, remote};
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 use branchyard_workspace::{Files, protected_branch};
 
 const MOST_RETRIES: u32 = 10;
@@ -76,21 +76,21 @@ pub(super) fn verbs() -> Vec<Verb> {
 }
 
 async fn fetch_verb(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: fetch::Request,
-) -> Result<Told<fetch::Fetched>, Problem> {
+) -> Result<VerbOutput<fetch::Fetched>, Problem> {
     if request.all && !request.branches.is_empty() {
         let detail = "give either all or branches";
         return Err(Problem::unprocessable("branches", detail));
     }
-    // It waits for no turn: refs of the remote are nobody's work, and no file moves.
-    desk.yard.margin.check()?;
-    let workspace = desk.workspace(&at.repo, &at.branch)?;
+    // It waits for no lock: refs of the remote are nobody's work, and no file moves.
+    app.yard.margin.check()?;
+    let workspace = app.workspace(&at.repo, &at.branch)?;
     let fetched = workspace.fetch(&request).await;
-    let fetched = fetched.map_err(|error| desk.yard.margin.judge(error.problem()))?;
-    let told = desk.look(&at, |_, _| Ok(())).await?;
-    Ok(Told {
+    let fetched = fetched.map_err(|error| app.yard.margin.judge(error.problem()))?;
+    let told = app.look(&at, |_, _| Ok(())).await?;
+    Ok(VerbOutput {
         about: told.about,
         warnings: told.warnings,
         answer: fetched,
@@ -98,11 +98,11 @@ async fn fetch_verb(
 }
 
 async fn pull_verb(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: pull::Request,
-) -> Result<Told<pull::Pulled>, Problem> {
-    desk.change(
+) -> Result<VerbOutput<pull::Pulled>, Problem> {
+    app.change(
         &at,
         "git pull",
         Files::Later,
@@ -112,15 +112,15 @@ async fn pull_verb(
 }
 
 async fn push_verb(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: push::Request,
-) -> Result<Told<push::Pushed>, Problem> {
-    desk.check_protected(&at, "pushed to", request.allow_protected)
+) -> Result<VerbOutput<push::Pushed>, Problem> {
+    app.check_protected(&at, "pushed to", request.allow_protected)
         .await?;
     if !request.tags.is_empty() {
         // They are everybody's, whatever their branches.
-        desk.principal().require_all_branches()?;
+        app.principal().require_all_branches()?;
     }
     if request.retries > MOST_RETRIES {
         let detail = format!("it is tried again {MOST_RETRIES} times at most");
@@ -139,7 +139,7 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    desk.change(
+    app.change(
         &at,
         "git push",
         Files::Later,
@@ -149,12 +149,12 @@ async fn push_verb(
 }
 
 async fn remote_verb(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: remote::Request,
-) -> Result<Told<remote::Remote>, Problem> {
-    let repo = desk.repo(&at.repo)?;
-    let known = desk
+) -> Result<VerbOutput<remote::Remote>, Problem> {
+    let repo = app.repo(&at.repo)?;
+    let known = app
         .look(&at, |_, repo| Ok(fetch::Known::read(repo)?))
         .await?;
     let mut answer = remote::Remote {
@@ -180,14 +180,14 @@ async fn remote_verb(
         heads.sort_by(|a, b| a.name.cmp(&b.name));
         answer.heads = (request.verbosity > Verbosity::Minimal).then_some(heads);
     }
-    Ok(Told {
+    Ok(VerbOutput {
         about: known.about,
         warnings: known.warnings,
         answer,
     })
 }
 
-impl Desk {
+impl AuthorizedApp {
     /// Refuses to have a protected branch `done` something to, unless that was said and may be said.
     pub(super) async fn check_protected(
         &self,
@@ -200,7 +200,7 @@ impl Desk {
             return Ok(());
         }
         if allow_protected {
-            return self.require(Right::Admin);
+            return self.require(Scope::Admin);
         }
         Err(protected_branch(&at.branch, done))
     }

@@ -2,8 +2,8 @@
 
 use super::branch;
 use super::shorten::{missing, shorten};
-use super::verb::{Answer, At, Effect, Entry, Told, Verb};
-use crate::app::Desk;
+use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use crate::app::AuthorizedApp;
 use branchyard_git::verbs::{tag, worktree};
 use branchyard_model::Problem;
 use branchyard_workspace::Files;
@@ -41,36 +41,40 @@ const TAG: Entry = Entry {
 };
 
 async fn worktrees(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: worktree::Request,
-) -> Result<Told<worktree::Worktrees>, Problem> {
-    let told = desk.look(&at, |_, _| Ok(())).await?;
-    let repo = desk.repo(&at.repo)?;
-    let found = desk
+) -> Result<VerbOutput<worktree::Worktrees>, Problem> {
+    let told = app.look(&at, |_, _| Ok(())).await?;
+    let repo = app.repo(&at.repo)?;
+    let found = app
         .yard
         .workspaces
         .worktrees(
             &repo,
-            desk.branches_on_disk(&repo),
+            app.branches_on_disk(&repo),
             (at.branch.clone(), request),
         )
         .await;
     Ok(told.with(found.map_err(|error| error.problem())?))
 }
 
-async fn tag(desk: Desk, at: At, request: tag::Request) -> Result<Told<tag::Tags>, Problem> {
+async fn tag(
+    app: AuthorizedApp,
+    at: At,
+    request: tag::Request,
+) -> Result<VerbOutput<tag::Tags>, Problem> {
     request.check()?;
     match request.action {
         tag::Action::List | tag::Action::Show => {
-            desk.look(&at, move |workspace, repo| {
+            app.look(&at, move |workspace, repo| {
                 workspace.look_at_tags(repo, &request)
             })
             .await
         }
         tag::Action::Verify => {
-            let told = desk.look(&at, |_, _| Ok(())).await?;
-            let tags = desk
+            let told = app.look(&at, |_, _| Ok(())).await?;
+            let tags = app
                 .read(&at.repo, &at.branch, move |workspace| {
                     let request = request.clone();
                     async move { workspace.verify_tag(request).await }
@@ -80,8 +84,8 @@ async fn tag(desk: Desk, at: At, request: tag::Request) -> Result<Told<tag::Tags
         }
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
-            desk.principal().require_all_branches()?;
-            desk.change(&at, "git tag", Files::Untouched, move |workspace, report| async move {
+            app.principal().require_all_branches()?;
+            app.change(&at, "git tag", Files::Untouched, move |workspace, report| async move {
                 workspace.change_tag(request, &report).await
             })
             .await
@@ -89,10 +93,10 @@ async fn tag(desk: Desk, at: At, request: tag::Request) -> Result<Told<tag::Tags
     }
 }
 
-impl<T> Told<T> {
+impl<T> VerbOutput<T> {
     /// The same about another answer.
-    pub(super) fn with<U>(self, answer: U) -> Told<U> {
-        Told {
+    pub(super) fn with<U>(self, answer: U) -> VerbOutput<U> {
+        VerbOutput {
             about: self.about,
             warnings: self.warnings,
             answer,
@@ -100,7 +104,7 @@ impl<T> Told<T> {
     }
 }
 
-impl Answer for worktree::Worktrees {
+impl Render for worktree::Worktrees {
     fn text(&self) -> String {
         let mut text = format!("{} workspace(s)", self.total);
         for item in &self.worktrees {
@@ -121,7 +125,7 @@ impl Answer for worktree::Worktrees {
     }
 }
 
-impl Answer for tag::Tags {
+impl Render for tag::Tags {
     fn text(&self) -> String {
         let mut lines = Vec::new();
         for item in self.tag.iter().chain(self.tags.iter().flatten()) {

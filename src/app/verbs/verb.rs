@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use branchyard_model::{
-    About, BranchName, ErrorKind, Problem, RepoName, Right, Warning, arguments,
+    About, BranchName, ErrorKind, Problem, RepoName, Scope, Warning, arguments,
 };
 
-type Doing = Pin<Box<dyn Future<Output = Result<Said, Problem>> + Send>>;
-type Action = dyn Fn(Desk, At, Value) -> Doing + Send + Sync;
+type BoxFuture = Pin<Box<dyn Future<Output = Result<ErasedOutput, Problem>> + Send>>;
+type Action = dyn Fn(AuthorizedApp, At, Value) -> BoxFuture + Send + Sync;
 /// The schema of a type, for whoever has a generator.
 type Shape = fn(SchemaGenerator) -> Schema;
 
@@ -79,14 +79,14 @@ pub struct Verb {
 
 /// What a verb answers, and what that is about.
 #[derive(Debug, Clone)]
-pub struct Told<T> {
+pub struct VerbOutput<T> {
     pub about: About,
     pub warnings: Vec<Warning>,
     pub answer: T,
 }
 
 /// The answer of a verb. Its fields must not be called as those of [`Common`] are.
-pub trait Answer: Serialize + JsonSchema + Send + 'static {
+pub trait Render: Serialize + JsonSchema + Send + 'static {
     /// The same in a few lines, for people and models.
     fn text(&self) -> String;
 
@@ -108,7 +108,7 @@ pub struct Common {
 }
 
 /// An answer whose type is not known any more.
-pub struct Said {
+pub struct ErasedOutput {
     pub common: Common,
     answer: Box<dyn Untyped>,
 }
@@ -119,40 +119,40 @@ trait Untyped: Send {
     fn cut(&mut self, room: usize);
 }
 
-impl<T: Answer> Untyped for T {
+impl<T: Render> Untyped for T {
     fn json(&self) -> serde_json::Result<Value> {
         serde_json::to_value(self)
     }
 
     fn text(&self) -> String {
-        Answer::text(self)
+        Render::text(self)
     }
 
     fn cut(&mut self, room: usize) {
-        Answer::cut(self, room);
+        Render::cut(self, room);
     }
 }
 
 impl Verb {
-    pub(super) fn new<In, Out, Doing>(
+    pub(super) fn new<In, Out, BoxFuture>(
         entry: Entry,
-        action: impl Fn(Desk, At, In) -> Doing + Clone + Send + Sync + 'static,
+        action: impl Fn(AuthorizedApp, At, In) -> BoxFuture + Clone + Send + Sync + 'static,
     ) -> Self
     where
         In: JsonSchema + DeserializeOwned + Send + 'static,
-        Out: Answer,
-        Doing: Future<Output = Result<Told<Out>, Problem>> + Send + 'static,
+        Out: Render,
+        BoxFuture: Future<Output = Result<VerbOutput<Out>, Problem>> + Send + 'static,
     {
         Self {
             entry,
             takes: SchemaGenerator::into_root_schema_for::<In>,
             gives: SchemaGenerator::into_root_schema_for::<Out>,
-            action: Box::new(move |desk, at, given| {
+            action: Box::new(move |app, at, given| {
                 let action = action.clone();
                 Box::pin(async move {
                     let (repo, branch) = (at.repo.clone(), at.branch.clone());
-                    let told = action(desk, at, arguments(given)?).await?;
-                    Ok(Said {
+                    let told = action(app, at, arguments(given)?).await?;
+                    Ok(ErasedOutput {
                         common: Common {
                             repo,
                             branch,
@@ -166,22 +166,27 @@ impl Verb {
         }
     }
 
-    pub fn right(&self) -> Right {
+    pub fn right(&self) -> Scope {
         match self.entry.effect.writes {
-            true => Right::GitWrite,
-            false => Right::GitRead,
+            true => Scope::GitWrite,
+            false => Scope::GitRead,
         }
     }
 
     /// Does it. `given` is an object with what the verb takes.
-    pub async fn call(&self, desk: &Desk, at: At, given: Value) -> Result<Said, Problem> {
-        desk.require(self.right())?;
-        desk.check(&at.repo, &at.branch)?;
-        (self.action)(desk.clone(), at, given).await
+    pub async fn call(
+        &self,
+        app: &AuthorizedApp,
+        at: At,
+        given: Value,
+    ) -> Result<ErasedOutput, Problem> {
+        app.require(self.right())?;
+        app.check(&at.repo, &at.branch)?;
+        (self.action)(app.clone(), at, given).await
     }
 }
 
-impl Said {
+impl ErasedOutput {
     /// The whole answer, as one object.
     pub fn json(&self) -> Result<Value, Problem> {
         let unwritable = |error: serde_json::Error| {
@@ -205,7 +210,7 @@ impl Said {
         text
     }
 
-    /// See [`Answer::cut`].
+    /// See [`Render::cut`].
     pub fn cut(&mut self, room: usize) {
         self.answer.cut(room);
     }

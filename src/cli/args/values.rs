@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, Right, RunId, SalvageId};
+use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId, Scope};
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,8 @@ pub(super) fn toolset(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn scope(text: &str) -> Result<String, String> {
-    Right::parse(text).map(|_| text.to_owned()).ok_or_else(|| {
-        let known = Right::ALL.map(Right::as_str).join(", ");
+    Scope::parse(text).map(|_| text.to_owned()).ok_or_else(|| {
+        let known = Scope::ALL.map(Scope::as_str).join(", ");
         format!("there is no scope {text:?}; the scopes are {known}")
     })
 }

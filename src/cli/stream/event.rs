@@ -62,7 +62,7 @@ pub(crate) struct Warm {
     pub branch: String,
 }
 
-/// Who has the turn of a workspace.
+/// Who has the lock of a workspace.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Holder {
     pub what: String,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::StreamExt;
 
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
 use crate::http::extract::Params;
 use crate::http::listed::Listed;
@@ -49,7 +49,7 @@ pub(in crate::http) struct AuditParams {
 }
 
 pub(in crate::http) async fn list(
-    desk: Desk,
+    app: AuthorizedApp,
     Params(params): Params<AuditParams>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
@@ -60,7 +60,7 @@ pub(in crate::http) async fn list(
             let detail = "lines are all that fit the other filters; limit is for pages";
             return Err(Problem::unprocessable("limit", detail).into());
         }
-        let parts = desk.auditor().export(desk.principal(), filter).await?;
+        let parts = app.auditor().export(app.principal(), filter).await?;
         let lines = parts.map(|part| part.and_then(|records| lines(&records)));
         let kind = [(header::CONTENT_TYPE, Format::Ndjson.content_type())];
         return Ok((kind, Body::from_stream(lines)).into_response());
@@ -69,7 +69,7 @@ pub(in crate::http) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let (items, more) = desk.auditor().page(desk.principal(), filter, limit).await?;
+    let (items, more) = app.auditor().page(app.principal(), filter, limit).await?;
     let next = items.last().filter(|_| more).map(|record| record.id);
     Ok(Json(Listed::page(items, next)).into_response())
 }

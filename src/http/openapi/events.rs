@@ -7,7 +7,7 @@ use super::operation::{NDJSON, SSE};
 use super::schemas::{Schemas, Shape, of};
 use crate::app::Queue;
 use branchyard_model::{BranchName, Event, RunId};
-use branchyard_runtime::news::{Reaped, RepoNews, RunNews, SalvageNews, WorkspaceNews};
+use branchyard_runtime::yard_events::{Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent};
 
 /// The schema of one event of a stream.
 pub(super) type Item = fn(&mut Schemas) -> Value;
@@ -62,10 +62,10 @@ pub(super) fn of_the_yard(schemas: &mut Schemas) -> Value {
         "required": ["type"],
     });
     let changes: [(&str, Shape); 5] = [
-        ("workspace", of::<WorkspaceNews>()),
-        ("run", of::<RunNews>()),
-        ("repo", of::<RepoNews>()),
-        ("salvage", of::<SalvageNews>()),
+        ("workspace", of::<WorkspaceEvent>()),
+        ("run", of::<RunEvent>()),
+        ("repo", of::<RepoEvent>()),
+        ("salvage", of::<SalvageEvent>()),
         ("reap", of::<Reaped>()),
     ];
     let changes = changes.map(|(kind, news)| {

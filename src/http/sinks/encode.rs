@@ -8,14 +8,14 @@ use bytes::Bytes;
 
 use super::head::Head;
 use crate::http::negotiate::Format;
-use branchyard_journal::{Cursor, Eol, Frame, PIECE, Stream};
+use branchyard_journal::{CHUNK, Cursor, Eol, Frame, Stream};
 
 /// A line of this length is copied as if it had it, which is quicker than to look how long it is.
 const SHORT: usize = 32;
 /// So much is looked at together for bytes that need care.
 const LANES: usize = 32;
 /// Below that a frame is not worth making room for a whole piece.
-const FEW: usize = PIECE / 16;
+const FEW: usize = CHUNK / 16;
 
 #[derive(Debug)]
 pub(super) struct Encoder {
@@ -40,7 +40,7 @@ impl Encoder {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.piece.len() >= PIECE
+        self.piece.len() >= CHUNK
     }
 
     /// All of the memory goes with the piece: a viewer that waits holds none.
@@ -57,7 +57,7 @@ impl Encoder {
     pub(super) fn lines(&mut self, frame: &Frame<'_>, stream: Stream, from: usize) -> usize {
         let payload = frame.payload;
         if payload.len() - from > FEW {
-            let room = (PIECE + 2 * Head::SIZE).saturating_sub(self.piece.len());
+            let room = (CHUNK + 2 * Head::SIZE).saturating_sub(self.piece.len());
             self.piece.reserve(room);
         }
         let mut head = Head::new(self.sse, frame.start, stream);

@@ -77,7 +77,7 @@ impl Sink for Events {
         self.splitter.put_back()
     }
 
-    fn likeness(&self) -> Option<u8> {
+    fn format_id(&self) -> Option<u8> {
         Some(self.out.is_sse().into())
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use branchyard_journal::{AnsiFilter, Frame, FrameKind, PIECE, Sink};
+use branchyard_journal::{AnsiFilter, CHUNK, Frame, FrameKind, Sink};
 use branchyard_model::{BranchName, Event, MemberEnded, Summary};
 
 /// Renders a journal as the bytes that the command wrote, with or without a last line that says how
@@ -134,7 +134,7 @@ impl Sink for Text {
     fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         match frame.kind {
             FrameKind::Output(_) => {
-                let room = PIECE.saturating_sub(self.buffer.len());
+                let room = CHUNK.saturating_sub(self.buffer.len());
                 let through = frame.payload.len().min(skip + room);
                 let output = &frame.payload[skip..through];
                 match &mut self.filter {
@@ -174,7 +174,7 @@ impl Sink for Text {
         std::mem::take(&mut self.buffer).freeze()
     }
 
-    fn likeness(&self) -> Option<u8> {
+    fn format_id(&self) -> Option<u8> {
         let is_unended = self.is_unended();
         match self.filter {
             // 0 and 1 are those of events.
@@ -183,7 +183,7 @@ impl Sink for Text {
         }
     }
 
-    fn passed(&mut self, piece: &Bytes) {
+    fn skip(&mut self, piece: &Bytes) {
         self.last_byte = piece.last().copied();
     }
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::mcp::scope::Scope;
+use crate::mcp::scope::ToolScope;
 use branchyard_model::{BranchName, Problem, RepoName, RunId};
 
 pub(super) struct Arguments {
     given: JsonObject,
     /// What is meant where nothing is given.
-    scope: Arc<Scope>,
+    scope: Arc<ToolScope>,
 }
 
 impl Arguments {
-    pub(super) fn new(given: JsonObject, scope: Arc<Scope>) -> Self {
+    pub(super) fn new(given: JsonObject, scope: Arc<ToolScope>) -> Self {
         Self { given, scope }
     }
 

@@ -8,10 +8,10 @@ mod wrap_up;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
 use super::call::Call;
-use super::scope::Scope;
+use super::scope::ToolScope;
 use arguments::Arguments;
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 
 const FIX_BUILD: &str = "fix_build";
 const WRAP_UP: &str = "wrap_up";
@@ -20,7 +20,7 @@ const WRAP_UP: &str = "wrap_up";
 const SET: Toolset = Toolset::Build;
 
 /// All of them, as this client sees them: what its configuration fixed may be left out.
-pub(super) fn all(scope: &Scope) -> Vec<Prompt> {
+pub(super) fn all(scope: &ToolScope) -> Vec<Prompt> {
     if !scope.offers(SET, true) {
         return Vec::new();
     }
@@ -56,7 +56,7 @@ pub(super) async fn get(
     name: &str,
     arguments: JsonObject,
 ) -> Result<GetPromptResult, Problem> {
-    call.desk.require(Right::RepoRead)?;
+    call.app.require(Scope::RepoRead)?;
     let arguments = Arguments::new(arguments, call.scope.clone());
     let text = match name {
         FIX_BUILD if call.scope.offers(SET, true) => fix_build::text(call, arguments).await?,

@@ -12,7 +12,7 @@ use crate::mcp::call::Call;
 use crate::mcp::fit;
 use branchyard_db::run_index::Filter;
 use branchyard_model::{
-    BranchName, EndState, Problem, RepoName, Right, RunKind, RunRecord, RunState,
+    BranchName, EndState, Problem, RepoName, RunKind, RunRecord, RunState, Scope,
 };
 use branchyard_runs::argv::Args;
 use branchyard_workspace::Description;
@@ -26,9 +26,9 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let repo = needed(arguments.repo()?, "repo")?;
     let branch = needed(arguments.branch()?, "branch")?;
     arguments.finish()?;
-    call.desk.require(Right::GitRead)?;
+    call.app.require(Scope::GitRead)?;
     let now = call
-        .in_time(call.desk.describe(&repo, &branch))
+        .in_time(call.app.describe(&repo, &branch))
         .await
         .map_err(|problem| match &*problem.code {
             "no_workspace" => {
@@ -40,20 +40,20 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
         operation: "status".to_owned(),
         args: Args::List(vec!["--porcelain".to_owned()]),
     };
-    let looking = call.desk.git_quick(&repo, &branch, status);
+    let looking = call.app.git_quick(&repo, &branch, status);
     let (_, status) = call.in_time(looking).await?;
     let filter = Filter {
         repo: Some(repo.clone()),
         branch: Some(branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = call.desk.runs_by(filter, LOOKED_THROUGH).await?;
+    let (runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
     let release = Release::of(call, &repo, &branch).await?;
     let is_protected = call
-        .desk
-        .is_protected(&*call.desk.repo(&repo)?, &branch)
+        .app
+        .is_protected(&*call.app.repo(&repo)?, &branch)
         .await?;
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
@@ -160,7 +160,7 @@ impl Release {
             branch: branch.clone(),
         };
         let asked = json!({ "verbosity": "minimal" });
-        let said = verb("changelog")?.call(&call.desk, at, asked);
+        let said = verb("changelog")?.call(&call.app, at, asked);
         Ok(Self(call.in_time(said).await?.json()?))
     }
 

@@ -5,9 +5,9 @@ use rmcp::model::{Resource, ResourceTemplate};
 use super::uri::{FILE_TEMPLATE, FILES, LOG_TEMPLATE, LOGS, REPOS, Uri};
 use crate::mcp::call::Call;
 use crate::mcp::fit;
-use crate::mcp::scope::Scope;
+use crate::mcp::scope::ToolScope;
 use branchyard_db::run_index::Filter;
-use branchyard_model::{Problem, Right, RunRecord};
+use branchyard_model::{Problem, RunRecord, Scope};
 
 /// So many logs are listed; all others are found by their run's id.
 const LATEST: usize = 20;
@@ -17,14 +17,14 @@ const LONGEST_COMMAND: usize = 120;
 /// The yard itself, and the logs of the latest runs, as far as the client is given the tools for them; only
 /// of where it works, if its configuration says that.
 pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
-    call.desk.require(Right::RepoRead)?;
+    call.app.require(Scope::RepoRead)?;
     let filter = Filter {
         repo: call.scope.repo.clone(),
         branch: call.scope.branch.clone(),
         ..Filter::default()
     };
     let runs = match call.scope.offers(LOGS, true) {
-        true => call.desk.runs_by(filter, LATEST).await?.0,
+        true => call.app.runs_by(filter, LATEST).await?.0,
         false => Vec::new(),
     };
     let repos = Resource::new(REPOS, "repos")
@@ -51,7 +51,7 @@ fn run_log(run: &RunRecord) -> Resource {
         .with_mime_type("text/plain")
 }
 
-pub(in crate::mcp) fn templates(scope: &Scope) -> Vec<ResourceTemplate> {
+pub(in crate::mcp) fn templates(scope: &ToolScope) -> Vec<ResourceTemplate> {
     let log = ResourceTemplate::new(LOG_TEMPLATE, "run_log")
         .with_title("Log of a run")
         .with_description(

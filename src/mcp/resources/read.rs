@@ -4,21 +4,21 @@ use rmcp::model::ResourceContents;
 use serde::Serialize;
 
 use super::uri::{Uri, offered};
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use crate::mcp::call::Call;
 use crate::mcp::window::Window;
 use crate::mcp::{fit, reply};
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Right, RunId};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, Scope};
 use branchyard_workspace::{EntryKind, ListRequest, Listing, ReadRequest};
 
 /// What the content may take, beside the resource's own name and a line that says what is missing.
 const ROOM: usize = reply::CONTENT - 1_500;
 
 pub(in crate::mcp) async fn read(call: &Call, uri: &str) -> Result<ResourceContents, Problem> {
-    call.desk.require(Right::RepoRead)?;
+    call.app.require(Scope::RepoRead)?;
     match offered(uri, &call.scope)? {
         Uri::Repos => {
-            let text = repos(&call.desk).await?;
+            let text = repos(&call.app).await?;
             Ok(ResourceContents::text(text, uri).with_mime_type("application/json"))
         }
         Uri::Log(run) => Ok(ResourceContents::text(log(call, run).await?, uri)),
@@ -42,17 +42,17 @@ struct Repo {
 }
 
 /// All repos and the branches that have a workspace, as JSON.
-pub(super) async fn repos(desk: &Desk) -> Result<String, Problem> {
-    let desk = desk.clone();
+pub(super) async fn repos(app: &AuthorizedApp) -> Result<String, Problem> {
+    let app = app.clone();
     let looking = tokio::task::spawn_blocking(move || {
-        let all: Vec<_> = desk
+        let all: Vec<_> = app
             .repos()
             .iter()
             .map(|repo| Repo {
                 name: repo.name.clone(),
                 default_branch: repo.default_branch(),
                 cloned: repo.is_cloned(),
-                workspaces: desk.branches_on_disk(repo),
+                workspaces: app.branches_on_disk(repo),
             })
             .collect();
         fitted(&all)
@@ -88,7 +88,7 @@ fn fitted(all: &[Repo]) -> serde_json::Result<String> {
 }
 
 async fn log(call: &Call, run: RunId) -> Result<String, Problem> {
-    let view = call.desk.view_run(run).map_err(|problem| {
+    let view = call.app.view_run(run).map_err(|problem| {
         problem.help("resources/list names the latest runs, the `runs` tool finds any")
     })?;
     let window = Window::before_end(&view, 0).await?;
@@ -115,7 +115,7 @@ async fn file(
         start_line: None,
         end_line: None,
     };
-    let reading = call.desk.read_file(repo, branch, request);
+    let reading = call.app.read_file(repo, branch, request);
     let file = match call.in_time(reading).await {
         Err(problem) if problem.code == "is_directory" => {
             let all = ListRequest {
@@ -123,7 +123,7 @@ async fn file(
                 recursive: false,
                 all: true,
             };
-            let (_, listing) = call.in_time(call.desk.ls(repo, branch, all)).await?;
+            let (_, listing) = call.in_time(call.app.ls(repo, branch, all)).await?;
             return Ok(ResourceContents::text(names(&listing), uri));
         }
         file => file?.1,

@@ -5,7 +5,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::mcp::fit;
-use crate::mcp::scope::Scope;
+use crate::mcp::scope::ToolScope;
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 
@@ -77,7 +77,7 @@ impl Uri {
 }
 
 /// The resource of this name, if the client may have it.
-pub(super) fn offered(text: &str, scope: &Scope) -> Result<Uri, Problem> {
+pub(super) fn offered(text: &str, scope: &ToolScope) -> Result<Uri, Problem> {
     let uri = Uri::parse(text)?;
     match scope.offers(uri.set(), true) {
         true => Ok(uri),

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::read::repos;
 use super::uri::{Uri, offered};
-use crate::app::Desk;
+use crate::app::AuthorizedApp;
 use crate::mcp::call::Call;
 use branchyard_journal::Cursor;
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 use branchyard_workspace::Stamp;
 
 /// Between two looks.
@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// A resource that is looked at again and again.
 #[derive(Debug)]
 pub(super) struct Watch {
-    desk: Desk,
+    app: AuthorizedApp,
     uri: Uri,
     seen: Seen,
     /// What was seen first is still to be told.
@@ -41,14 +41,14 @@ impl Watch {
     /// Takes a first look, which is told only of a log that is closed already: somebody may wait for that.
     /// What is not there yet may come, but for a run.
     pub(super) async fn begin(call: &Call, uri: &str) -> Result<Self, Problem> {
-        call.desk.require(Right::RepoRead)?;
-        let (desk, uri) = (call.desk.clone(), offered(uri, &call.scope)?);
+        call.app.require(Scope::RepoRead)?;
+        let (app, uri) = (call.app.clone(), offered(uri, &call.scope)?);
         if let Uri::Log(run) = &uri {
-            desk.run(*run)?;
+            app.run(*run)?;
         }
-        let seen = look(&desk, &uri).await?;
+        let seen = look(&app, &uri).await?;
         let mut watch = Self {
-            desk,
+            app,
             uri,
             seen,
             untold: false,
@@ -70,7 +70,7 @@ impl Watch {
         }
         while !self.is_over() {
             tokio::time::sleep(EVERY).await;
-            match look(&self.desk, &self.uri).await {
+            match look(&self.app, &self.uri).await {
                 Ok(seen) if seen != self.seen => {
                     self.seen = seen;
                     return true;
@@ -95,10 +95,10 @@ impl Watch {
     }
 }
 
-async fn look(desk: &Desk, uri: &Uri) -> Result<Seen, Problem> {
+async fn look(app: &AuthorizedApp, uri: &Uri) -> Result<Seen, Problem> {
     match uri {
-        Uri::Repos => Ok(Seen::Repos(repos(desk).await?)),
-        Uri::Log(run) => match desk.view_run(*run) {
+        Uri::Repos => Ok(Seen::Repos(repos(app).await?)),
+        Uri::Log(run) => match app.view_run(*run) {
             Ok(view) => Ok(Seen::Log {
                 closed: view.is_closed(),
                 end: view.end(),
@@ -106,7 +106,7 @@ async fn look(desk: &Desk, uri: &Uri) -> Result<Seen, Problem> {
             Err(problem) if problem.kind == ErrorKind::NotFound => Ok(Seen::Nothing),
             Err(problem) => Err(problem),
         },
-        Uri::File { repo, branch, path } => match desk.file_stamp(repo, branch, path).await {
+        Uri::File { repo, branch, path } => match app.file_stamp(repo, branch, path).await {
             Ok(stamp) => Ok(stamp.map_or(Seen::Nothing, Seen::File)),
             Err(problem) if problem.code == "repo_not_found" => Ok(Seen::Nothing),
             Err(problem) => Err(problem),

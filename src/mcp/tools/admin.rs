@@ -9,7 +9,7 @@ use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, Problem, RepoName, Right};
+use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_workspace::repos::Registration;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -21,7 +21,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 with its clone. A removal is refused while workspaces or work of it are left, and for what \
                 the daemon's configuration declares. `list` names what there is.",
             set: Toolset::Admin,
-            right: Right::Admin,
+            right: Scope::Admin,
             hints: Hints {
                 read_only: false,
                 destructive: true,
@@ -79,12 +79,12 @@ async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
                 url: needed("url", asked.url, "register")?,
                 default_branch: asked.default_branch,
             };
-            let repo = call.in_time(call.desk.register(&registration)).await?;
+            let repo = call.in_time(call.app.register(&registration)).await?;
             let text = format!("{name} is registered, and cloned at its first use");
-            (Some(call.desk.repo_summary(&repo)), text)
+            (Some(call.app.repo_summary(&repo)), text)
         }
         Action::Remove => {
-            call.in_time(call.desk.remove_repo(&name)).await?;
+            call.in_time(call.app.remove_repo(&name)).await?;
             (None, format!("{name} is removed"))
         }
     };

@@ -5,7 +5,7 @@ use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 
 pub(super) fn tools() -> Vec<Tool> {
     let hints = Hints {
@@ -23,7 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     from base. The same call again finds the same workspace. Work there with the other tools, \
                     by the repo and branch that it answers; git_push publishes it.",
                 set: Toolset::GitWrite,
-                right: Right::GitWrite,
+                right: Scope::GitWrite,
                 hints,
             },
             clone,
@@ -36,7 +36,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     For one that exists elsewhere use git_clone. Needs the right admin, and an operator who allows \
                     local repositories.",
                 set: Toolset::Admin,
-                right: Right::Admin,
+                right: Scope::Admin,
                 hints: Hints {
                     idempotent: false,
                     open_world: false,
@@ -49,12 +49,12 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(call.desk.git_clone(&request)).await?;
+    let begun = call.in_time(call.app.git_clone(&request)).await?;
     reply(&begun)
 }
 
 async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(call.desk.git_init(&request)).await?;
+    let begun = call.in_time(call.app.git_init(&request)).await?;
     reply(&begun)
 }
 

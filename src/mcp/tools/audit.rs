@@ -8,7 +8,7 @@ use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, Problem, RepoName, Right, moment};
+use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
 
 /// Records on one page, where they fit.
 const PAGE: usize = 100;
@@ -22,7 +22,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 action, repo, branch, run, outcome or time. Use it to find out how something came to be; go on \
                 with next_cursor.",
             set: Toolset::Admin,
-            right: Right::Admin,
+            right: Scope::Admin,
             hints: Hints::READS,
         },
         audit,
@@ -83,8 +83,8 @@ async fn audit(call: Call, asked: Asked) -> Result<Reply, Problem> {
         after: None,
         before: asked.cursor,
     };
-    let auditor = call.desk.auditor();
-    let (found, more) = auditor.page(call.desk.principal(), filter, PAGE).await?;
+    let auditor = call.app.auditor();
+    let (found, more) = auditor.page(call.app.principal(), filter, PAGE).await?;
     fitted_items(found.len(), |count| {
         let records = &found[..count];
         let truncated = more || count < found.len();

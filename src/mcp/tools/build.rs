@@ -12,7 +12,7 @@ use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
 use branchyard_runs::{Action, RunRequest, Sync};
 
@@ -30,7 +30,7 @@ pub(super) fn tools() -> Vec<Tool> {
         title,
         description,
         set: Toolset::Build,
-        right: Right::BuildRun,
+        right: Scope::BuildRun,
         hints: BUILDS,
     };
     vec![
@@ -200,7 +200,7 @@ impl Start {
         let since = Instant::now();
         request.unwatched = true;
         let started = call
-            .desk
+            .app
             .start(
                 &self.repo,
                 &self.branch,

@@ -14,7 +14,7 @@ use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Right};
+use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Scope};
 use branchyard_workspace::{EntryKind, FileText, ListRequest, ReadRequest};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -23,7 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
         title,
         description,
         set: Toolset::Yard,
-        right: Right::RepoRead,
+        right: Scope::RepoRead,
         hints: Hints::READS,
     };
     vec![
@@ -95,7 +95,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
         recursive: asked.recursive,
         all: asked.all,
     };
-    let listing = call.desk.ls(&asked.repo, &asked.branch, request);
+    let listing = call.app.ls(&asked.repo, &asked.branch, request);
     let (about, listing) = call.in_time(listing).await?;
     paged(&listing.entries, asked.cursor.as_deref(), |page| {
         let answer = Listed {
@@ -164,7 +164,7 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
         start_line,
         end_line: asked.end_line,
     };
-    let reading = call.desk.read_file(&asked.repo, &asked.branch, request);
+    let reading = call.app.read_file(&asked.repo, &asked.branch, request);
     let (about, file) = call.in_time(reading).await?;
     lines(&file)?.fitted(|excerpt, text| {
         let answer = FileRead {
@@ -235,7 +235,7 @@ struct Variable<'a> {
 }
 
 async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
-    let looking = call.desk.environment(&asked.repo, &asked.branch);
+    let looking = call.app.environment(&asked.repo, &asked.branch);
     let (about, report) = call.in_time(looking).await?;
     let variables: Vec<_> = report
         .environment

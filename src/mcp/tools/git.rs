@@ -10,7 +10,7 @@ use crate::mcp::reply::{Reply, fitted};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::{self, Args};
 use branchyard_runs::{RunRequest, Sync};
 
@@ -24,9 +24,9 @@ pub(super) fn tools() -> Vec<Tool> {
             title: "Run git",
             description: "Runs a git command in a branch's workspace: status, log, diff, show, branch, add, commit, \
                 fetch, pull, push and others of an allow-list. A look answers at once, beside a build; what writes \
-                waits for its turn and is a run, as of make. What is refused names the safe way.",
+                waits for its lock and is a run, as of make. What is refused names the safe way.",
             set: Toolset::Build,
-            right: Right::GitRead,
+            right: Scope::GitRead,
             hints: Hints {
                 read_only: false,
                 destructive: true,
@@ -79,7 +79,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
             operation: asked.operation,
             args: Args::List(words),
         };
-        let looking = call.desk.git_quick(&asked.repo, &asked.branch, request);
+        let looking = call.app.git_quick(&asked.repo, &asked.branch, request);
         let said = call.in_time(looking).await?;
         return look(&asked.repo, &asked.branch, &said);
     }

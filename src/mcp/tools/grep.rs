@@ -10,7 +10,7 @@ use crate::mcp::page::fitted_page;
 use crate::mcp::reply::{Reply, cut};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, Problem, RepoName, Right};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{GrepRequest, LineMatch};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -22,7 +22,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 What .gitignore leaves out is passed over unless path names it. Go on with next_cursor, or \
                 read around a match with `read_file`.",
             set: Toolset::Yard,
-            right: Right::RepoRead,
+            right: Scope::RepoRead,
             hints: Hints::READS,
         },
         grep,
@@ -83,7 +83,7 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
         limit: asked.limit,
         cursor: asked.cursor,
     };
-    let searching = call.desk.grep(&asked.repo, &asked.branch, request);
+    let searching = call.app.grep(&asked.repo, &asked.branch, request);
     let (about, found) = call.in_time(searching).await?;
     // It was not refused, so it is small.
     let lines = 2 * context + 1;

@@ -13,7 +13,7 @@ use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, Holder, Problem, RepoName, Right};
+use branchyard_model::{BranchName, CommitId, Holder, Problem, RepoName, Scope};
 use branchyard_workspace::{Description, Pin};
 
 /// Workspaces that are looked at for one answer, which holds about as many.
@@ -28,7 +28,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 one for each branch in use; with repo and branch everything about that workspace. Start here: \
                 the other tools take the names that this gives.",
             set: Toolset::Yard,
-            right: Right::RepoRead,
+            right: Scope::RepoRead,
             hints: Hints {
                 // It asks the remote for its branches.
                 open_world: true,
@@ -107,11 +107,11 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
         }
         return repos(&call, cursor);
     };
-    let summary = [call.desk.repo_summary(&*call.desk.repo(&repo)?)];
+    let summary = [call.app.repo_summary(&*call.app.repo(&repo)?)];
     match asked.branch {
         None => workspaces(&call, &summary, asked.remote, cursor).await,
         Some(branch) => {
-            let description = call.in_time(call.desk.describe(&repo, &branch)).await?;
+            let description = call.in_time(call.app.describe(&repo, &branch)).await?;
             let answer = Listed {
                 repos: &summary,
                 workspace: Some(&description),
@@ -127,10 +127,10 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
 }
 
 fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let repos = call.desk.repos();
+    let repos = call.app.repos();
     let all: Vec<_> = repos
         .iter()
-        .map(|repo| call.desk.repo_summary(repo))
+        .map(|repo| call.app.repo_summary(repo))
         .collect();
     paged(&all, cursor, |page| {
         let answer = Listed {
@@ -164,7 +164,7 @@ async fn workspaces(
     })?;
     let [repo] = summary;
     let looking = call
-        .desk
+        .app
         .branches_after(&repo.name, remote, last.as_ref(), PAGE);
     let found = call.in_time(looking).await?;
     let all: Vec<_> = found.items.iter().map(short).collect();

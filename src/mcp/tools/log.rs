@@ -11,7 +11,7 @@ use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::window::{Window, readable};
 use branchyard_config::Toolset;
 use branchyard_journal::{Line, Pieces, Query, Report, Search, pattern};
-use branchyard_model::{Problem, Right, RunId};
+use branchyard_model::{Problem, RunId, Scope};
 use branchyard_runs::View;
 
 /// What is shown of a log at once.
@@ -33,7 +33,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 a regular expression, or all of it from a cursor on. Use it when make and diagnostics did not say \
                 enough; go on with next_cursor.",
             set: Toolset::Build,
-            right: Right::RepoRead,
+            right: Scope::RepoRead,
             hints: Hints::READS,
         },
         run_log,
@@ -86,8 +86,8 @@ struct Match {
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
-    let ended = call.desk.run(asked.run_id)?.state.is_ended();
-    let view = call.desk.view_run(asked.run_id)?;
+    let ended = call.app.run(asked.run_id)?.state.is_ended();
+    let view = call.app.view_run(asked.run_id)?;
     check(&asked)?;
     if let Some(grep) = &asked.grep {
         return search(&asked, &view, grep, ended).await;

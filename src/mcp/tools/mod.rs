@@ -46,13 +46,13 @@ pub(super) fn all() -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::scope::Scope;
+    use crate::mcp::scope::ToolScope;
     use branchyard_auth::{Grant, Principal};
     use branchyard_config::{AuthConfig, McpConfig};
 
     #[test]
     fn the_default_is_a_short_list_of_short_names_with_everything_said() {
-        let scope = Scope::read(
+        let scope = ToolScope::read(
             &Default::default(),
             (&McpConfig::default(), &AuthConfig::default()),
             &Principal::new("asker", Grant::everything()),

@@ -10,7 +10,7 @@ use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, RepoName, Right};
+use branchyard_model::{Problem, RepoName, Scope};
 use branchyard_workspace::{Mended, ReapAction, Reaping};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -23,7 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     others stay; with dry_run: false they go. Nothing goes that anybody could miss. Look at \
                     the plan before you carry it out.",
                 set: Toolset::Ops,
-                right: Right::Ops,
+                right: Scope::Ops,
                 hints: Hints {
                     read_only: false,
                     destructive: true,
@@ -41,7 +41,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     locks, damaged clones; with mend: true it is put right, and whatever has to make way is kept \
                     aside. Use it when git or a build complains of the repository itself.",
                 set: Toolset::Ops,
-                right: Right::Ops,
+                right: Scope::Ops,
                 hints: Hints {
                     read_only: false,
                     destructive: false,
@@ -89,7 +89,7 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
         let detail = "a cursor is for the rest of a plan: what is reaped is reaped once";
         return Err(Problem::unprocessable("cursor", detail));
     }
-    let reaping = call.desk.reap(asked.dry_run, asked.repo);
+    let reaping = call.app.reap(asked.dry_run, asked.repo);
     let mut reaping = call.in_time(reaping).await?;
     let mut items = std::mem::take(&mut reaping.items);
     items.sort_by_key(|item| item.action == ReapAction::Keep);
@@ -174,10 +174,10 @@ struct Found<'a> {
 
 async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
     let found = if asked.mend {
-        call.desk.require(Right::Admin)?;
-        call.in_time(call.desk.mend_findings()).await?
+        call.app.require(Scope::Admin)?;
+        call.in_time(call.app.mend_findings()).await?
     } else {
-        let found = call.in_time(call.desk.findings()).await?;
+        let found = call.in_time(call.app.findings()).await?;
         let untouched = found.now.into_iter().map(|finding| Mended {
             finding,
             done: None,

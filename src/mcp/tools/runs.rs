@@ -16,7 +16,7 @@ use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_db::run_index::Filter;
 use branchyard_model::{
-    BranchName, CommitId, Problem, RepoName, Right, RunId, RunKind, RunRecord, RunState, Severity,
+    BranchName, CommitId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Scope, Severity,
 };
 
 /// Runs on one page, where they fit.
@@ -40,7 +40,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Wait for a run",
                 "Waits for the end of a run, at most `wait`, and answers as make does, with the output since the \
                  cursor. Call it again with next_cursor until `ended`; a run survives restarts of the daemon.",
-                Right::RepoRead,
+                Scope::RepoRead,
                 Hints::READS,
             ),
             run_wait,
@@ -51,7 +51,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Cancel a run",
                 "Stops a run that is queued or under way; one that has ended stays as it is. Where several asked \
                  for it, it goes on for the others, unless force is given.",
-                Right::BuildRun,
+                Scope::BuildRun,
                 Hints {
                     read_only: false,
                     destructive: true,
@@ -67,7 +67,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "List runs",
                 "Lists runs, newest first: of a repo, a branch, a state. Use it to find a run_id again, or the \
                  last result of a branch; go on with next_cursor.",
-                Right::RepoRead,
+                Scope::RepoRead,
                 Hints::READS,
             ),
             runs,
@@ -78,7 +78,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Errors and warnings of a run",
                 "Lists what an ended run complained about, errors first, each with file, line, message and the log \
                  around it. Call it when make failed and its answer was cut; read the file at the place next.",
-                Right::RepoRead,
+                Scope::RepoRead,
                 Hints::READS,
             ),
             diagnostics,
@@ -128,7 +128,7 @@ struct Cancelled {
 }
 
 async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
-    let (record, wanted_by) = call.desk.cancel_run(asked.run_id, asked.force)?;
+    let (record, wanted_by) = call.app.cancel_run(asked.run_id, asked.force)?;
     let state = record.state.as_str();
     let text = match wanted_by {
         0 => format!("run {} is {state}", asked.run_id),
@@ -197,7 +197,7 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
         before: asked.cursor,
         ..Filter::default()
     };
-    let (found, more) = call.desk.runs_by(filter, PAGE).await?;
+    let (found, more) = call.app.runs_by(filter, PAGE).await?;
     fitted_items(found.len(), |count| {
         let shown = &found[..count];
         let truncated = more || count < found.len();
@@ -259,8 +259,8 @@ struct Complaints<'a> {
 
 async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem> {
     let first = cursor::read(asked.cursor.as_deref())?;
-    let record = call.desk.run(asked.run_id)?;
-    let found = call.desk.diagnostics(asked.run_id).await?;
+    let record = call.app.run(asked.run_id)?;
+    let found = call.app.diagnostics(asked.run_id).await?;
     let wanted: Vec<_> = found
         .items
         .iter()
@@ -272,7 +272,7 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
         .cloned()
         .collect();
     let rest = &wanted[first.min(wanted.len())..];
-    let view = call.desk.view_run(asked.run_id)?;
+    let view = call.app.view_run(asked.run_id)?;
     let shown = complaints::with_context(&view, &rest[..rest.len().min(COMPLAINTS)]).await?;
     fitted_items(shown.len(), |count| {
         let cut = count < rest.len();

@@ -15,7 +15,7 @@ use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, Problem, RepoName, Right, SalvageId, SalvagedFile, Warning};
+use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, Scope, Warning};
 use branchyard_workspace::Description;
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 as a salvage. Lists salvages, shows the files of one, reads one of them, restores a salvage \
                 into its branch or a new one, or drops it for good.",
             set: Toolset::Yard,
-            right: Right::GitRead,
+            right: Scope::GitRead,
             hints: Hints {
                 read_only: false,
                 destructive: true,
@@ -131,7 +131,7 @@ async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
             read(&call, id("read")?, path, asked.cursor.as_deref()).await
         }
         Action::Restore => {
-            call.desk.require(Right::GitWrite)?;
+            call.app.require(Scope::GitWrite)?;
             let request = RestoreRequest {
                 branch: asked.branch.clone(),
                 force: asked.force,
@@ -139,9 +139,9 @@ async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
             restore(&call, id("restore")?, &request).await
         }
         Action::Drop => {
-            call.desk.require(Right::Ops)?;
+            call.app.require(Scope::Ops)?;
             let id = id("drop")?;
-            call.in_time(call.desk.drop_salvage(id)).await?;
+            call.in_time(call.app.drop_salvage(id)).await?;
             Reply::new(&Answer::default(), format!("salvage {id} is gone for good"))
         }
     }
@@ -152,7 +152,7 @@ async fn list(call: &Call, asked: Asked) -> Result<Reply, Problem> {
         repo: asked.repo,
         branch: asked.branch,
     };
-    let found = call.in_time(call.desk.salvages(&filter)).await?;
+    let found = call.in_time(call.app.salvages(&filter)).await?;
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = Answer {
             salvages: page.shown,
@@ -173,7 +173,7 @@ async fn list(call: &Call, asked: Asked) -> Result<Reply, Problem> {
 }
 
 async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let detail = call.in_time(call.desk.salvage(id)).await?;
+    let detail = call.in_time(call.app.salvage(id)).await?;
     paged(&detail.files, cursor, |page| {
         let answer = Answer {
             salvages: std::slice::from_ref(&detail.item),
@@ -197,7 +197,7 @@ async fn read(
     path: &str,
     cursor: Option<&str>,
 ) -> Result<Reply, Problem> {
-    let mut bytes = call.in_time(call.desk.salvaged_file(id, path)).await?;
+    let mut bytes = call.in_time(call.app.salvaged_file(id, path)).await?;
     let first = cursor::read(cursor)?.max(1);
     if let Some(before) = first.checked_sub(2) {
         let newline = memchr::memchr_iter(b'\n', &bytes).nth(before);
@@ -220,7 +220,7 @@ async fn read(
 }
 
 async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result<Reply, Problem> {
-    let restoring = call.desk.restore(id, request);
+    let restoring = call.app.restore(id, request);
     let (workspace, warnings) = call.in_time(restoring).await?;
     let mut text = format!("restored; {}", standing(&workspace));
     for warning in &warnings {

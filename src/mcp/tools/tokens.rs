@@ -9,7 +9,7 @@ use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Right};
+use branchyard_model::{Problem, Scope};
 
 pub(super) fn tools() -> Vec<Tool> {
     let hints = Hints {
@@ -26,7 +26,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 description: "Says under which name you are known here, what you may do, in which repos and branches, and \
                     until when. Ask when something is refused, or before handing work to another agent.",
                 set: Toolset::Yard,
-                right: Right::RepoRead,
+                right: Scope::RepoRead,
                 hints: Hints::READS,
             },
             whoami,
@@ -39,7 +39,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     longer. The answer holds the secret, once; put it into the agent's environment or a file that \
                     only it can read, and into no log or message.",
                 set: Toolset::Admin,
-                right: Right::Admin,
+                right: Scope::Admin,
                 hints,
             },
             create,
@@ -51,7 +51,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 description: "Lists the tokens that there are, with what each is good for, who made it, when it expires and \
                     when it was last used. Secrets are not kept, and so not shown.",
                 set: Toolset::Admin,
-                right: Right::Admin,
+                right: Scope::Admin,
                 hints: Hints::READS,
             },
             list,
@@ -63,7 +63,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 description: "Takes a token back at once, by name or id, with every token that was made with it. Streams \
                     that their holders have open end; builds go on. It cannot be undone.",
                 set: Toolset::Admin,
-                right: Right::Admin,
+                right: Scope::Admin,
                 hints: Hints {
                     destructive: true,
                     idempotent: true,
@@ -107,21 +107,21 @@ struct Listed<'a> {
 }
 
 async fn whoami(call: Call, _: Nothing) -> Result<Reply, Problem> {
-    let me = call.desk.whoami();
+    let me = call.app.whoami();
     let scopes: Vec<_> = me.good.scopes.iter().map(|scope| scope.as_str()).collect();
     let text = format!("you are {}, and may {}", me.name, scopes.join(", "));
     Reply::new(&me, text)
 }
 
 async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
-    let made = call.desk.make_token(&request).await?;
+    let made = call.app.make_token(&request).await?;
     // The secret is said once, where programs look for it.
     let text = format!("made {}; its secret is in `token`", made.made.name);
     Reply::new(&made, text)
 }
 
 async fn list(call: Call, asked: Wanted) -> Result<Reply, Problem> {
-    let tokens = call.desk.tokens(&TokenFilter { all: asked.all });
+    let tokens = call.app.tokens(&TokenFilter { all: asked.all });
     paged(&tokens, asked.cursor.as_deref(), |page| {
         let mut text = match tokens.is_empty() {
             true => "there are no tokens".to_owned(),
@@ -143,7 +143,7 @@ async fn list(call: Call, asked: Wanted) -> Result<Reply, Problem> {
 }
 
 async fn revoke(call: Call, Named { token }: Named) -> Result<Reply, Problem> {
-    let revoked = call.desk.revoke_token(&token).await?;
+    let revoked = call.app.revoke_token(&token).await?;
     let mut text = format!("{} is revoked", revoked.revoked.name);
     if !revoked.with_it.is_empty() {
         text += &format!(", and with it {}", revoked.with_it.join(", "));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::app::verbs::{At, Common, Said, Verb, verbs};
+use crate::app::verbs::{At, Common, ErasedOutput, Verb, verbs};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply};
 use crate::mcp::tool::{Entry, Hints, Tool, read};
@@ -61,12 +61,12 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
     }
     let Place { repo, branch } = read(Value::Object(place))?;
     let at = At { repo, branch };
-    let said = call.in_time(verb.call(&call.desk, at, Value::Object(given)));
+    let said = call.in_time(verb.call(&call.app, at, Value::Object(given)));
     fitting(said.await?)
 }
 
 /// The answer, cut by its own rules where it does not fit.
-fn fitting(mut said: Said) -> Result<Reply, Problem> {
+fn fitting(mut said: ErasedOutput) -> Result<Reply, Problem> {
     // Most of it is there twice: as data and as text.
     let mut room = CONTENT / 2;
     loop {

@@ -8,7 +8,7 @@ use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, Problem, RepoName, Right, Salvage, Warning};
+use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -20,7 +20,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 branch is created), removes it, or pins it so that nothing removes it. A build prepares by \
                 itself. Work that a forced removal would lose is saved first: see `salvage`.",
             set: Toolset::Yard,
-            right: Right::RepoRead,
+            right: Scope::RepoRead,
             hints: Hints {
                 read_only: false,
                 destructive: true,
@@ -90,7 +90,7 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
         only_for(field, is_given, name, *action == its)?;
     }
     if *action != Action::Describe {
-        call.desk.require(Right::GitWrite)?;
+        call.app.require(Scope::GitWrite)?;
     }
     let mut acted = Acted {
         repo,
@@ -100,13 +100,13 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
         salvage: None,
         warnings: Vec::new(),
     };
-    let desk = &call.desk;
+    let app = &call.app;
     match action {
         Action::Describe => {
-            acted.workspace = Some(call.in_time(desk.describe(repo, branch)).await?);
+            acted.workspace = Some(call.in_time(app.describe(repo, branch)).await?);
         }
         Action::Prepare => {
-            let preparing = desk.prepare(repo, branch, asked.from.as_deref());
+            let preparing = app.prepare(repo, branch, asked.from.as_deref());
             let (description, warnings) = call.in_time(preparing).await?;
             acted.workspace = Some(description);
             acted.warnings = warnings;
@@ -116,16 +116,16 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
                 true => Going::Forced,
                 false => Going::Unmissed,
             };
-            acted.salvage = call.in_time(desk.remove(repo, branch, going)).await?;
+            acted.salvage = call.in_time(app.remove(repo, branch, going)).await?;
         }
         Action::Pin => {
-            let pinning = desk.pin(repo, branch, asked.reason.clone());
+            let pinning = app.pin(repo, branch, asked.reason.clone());
             acted.workspace = Some(call.in_time(pinning).await?);
         }
         Action::Unpin => {
             let unpinning = async {
-                desk.unpin(repo, branch).await?;
-                desk.describe(repo, branch).await
+                app.unpin(repo, branch).await?;
+                app.describe(repo, branch).await
             };
             acted.workspace = Some(call.in_time(unpinning).await?);
         }

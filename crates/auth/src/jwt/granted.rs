@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use super::rules::Rules;
 use crate::{Area, Grant};
 use branchyard_config::{BranchGlobs, RepoGlobs, Role, Toolset};
-use branchyard_model::{Right, Rights};
+use branchyard_model::{Scope, Scopes};
 
 impl Rules {
     pub(super) fn granted(&self, claims: &Claims) -> Result<Grant, Refusal> {
@@ -31,7 +31,7 @@ impl Rules {
     /// role the scopes count by themselves. What is not known here counts for nothing.
     fn allowed(&self, claims: &Claims) -> Result<Grant, Refusal> {
         let scopes = claims.words(&self.scope_claim)?;
-        let scopes: Rights = scopes.into_iter().filter_map(Right::parse).collect();
+        let scopes: Scopes = scopes.into_iter().filter_map(Scope::parse).collect();
         let named = claims.words(&self.role_claim)?;
         let roles: Vec<&Role> = named
             .iter()

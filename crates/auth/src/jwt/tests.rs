@@ -3,7 +3,7 @@
 use super::claims::Claims;
 use super::*;
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, RepoName, Right, Rights};
+use branchyard_model::{BranchName, RepoName, Scope, Scopes};
 use serde_json::{Value, json};
 
 const NOW: i64 = 1_800_000_000;
@@ -146,7 +146,7 @@ fn roles_allow_and_scopes_narrow() {
     let now = Timestamp::from_second(NOW).unwrap();
     let rules = rules("default_role = \"ci\"\nscope_claim = \"scp\"\n");
     let rights = |changes: Value| rules.principal(&claims(changes), now).unwrap().rights();
-    let ci: Rights = [Right::RepoRead, Right::BuildRun].into_iter().collect();
+    let ci: Scopes = [Scope::RepoRead, Scope::BuildRun].into_iter().collect();
     assert_eq!(rights(json!({})), ci);
     assert_eq!(
         rights(json!({ "scope": "admin" })),

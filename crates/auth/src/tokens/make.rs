@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::credential::{self, Credential};
 use super::narrow::narrowed;
-use super::{REMEMBERED, State, Token, TokenRow, Tokens, Wish, not_kept};
+use super::{REMEMBERED, RequestedToken, State, Token, TokenRow, Tokens, not_kept};
 use crate::{ANONYMOUS, Grant, Principal, SESSION};
-use branchyard_model::{ErrorKind, Problem, Right};
+use branchyard_model::{ErrorKind, Problem, Scope};
 
 /// How many makers may stand above a token.
 const DEEPEST: usize = 8;
@@ -34,7 +34,7 @@ impl Tokens {
         asker: &Principal,
         name: Name,
         role: Option<String>,
-        wish: &Wish<'_>,
+        wish: &RequestedToken<'_>,
     ) -> Result<(Arc<Token>, Credential), Problem> {
         if asker.name == ANONYMOUS {
             let detail = "whoever shows no credential cannot give one to others";
@@ -145,7 +145,7 @@ impl Tokens {
 
 /// Whoever runs the yard gives others a share of their own; anybody else gives a part of theirs.
 fn account_of(asker: &Principal) -> Option<String> {
-    let gives_their_own = !asker.rights().contains(Right::Admin);
+    let gives_their_own = !asker.rights().contains(Scope::Admin);
     gives_their_own.then(|| asker.account.clone())
 }
 

@@ -21,12 +21,12 @@ use tokio::sync::Mutex;
 
 use super::{Grant, Principal, Verifier, unauthorized};
 use branchyard_config::AuthConfig;
-use branchyard_db::security_db::{self, TokenRow, Trust};
+use branchyard_db::security_db::{self, SecurityDb, TokenRow};
 use branchyard_model::{ErrorKind, Problem};
 
 pub use credential::Credential;
 pub use make::Name;
-pub use narrow::{Lifetime, May, Wish};
+pub use narrow::{Lifetime, May, RequestedToken};
 pub use token::{State, Token};
 
 /// What the names of principals begin with who show a token, and no others'.
@@ -42,7 +42,7 @@ pub struct Tokens(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    trust: Trust,
+    trust: SecurityDb,
     config: AuthConfig,
     known: RwLock<HashMap<String, Arc<Token>>>,
     /// Held by whoever makes or revokes: nothing is made with a token that is being revoked.
@@ -50,7 +50,7 @@ struct Shared {
 }
 
 impl Tokens {
-    pub fn open(trust: Trust, config: &AuthConfig) -> Result<Self, security_db::Error> {
+    pub fn open(trust: SecurityDb, config: &AuthConfig) -> Result<Self, security_db::Error> {
         let now = Timestamp::now();
         trust.forget_tokens(now - KEPT);
         let mut known: HashMap<String, Arc<Token>> = HashMap::new();

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Area, Grant};
 use branchyard_config::{Role, Toolset};
-use branchyard_model::{ErrorKind, Problem, Right, Rights};
+use branchyard_model::{ErrorKind, Problem, Scope, Scopes};
 
 /// For how long, where nobody says so.
 const BY_ADMINS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -14,7 +14,7 @@ const BY_OTHERS: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// What a new token is to be good for.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct RequestedToken<'a> {
     pub may: May<'a>,
     /// As many as there are to be had, if not said.
     pub toolsets: Option<Vec<Toolset>>,
@@ -28,7 +28,7 @@ pub struct Wish<'a> {
 pub enum May<'a> {
     /// Whatever the role allows, also once the operator has changed it.
     Role(&'a Role),
-    Only(Rights),
+    Only(Scopes),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub enum Lifetime {
 }
 
 impl May<'_> {
-    fn rights(self) -> Rights {
+    fn rights(self) -> Scopes {
         match self {
             Self::Role(role) => role.scopes,
             Self::Only(rights) => rights,
@@ -48,7 +48,7 @@ impl May<'_> {
 
     /// The most that the new token may ever do. A role is looked up anew whenever the daemon starts, so of
     /// the asker's rights none is given up here.
-    fn bound(self, own: Rights) -> Rights {
+    fn bound(self, own: Scopes) -> Scopes {
         match self {
             Self::Role(_) => own,
             Self::Only(rights) => rights,
@@ -64,7 +64,11 @@ impl May<'_> {
 }
 
 /// What the asker's grant gives to a token of this kind, or why it cannot.
-pub(super) fn narrowed(own: &Grant, wish: &Wish<'_>, now: Timestamp) -> Result<Grant, Problem> {
+pub(super) fn narrowed(
+    own: &Grant,
+    wish: &RequestedToken<'_>,
+    now: Timestamp,
+) -> Result<Grant, Problem> {
     let lacking = wish.may.rights().without(own.rights);
     if !lacking.is_empty() {
         let detail = format!("you do not have the scopes {lacking} yourself");
@@ -87,13 +91,13 @@ pub(super) fn narrowed(own: &Grant, wish: &Wish<'_>, now: Timestamp) -> Result<G
 }
 
 /// What is left of a grant where it also has to be within these.
-pub(super) fn within(mut grant: Grant, rights: Rights, toolsets: &[Toolset]) -> Grant {
+pub(super) fn within(mut grant: Grant, rights: Scopes, toolsets: &[Toolset]) -> Grant {
     grant.rights = grant.rights.common(rights);
     grant.toolsets = common(&grant.toolsets, toolsets);
     grant
 }
 
-fn toolsets(own: &Grant, wish: &Wish<'_>) -> Result<Vec<Toolset>, Problem> {
+fn toolsets(own: &Grant, wish: &RequestedToken<'_>) -> Result<Vec<Toolset>, Problem> {
     let Some(asked) = &wish.toolsets else {
         // Those of a role are looked up with it.
         return Ok(own.toolsets.clone());
@@ -121,7 +125,7 @@ fn expiry(
     lifetime: Option<Lifetime>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, Problem> {
-    let is_admin = own.rights.contains(Right::Admin);
+    let is_admin = own.rights.contains(Scope::Admin);
     let Some(lifetime) = lifetime else {
         let usual = after(now, if is_admin { BY_ADMINS } else { BY_OTHERS })?;
         return Ok(Some(own.expires.map_or(usual, |own| own.min(usual))));

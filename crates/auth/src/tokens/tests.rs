@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{Area, SESSION};
 use branchyard_config::{BranchGlobs, RepoGlobs, Toolset};
-use branchyard_model::{Right, Rights};
+use branchyard_model::{Scope, Scopes};
 use branchyard_runtime::background::Loops;
 
 struct Yard {
@@ -25,12 +25,12 @@ impl Yard {
 
     fn open(&self) -> Tokens {
         let path = self.dir.path().join("trust.db");
-        let opened = Trust::open(&path, &Loops::default(), || false).unwrap();
+        let opened = SecurityDb::open(&path, &Loops::default(), || false).unwrap();
         Tokens::open(opened.trust, &self.config).unwrap()
     }
 
-    fn role<'a>(&'a self, role: &str) -> Wish<'a> {
-        Wish {
+    fn role<'a>(&'a self, role: &str) -> RequestedToken<'a> {
+        RequestedToken {
             may: May::Role(&self.config.roles[role]),
             toolsets: None,
             area: Area::everywhere(),
@@ -47,7 +47,12 @@ impl Yard {
 type Made = Result<(Arc<Token>, Credential), Problem>;
 
 /// One of the role that the wish is made of.
-async fn try_make(tokens: &Tokens, asker: &Principal, role: &str, wish: &Wish<'_>) -> Made {
+async fn try_make(
+    tokens: &Tokens,
+    asker: &Principal,
+    role: &str,
+    wish: &RequestedToken<'_>,
+) -> Made {
     tokens
         .make(asker, Name::Made(""), Some(role.to_owned()), wish)
         .await
@@ -129,7 +134,7 @@ async fn with_a_token_all_that_were_made_with_it_are_over() {
 async fn an_expired_token_says_so_to_its_holder() {
     let yard = Yard::new();
     let tokens = yard.open();
-    let wish = Wish {
+    let wish = RequestedToken {
         lifetime: Some(Lifetime::For(Duration::from_millis(1))),
         ..yard.role("ui")
     };
@@ -152,11 +157,11 @@ async fn a_token_follows_its_role_and_never_beyond_its_maker() {
     let dev = yard.make(&tokens, &session(), "dev").await;
     let of_dev = yard.make(&tokens, &holder(&tokens, &dev).await, "ui").await;
     drop(tokens);
-    let wider: Rights = [Right::RepoRead, Right::Ops].into_iter().collect();
+    let wider: Scopes = [Scope::RepoRead, Scope::Ops].into_iter().collect();
     yard.config.roles.get_mut("ui").unwrap().scopes = wider;
     let tokens = yard.open();
     assert_eq!(holder(&tokens, &of_session).await.rights(), wider);
-    let own: Rights = [Right::RepoRead].into_iter().collect();
+    let own: Scopes = [Scope::RepoRead].into_iter().collect();
     assert_eq!(holder(&tokens, &of_dev).await.rights(), own);
     drop(tokens);
     yard.config.roles.remove("dev");
@@ -173,7 +178,7 @@ async fn a_token_follows_its_role_and_never_beyond_its_maker() {
 async fn areas_add_up() {
     let yard = Yard::new();
     let tokens = yard.open();
-    let within = |repos, branches| Wish {
+    let within = |repos, branches| RequestedToken {
         area: Area {
             repos: RepoGlobs::parse([repos]).unwrap(),
             branches: BranchGlobs::parse([branches]).unwrap(),

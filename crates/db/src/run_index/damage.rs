@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::fixture::{Yard, record};
-use super::{Error, Found, Store};
+use super::{Error, Found, RunIndex};
 use crate as database;
 use branchyard_runtime::background::Loops;
 
@@ -166,7 +166,7 @@ fn damaged_twice_is_kept_twice() {
 #[test]
 fn a_missing_directory_is_an_error_and_nothing_is_set_aside() {
     let yard = Yard::new();
-    let error = Store::open(
+    let error = RunIndex::open(
         &yard.dir.path().join("no/yard.db"),
         &Loops::default(),
         || false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Found, Store};
+use super::{Found, RunIndex};
 use branchyard_model::{
     BranchName, EndState, OnDisconnect, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
     SyncMode,
@@ -51,12 +51,12 @@ impl Yard {
         self.dir.path().join("yard.db")
     }
 
-    pub(super) fn open(&self) -> (Store, Found) {
-        let opened = Store::open(&self.path(), &Loops::default(), || false).unwrap();
+    pub(super) fn open(&self) -> (RunIndex, Found) {
+        let opened = RunIndex::open(&self.path(), &Loops::default(), || false).unwrap();
         (opened.store, opened.found)
     }
 
-    pub(super) fn store(&self) -> Store {
+    pub(super) fn store(&self) -> RunIndex {
         self.open().0
     }
 }

@@ -4,7 +4,7 @@
 //! It promises that a write is handed over at once and in order, that a read sees every write that
 //! was handed over before it, and that a file which cannot be used is kept aside and spoken of, never
 //! overwritten. A row that was lost with the file is not here to be missed: whoever opens the store
-//! compares [`Store::ids`] and [`Store::unended`] with the directories.
+//! compares [`RunIndex::ids`] and [`RunIndex::unended`] with the directories.
 
 mod index_file;
 mod query;
@@ -42,12 +42,12 @@ pub use retention::Retention;
 
 /// The index of all runs; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct Store(Arc<Shared>);
+pub struct RunIndex(Arc<Shared>);
 
 /// A store, and what its file turned out to be.
 #[derive(Debug)]
 pub struct Opened {
-    pub store: Store,
+    pub store: RunIndex,
     pub found: Found,
 }
 
@@ -59,7 +59,7 @@ struct Shared {
     writer: Option<JoinHandle<()>>,
 }
 
-impl Store {
+impl RunIndex {
     /// Opens the file, brings its schema up to date, or makes a new one. Where a write fails later,
     /// `make_room` is asked whether it could make any, for it to be tried again at once.
     pub fn open(
@@ -88,8 +88,8 @@ impl Store {
         self.put_row(record, log_bytes, record.state.is_ended());
     }
 
-    /// As [`Store::put`], while there is something left to do about the run even if it has ended: it
-    /// stays among the [`Store::unended`].
+    /// As [`RunIndex::put`], while there is something left to do about the run even if it has ended: it
+    /// stays among the [`RunIndex::unended`].
     pub fn put_unsettled(&self, record: &RunRecord, log_bytes: u64) {
         self.put_row(record, log_bytes, false);
     }

@@ -29,12 +29,12 @@ pub use tokens::TokenRow;
 
 /// The file, open; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct Trust(Arc<Shared>);
+pub struct SecurityDb(Arc<Shared>);
 
 /// The file, and what it turned out to be.
 #[derive(Debug)]
 pub struct Opened {
-    pub trust: Trust,
+    pub trust: SecurityDb,
     pub found: Found,
     /// How many of its last changes it lacks, by the count beside it.
     pub missing: u64,
@@ -50,7 +50,7 @@ struct Shared {
     writer: Option<JoinHandle<()>>,
 }
 
-impl Trust {
+impl SecurityDb {
     /// Opens the file, brings its schema up to date, or makes a new one. Where a write fails later,
     /// `make_room` is asked whether it could make any, for it to be tried again at once.
     pub fn open(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::{Error, Found, Opened, TokenRow, Trust};
+use super::{Error, Found, Opened, SecurityDb, TokenRow};
 use crate as database;
 use branchyard_runtime::background::Loops;
 
@@ -23,9 +23,9 @@ impl Yard {
         self.0.path().join("trust.db")
     }
 
-    fn open(&self) -> (Trust, Found) {
+    fn open(&self) -> (SecurityDb, Found) {
         let Opened { trust, found, .. } =
-            Trust::open(&self.path(), &Loops::default(), || false).unwrap();
+            SecurityDb::open(&self.path(), &Loops::default(), || false).unwrap();
         (trust, found)
     }
 }
@@ -127,7 +127,7 @@ async fn what_is_over_is_left_out_and_what_has_no_name_let_go_of() {
     assert!(trust.add_token(strange).await.unwrap());
     let ids = ["1", "2"].map(str::to_owned).to_vec();
     trust.revoke_tokens(ids, early).await.unwrap();
-    let names = |trust: &Trust, since| {
+    let names = |trust: &SecurityDb, since| {
         let rows = trust.tokens(since).unwrap();
         rows.into_iter().map(|row| row.name).collect::<Vec<_>>()
     };
@@ -172,7 +172,7 @@ fn a_damaged_one_is_kept_aside_and_one_of_a_newer_version_left_alone() {
         .unwrap();
     drop(connection);
     let before = fs::read(yard.path()).unwrap();
-    let error = Trust::open(&yard.path(), &Loops::default(), || false).unwrap_err();
+    let error = SecurityDb::open(&yard.path(), &Loops::default(), || false).unwrap_err();
     assert!(matches!(error, Error::Newer { .. }), "{error}");
     assert!(fs::read(yard.path()).unwrap() == before);
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, Row, named_params};
 
-use super::{Error, Trust};
+use super::{Error, SecurityDb};
 
 pub(super) const INSERT: &str = "INSERT INTO tokens (id, name, hash, role, grant_json, parent,
         account, created_by, created_at, expires_at, revoked_at, last_used_at)
@@ -30,7 +30,7 @@ pub struct TokenRow {
     pub last_used_at: Option<Timestamp>,
 }
 
-impl Trust {
+impl SecurityDb {
     /// Keeps a new token; `false` where another has its name or id, or had it once.
     pub async fn add_token(&self, token: TokenRow) -> Result<bool, Error> {
         let added = self.write(move |to| token.write(to)).await;

@@ -64,9 +64,9 @@ pub(super) fn write(admin: &Path, plan: &Plan, stamps: &[Option<Stamp>]) -> Resu
 
 fn fill(mut file: File, content: &[u8], newest: Option<(u32, u32)>) -> std::io::Result<()> {
     file.write_all(content)?;
-    let patience = Instant::now() + PATIENCE;
+    let timeouts = Instant::now() + PATIENCE;
     while Some(Stamp::of(&rustix::fs::fstat(&file)?).modified) <= newest
-        && Instant::now() < patience
+        && Instant::now() < timeouts
     {
         thread::sleep(POLL);
         let now = Timespec {

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::LeftToGit;
 use super::index::Stamp;
 use super::plan::{Directory, Entry, Kind, Plan};
-use branchyard_runtime::disk::crew::on_threads;
+use branchyard_runtime::disk::parallel::on_threads;
 
 /// A thread takes so many files of a directory at a time, and is not worth starting for fewer.
 const AT_ONCE: usize = 32;

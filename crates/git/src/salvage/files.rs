@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use git2::{Index, IndexTime, ObjectType, Odb, Oid, Repository};
 
 use crate::file_comparer::hash_plain;
-use crate::look::untimed_entry;
+use crate::scan::untimed_entry;
 use crate::{Error, open_plain};
 use branchyard_runtime::disk::Room;
 

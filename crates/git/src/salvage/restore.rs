@@ -1,5 +1,5 @@
 //! Putting a salvage back: files, index and git's own files become what they were. The workspace holds
-//! no work of its own by then, and the caller has its floor.
+//! no work of its own by then, and the caller holds its files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;

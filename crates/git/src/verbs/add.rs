@@ -10,7 +10,9 @@ use super::changes::shown;
 use super::named::is_tracked;
 use super::withheld::{self, Withheld};
 use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
-use crate::{Error, Git, IgnoreRules, StrayKind, files_of, strays, strays_in, submodules};
+use crate::{
+    Error, Git, IgnoreRules, UntrackedKind, files_of, submodules, untracked_entries, untracked_in,
+};
 use branchyard_model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -231,20 +233,20 @@ pub fn embedded(
     also_ignored: bool,
 ) -> Result<Vec<String>, Error> {
     let (modules, rules) = (submodules(repo)?, IgnoreRules::of(repo)?);
-    let mut pending = strays(repo)?;
+    let mut pending = untracked_entries(repo)?;
     let mut found = Vec::new();
-    while let Some(stray) = pending.pop() {
-        let is_asked_for = named.covers(&stray.path) || named.reaches_into(&stray.path);
+    while let Some(item) = pending.pop() {
+        let is_asked_for = named.covers(&item.path) || named.reaches_into(&item.path);
         if !is_asked_for
-            || stray.kind == StrayKind::File
-            || modules.contains(&stray.path)
-            || (!also_ignored && rules.is_ignored(&stray.path))
+            || item.kind == UntrackedKind::File
+            || modules.contains(&item.path)
+            || (!also_ignored && rules.is_ignored(&item.path))
         {
             continue;
         }
-        match stray.kind {
-            StrayKind::Repository => found.push(shown(&stray.path)),
-            _ => pending.extend(strays_in(workdir, &stray.path)?),
+        match item.kind {
+            UntrackedKind::Repository => found.push(shown(&item.path)),
+            _ => pending.extend(untracked_in(workdir, &item.path)?),
         }
     }
     found.sort();

@@ -16,8 +16,8 @@ use super::named::is_tracked;
 use super::{Kept, Named, Verbosity, conflicted, few, input, unresolved};
 use crate::status::overlooked_change;
 use crate::{
-    Error, Git, StrayKind, check_extent, files_of, is_submodule, strays, strays_in, submodules,
-    tracked_statuses, unstaged_changes,
+    Error, Git, UntrackedKind, check_extent, files_of, is_submodule, submodules, tracked_statuses,
+    unstaged_changes, untracked_entries, untracked_in,
 };
 use branchyard_model::{ErrorKind, Problem};
 
@@ -249,17 +249,17 @@ fn untracked_in_the_way(
     files: &BTreeSet<&Path>,
 ) -> Result<Vec<String>, Error> {
     let modules = submodules(repo)?;
-    let mut pending = strays(repo)?;
+    let mut pending = untracked_entries(repo)?;
     let mut found = Vec::new();
-    while let Some(stray) = pending.pop() {
-        let path = &stray.path;
+    while let Some(item) = pending.pop() {
+        let path = &item.path;
         let is_hit = path.ancestors().any(|part| files.contains(part));
         let leads_there = || files.iter().any(|file| file.starts_with(path));
         if modules.contains(path) || (!is_hit && !leads_there()) {
             continue;
         }
-        match stray.kind {
-            StrayKind::Directory => pending.extend(strays_in(workdir, path)?),
+        match item.kind {
+            UntrackedKind::Directory => pending.extend(untracked_in(workdir, path)?),
             _ if is_hit => found.push(shown(path)),
             _ => {}
         }

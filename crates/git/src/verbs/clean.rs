@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
 use super::{Kept, Named, Verbosity};
-use crate::{Error, IgnoreRules, Stray, StrayKind, files_of, strays, strays_in, submodules};
+use crate::{
+    Error, IgnoreRules, UntrackedEntry, UntrackedKind, files_of, submodules, untracked_entries,
+    untracked_in,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -93,10 +96,10 @@ pub fn sweep(repo: &Repository, request: &Request, named: &Named) -> Result<Swee
         found: Sweep::default(),
     };
     let modules = submodules(repo)?;
-    for stray in strays(repo)? {
+    for item in untracked_entries(repo)? {
         // A submodule is tracked, though what is in it is its own.
-        if !modules.contains(&stray.path) {
-            sweeping.entry(&stray, false)?;
+        if !modules.contains(&item.path) {
+            sweeping.entry(&item, false)?;
         }
     }
     Ok(sweeping.found)
@@ -112,8 +115,8 @@ struct Sweeping<'a> {
 
 impl Sweeping<'_> {
     /// Returns whether all of it goes.
-    fn entry(&mut self, stray: &Stray, in_ignored: bool) -> Result<bool, Error> {
-        let path = &stray.path;
+    fn entry(&mut self, item: &UntrackedEntry, in_ignored: bool) -> Result<bool, Error> {
+        let path = &item.path;
         let is_covered = self.named.covers(path);
         if !is_covered && !self.named.reaches_into(path) {
             return Ok(false);
@@ -122,18 +125,18 @@ impl Sweeping<'_> {
         if ignored && !self.request.ignored {
             return Ok(false);
         }
-        match stray.kind {
-            StrayKind::File => self.leaves(path, Kind::File, ignored),
-            StrayKind::Repository if self.named.has(path) => {
+        match item.kind {
+            UntrackedKind::File => self.leaves(path, Kind::File, ignored),
+            UntrackedKind::Repository if self.named.has(path) => {
                 self.leaves(path, Kind::Repository, ignored);
             }
-            StrayKind::Repository => {
+            UntrackedKind::Repository => {
                 if is_covered {
                     self.found.repositories_kept.push(shown(path));
                 }
                 return Ok(false);
             }
-            StrayKind::Directory => return self.directory(path, ignored, is_covered),
+            UntrackedKind::Directory => return self.directory(path, ignored, is_covered),
         }
         Ok(true)
     }
@@ -145,7 +148,7 @@ impl Sweeping<'_> {
         }
         let before = (self.found.paths.len(), self.found.entries.len());
         let mut goes_whole = is_covered;
-        for inner in strays_in(self.workdir, path)? {
+        for inner in untracked_in(self.workdir, path)? {
             goes_whole &= self.entry(&inner, ignored)?;
         }
         if goes_whole {

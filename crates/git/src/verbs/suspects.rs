@@ -11,7 +11,7 @@ use std::time::Duration;
 use git2::{ObjectType, Oid, Repository};
 
 use super::person::text;
-use crate::{Error, FEW, Git, Glance, IndexFile, small_index};
+use crate::{Error, FEW, Git, IndexFile, MetadataStatus, small_index};
 
 /// About where the command's lead over libgit2 makes up for starting a process.
 const LARGE: u32 = 3_000;
@@ -56,19 +56,19 @@ pub struct Suspects {
 
 impl Suspects {
     /// Those of all files, as far as metadata tells.
-    pub fn against(glance: &Glance, against: Against) -> Option<Self> {
+    pub fn against(status: &MetadataStatus, against: Against) -> Option<Self> {
         match against {
-            Against::Tree { tree, .. } if !glance.has_staged(tree) => None,
+            Against::Tree { tree, .. } if !status.has_staged(tree) => None,
             Against::Tree { staged: true, .. } => Some(Self::default()),
-            Against::Index | Against::Tree { .. } => Self::of(glance),
+            Against::Index | Against::Tree { .. } => Self::of(status),
         }
     }
 
     /// `None` where there are too many.
-    pub fn of(glance: &Glance) -> Option<Self> {
-        (glance.suspects.len() <= FEW).then(|| Self {
-            paths: glance.suspects.clone(),
-            entries: glance
+    pub fn of(status: &MetadataStatus) -> Option<Self> {
+        (status.suspects.len() <= FEW).then(|| Self {
+            paths: status.suspects.clone(),
+            entries: status
                 .entries_of_suspects()
                 .map(|(mode, id, path)| (mode, id, path.to_vec()))
                 .collect(),

@@ -47,7 +47,7 @@ pub struct Item {
     pub locked: Option<String>,
     /// Its directory is gone; the next request for the branch makes it anew.
     pub prunable: bool,
-    /// Who has its turn.
+    /// Who has its lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
 }

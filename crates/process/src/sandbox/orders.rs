@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cage::Inheritable;
+use crate::cgroup::Inheritable;
 use crate::{CommandError, Outcome};
 
 /// The numbers by which init finds what it inherits. bwrap closes all of them in the process of its own

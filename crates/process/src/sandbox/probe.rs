@@ -16,8 +16,8 @@ use super::orders::{Orders, Tried};
 use super::plan::Plan;
 use super::system::System;
 use super::{Sandbox, Shown, start};
-use crate::cage::Inheritable;
-use crate::{Mechanisms, Patience, capture, find_program, plain_command};
+use crate::cgroup::Inheritable;
+use crate::{Mechanisms, Timeouts, capture, find_program, plain_command};
 use branchyard_model::SandboxProfile;
 
 pub(super) const BUBBLEWRAP: &str = "bwrap";
@@ -145,11 +145,11 @@ async fn try_once(
 
 /// What a command that bwrap starts has to say, or why it does not work.
 pub(super) async fn on_trial(command: Command) -> Result<Vec<u8>, String> {
-    let patience = Patience {
+    let timeouts = Timeouts {
         total: Some(PATIENCE),
         stall: None,
     };
-    let done = capture(command, patience, None, LONGEST, |_| {})
+    let done = capture(command, timeouts, None, LONGEST, |_| {})
         .await
         .map_err(|error| format!("{BUBBLEWRAP}: {error}"))?;
     if !done.status.success() {

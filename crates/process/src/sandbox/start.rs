@@ -13,7 +13,7 @@ use super::link::Link;
 use super::orders::{Orders, descriptor};
 use super::{INIT_COMMAND, Sandbox};
 use crate::Launch;
-use crate::cage::Inheritable;
+use crate::cgroup::Inheritable;
 
 /// A command that is bwrap, and the ends of its pipes that stay here.
 pub(crate) struct Sandboxed {

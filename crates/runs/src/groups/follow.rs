@@ -43,19 +43,19 @@ impl Runs {
     ) {
         let id = saved.record.group_id;
         let live = Arc::new(LiveGroup {
-            audience: self.audience(on_disconnect),
+            viewers: self.viewers(on_disconnect),
             record: watch::channel(saved.record.clone()).0,
             extent,
             leaving: self.0.leaving.clone(),
         });
         if let Some(reason) = stop_note::read(&self.0.groups.disk.home(id)) {
-            live.audience.stop(&reason);
+            live.viewers.stop(&reason);
         }
         self.0.groups.live.insert(id, live.clone());
         let runs = self.clone();
         self.0.tasks.spawn(async move {
             runs.until_group_ended(saved, told, &live, journal).await;
-            live.audience.dismiss();
+            live.viewers.close();
             runs.0.groups.live.remove(&id);
         });
     }
@@ -91,12 +91,12 @@ impl Runs {
                     }
                     None => break,
                 },
-                () = live.audience.stopped(), if !stopping => {
+                () = live.viewers.stopped(), if !stopping => {
                     stopping = true;
-                    let reason = live.audience.reason().cloned().unwrap_or_default();
+                    let reason = live.viewers.reason().cloned().unwrap_or_default();
                     for member in &members {
                         if let Some(run) = self.live(member.run_id) {
-                            run.audience.stop(&reason);
+                            run.viewers.stop(&reason);
                         }
                     }
                 }

@@ -17,13 +17,13 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::audience::Audience;
 use super::history::Asked;
+use super::idempotency::{self, Claim, Claimed};
 use super::open::{Runs, draining};
-use super::repeat::{self, Claim, Claimed};
 use super::request::{Action, RunRequest};
 use super::start::not_recorded;
 use super::view::View;
+use super::viewers::Viewers;
 use super::{Launching, spec, stop_note};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
@@ -45,7 +45,7 @@ pub(super) struct Groups {
 /// A group that has not ended.
 #[derive(Debug)]
 pub struct LiveGroup {
-    pub audience: Audience,
+    pub viewers: Viewers,
     record: watch::Sender<GroupRecord>,
     extent: watch::Receiver<Extent>,
     leaving: CancellationToken,
@@ -73,7 +73,7 @@ impl Groups {
 
     /// Idempotency keys of groups.
     pub(super) fn keys(&self) -> Vec<(String, Idempotency, GroupId)> {
-        let since = repeat::horizon();
+        let since = idempotency::horizon();
         self.disk
             .ids()
             .into_iter()
@@ -123,8 +123,8 @@ impl Runs {
         let Some(key) = key else {
             return self.start_new_group(repo, request, None, principal).await;
         };
-        repeat::check_key(key)?;
-        let digest = repeat::digest(&self.0.reuse_key, &(repo, &request));
+        idempotency::check_key(key)?;
+        let digest = idempotency::digest(&self.0.reuse_key, &(repo, &request));
         let claim = self.0.keys.claim(&principal.name, key).await;
         if let Some(known) = &*claim {
             return match known.of {
@@ -309,7 +309,7 @@ impl Runs {
             Some(live) => Ok(View::of_live(
                 journal,
                 live.extent.clone(),
-                live.audience.clone(),
+                live.viewers.clone(),
             )),
             None => {
                 self.0
@@ -326,7 +326,7 @@ impl Runs {
     pub fn cancel_group(&self, id: GroupId, principal: &str) -> Result<GroupRecord, Problem> {
         if let Some(live) = self.live_group(id) {
             let reason = format!("cancelled by {principal}");
-            live.audience.stop(&reason);
+            live.viewers.stop(&reason);
             if let Err(error) = stop_note::write(&self.0.groups.disk.home(id), &reason) {
                 let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
                 return Err(Problem::unwritten("cancel_not_recorded", detail, &error));

@@ -1,5 +1,5 @@
 //! An earlier run answers for a later one, where the later one would see nothing that the earlier did not:
-//! `reuse: true`. Asked for after the workspace was made ready and with its turn held, so that what is
+//! `reuse: true`. Asked for after the workspace was made ready and with its lock held, so that what is
 //! compared is what the command would find.
 //!
 //! - The *inputs* are digested with a key of this yard's: the tree, the command as it was asked for, its
@@ -134,7 +134,7 @@ impl Drive {
         about: &About,
         secrets: &Handed,
     ) -> Result<Reusable, String> {
-        let beside = workspace.beside(about.tree.clone()).await;
+        let beside = workspace.untracked_digest(about.tree.clone()).await;
         let before = beside
             .map_err(|error| error.problem().detail)?
             .ok_or("tracked files differ from the commit")?;
@@ -209,10 +209,10 @@ impl Drive {
         let (Some(mut reusable), Some(about)) = (record.reusable, record.about) else {
             return;
         };
-        // Where nobody held the turn to the end, files may have been changed since.
+        // Where nobody held the lock to the end, files may have been changed since.
         let workspace = held.map(|(_, workspace)| workspace);
         let after = match workspace.filter(|workspace| fills_reuse(workspace, exit)) {
-            Some(workspace) => workspace.beside(about.tree).await,
+            Some(workspace) => workspace.untracked_digest(about.tree).await,
             None => Ok(None),
         };
         let after = after.unwrap_or_else(|error| {

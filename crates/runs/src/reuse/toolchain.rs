@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use branchyard_config::Tool;
-use branchyard_process::{Patience, capture, plain_command};
+use branchyard_process::{Timeouts, capture, plain_command};
 
 /// How long a tool may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,12 +36,12 @@ pub(super) async fn versions(
     for tool in tools {
         let mut command = plain_command(&tool.argv()[0], Path::new("/"));
         command.args(&tool.argv()[1..]).envs(env);
-        let patience = Patience {
+        let timeouts = Timeouts {
             total: Some(PATIENCE),
             stall: None,
         };
         let words = tool.argv().join(" ");
-        let captured = capture(command, patience, None, MOST, |_| {})
+        let captured = capture(command, timeouts, None, MOST, |_| {})
             .await
             .map_err(|error| format!("`{words}` of its toolchain failed: {error}"))?;
         if !captured.status.success() || captured.truncated {

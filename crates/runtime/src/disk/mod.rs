@@ -2,11 +2,11 @@
 //! into which things are moved out of sight at once to be deleted at leisure; and the quarantine, where
 //! what is broken is kept. And the threads that share work on many files.
 
-pub mod crew;
+mod disk_guard;
 mod known_dir;
-mod margin;
 mod moment;
 mod mounts;
+pub mod parallel;
 mod private;
 mod quarantine;
 mod reserve;
@@ -14,8 +14,8 @@ mod room;
 mod spread;
 mod trash;
 
+pub use disk_guard::DiskGuard;
 pub use known_dir::KnownDir;
-pub use margin::Margin;
 pub use moment::Moment;
 pub use mounts::Mount;
 use mounts::{mount_of, mounted_in};

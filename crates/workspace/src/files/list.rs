@@ -62,7 +62,7 @@ pub enum EntryKind {
 }
 
 impl Workspace {
-    /// Lists files, with what the answer is about. The caller stands on the floor.
+    /// Lists files, with what the answer is about. The caller shares the files.
     pub async fn list(self: &Arc<Self>, request: ListRequest) -> Result<(About, Listing), Error> {
         self.looking(move |this| {
             let path = this.relative(&request.path)?;

@@ -52,7 +52,7 @@ pub struct FileText {
 }
 
 impl Workspace {
-    /// Reads lines of a file, at most `max` bytes of them. The caller stands on the floor.
+    /// Reads lines of a file, at most `max` bytes of them. The caller shares the files.
     pub async fn read(
         self: &Arc<Self>,
         request: ReadRequest,

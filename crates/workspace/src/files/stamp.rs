@@ -33,7 +33,7 @@ impl Workspace {
     /// The stamp of a file or directory; `None` where there is none, or no workspace. Makes no workspace,
     /// and is no use of one.
     pub async fn stamp(self: &Arc<Self>, path: String) -> Result<Option<Stamp>, Error> {
-        let _floor = self.stand().await;
+        let _files = self.share_files().await;
         self.looking(move |this| {
             let path = this.relative(&path)?;
             if !this.exists() {

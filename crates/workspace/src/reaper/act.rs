@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::Reaper;
+use super::input::IN_USE;
 use super::report::Outcome;
-use super::survey::IN_USE;
 use crate::record::Record;
 use crate::repos::{Repo, Source};
 use crate::work::Look;
-use crate::{Error, Going, TurnGuard, Workspace, Workspaces, silent};
+use crate::{Error, Going, Workspace, WorkspaceLock, Workspaces, silent};
 use branchyard_process::is_in_use;
 
 const REGISTRY_PATIENCE: Duration = Duration::from_secs(1);
@@ -44,19 +44,19 @@ const OF_A_STORE: [&str; 16] = [
 
 /// Everything that keeps others out of a workspace.
 struct Alone {
-    _turn: TurnGuard,
-    _floor: OwnedRwLockWriteGuard<()>,
+    _lock: WorkspaceLock,
+    _files: OwnedRwLockWriteGuard<()>,
 }
 
 impl Workspace {
     /// Takes the workspace's locks if all of them are free and nobody used it since it was judged by `found`.
     fn try_be_alone(&self, found: &Record) -> Result<Alone, String> {
-        let _turn = self
-            .turn
-            .try_take("reap", "daemon")
+        let _lock = self
+            .queue
+            .try_lock("reap", "daemon")
             .ok_or_else(|| BUSY.to_owned())?;
-        let floor = self.floor.clone().try_write_owned();
-        let _floor = floor.map_err(|_| BUSY.to_owned())?;
+        let files_guard = self.files.clone().try_write_owned();
+        let _files = files_guard.map_err(|_| BUSY.to_owned())?;
         if !self.exists() {
             return Err("it is gone already".to_owned());
         }
@@ -64,7 +64,7 @@ impl Workspace {
         if record.is_none_or(|record| record.last_used != found.last_used) {
             return Err(BUSY.to_owned());
         }
-        Ok(Alone { _turn, _floor })
+        Ok(Alone { _lock, _files })
     }
 
     fn check_unused(&self) -> Result<(), String> {
@@ -92,7 +92,7 @@ impl Workspace {
             let gone = this
                 .blocking(move |this| {
                     this.guard(&silent())?;
-                    // Looks once more for pins, work and processes.
+                    // Scanner once more for pins, work and processes.
                     this.take_away(Going::Unmissed, "daemon")?;
                     Ok(Outcome::Done { bytes })
                 })
@@ -128,7 +128,7 @@ impl Workspace {
         let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
         let mut dropped = 0;
         for output in output.iter().filter(|output| output.ignored) {
-            let path = self.path().join(&output.stray.path);
+            let path = self.path().join(&output.item.path);
             if holds_a_repository(&path) {
                 continue;
             }

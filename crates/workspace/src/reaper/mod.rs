@@ -4,11 +4,11 @@
 //! `survey` finds out, `plan` decides, `act` does it and looks again before it does; `pass` is all three.
 
 mod act;
+mod input;
 mod merged;
 mod pass;
 mod plan;
 mod report;
-mod survey;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ use branchyard_config::ReaperConfig;
 use branchyard_db::security_db::audit::{Audit, Call, End, Outcome as AuditOutcome, Via};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::background::Loops;
+use input::Care;
 pub use merged::MergedBranch;
 pub use plan::Action as ReapAction;
 pub use report::{Reaped, Reaping};
-use survey::Care;
 
 /// How many actions are remembered.
 const REMEMBERED: usize = 500;

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
+use super::input::{Care, Found, FoundStore, ReaperInput};
 use super::plan::{Action, Decision, Rule};
 use super::report::{Disk, Item, Outcome, Reaped, Reaping, StoreItem, Totals};
-use super::survey::{Care, Found, FoundStore, Survey};
 use super::{REMEMBERED, Reaper, lock};
 use crate::repos::Repo;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::disk::Room;
-use branchyard_runtime::news;
+use branchyard_runtime::yard_events;
 
 impl Reaper {
     pub(super) async fn pass(&self, care: Care, dry_run: bool, only: Option<&RepoName>) -> Reaping {
@@ -19,7 +19,7 @@ impl Reaper {
             tracing::warn!(detail = problem.detail, "nothing is reaped");
         }
         let dry_run = dry_run || moved.is_some();
-        let Survey {
+        let ReaperInput {
             workspaces,
             stores,
             space,
@@ -139,7 +139,7 @@ impl Reaper {
         if let Some(recorded) = recorded {
             self.record(recorded, &repo.name, branch, 1);
         }
-        repo.news.tell(news::Reaped {
+        repo.news.publish(yard_events::Reaped {
             action,
             repo: repo.name.clone(),
             branch: branch.cloned(),

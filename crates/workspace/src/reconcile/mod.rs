@@ -4,8 +4,8 @@
 //!
 //! Looking costs a few small reads per workspace and ref, and starts no process.
 
-mod look;
-mod mend;
+mod find;
+mod repair;
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use serde::Serialize;
 use branchyard_git::{BrokenRef, Lock, WorktreeDamage};
 use branchyard_model::{BranchName, RepoName};
 
-pub use look::Scope;
-pub use mend::{Mended, Zeal};
+pub use find::RepairScope;
+pub use repair::{Mended, Zeal};
 
 /// One difference between what is on disk and what should be.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::Error;
 use branchyard_git::{Git, Store};
 use branchyard_model::RepoName;
-use branchyard_runtime::news::{News, RepoChange, RepoNews};
+use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
 
 type Stage = (Option<u8>, Option<Result<(), Error>>);
 
@@ -22,7 +22,7 @@ pub(super) struct Cloner {
     /// Directory for half-made clones, on the same file system.
     pub(super) staging: PathBuf,
     pub(super) tasks: TaskTracker,
-    pub(super) news: News,
+    pub(super) news: EventBus,
     pub(super) flight: Mutex<Option<watch::Receiver<Stage>>>,
 }
 
@@ -76,7 +76,7 @@ impl Cloner {
                 Ok(()) => {
                     tracing::info!(repo = %name, "cloned");
                     let (repo, change) = (name, RepoChange::Cloned);
-                    news.tell(RepoNews { repo, change });
+                    news.publish(RepoEvent { repo, change });
                 }
                 Err(error) => {
                     tracing::warn!(repo = %name, %error, "clone failed");
@@ -86,7 +86,7 @@ impl Cloner {
                     {
                         tracing::warn!(path = %staging.display(), %error, "failed to clear a half-made clone");
                     }
-                    // Made for the clone; stays if anything is in it.
+                    // BuildOutputNotes for the clone; stays if anything is in it.
                     if let Some(home) = store.parent() {
                         let _ = std::fs::remove_dir(home);
                     }

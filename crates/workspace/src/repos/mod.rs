@@ -2,7 +2,6 @@
 //! A repo is cloned once, on first use; its remote is asked by one process at a time, for all who
 //! wait together.
 
-mod batch;
 mod clone;
 mod error;
 mod heal;
@@ -11,6 +10,7 @@ mod protection;
 mod registry;
 mod remote;
 mod repo;
+mod single_flight;
 mod upkeep;
 
 pub use error::Error;

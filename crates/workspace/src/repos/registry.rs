@@ -17,7 +17,7 @@ use branchyard_config::{Config, RepoConfig, RepoUrl, UrlPolicy, WebHost};
 use branchyard_git::{Git, PublicHost, RemoteFailure, Store};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
 use branchyard_runtime::disk::Trash;
-use branchyard_runtime::news::{News, RepoChange};
+use branchyard_runtime::yard_events::{EventBus, RepoChange};
 
 #[derive(Debug)]
 pub struct Repos {
@@ -25,7 +25,7 @@ pub struct Repos {
     config: Arc<Config>,
     git: Git,
     tasks: TaskTracker,
-    news: News,
+    news: EventBus,
     registered: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl Repos {
         git: Git,
         tasks: TaskTracker,
         trash: &Trash,
-        news: News,
+        news: EventBus,
     ) -> Result<Self, Error> {
         let state = config.workspaces.join(".branchyard");
         let staging = state.join("staging");
@@ -158,7 +158,7 @@ impl Repos {
     }
 
     /// Where it is told what changes in the yard.
-    pub fn news(&self) -> &News {
+    pub fn news(&self) -> &EventBus {
         &self.news
     }
 

@@ -8,11 +8,11 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::Error;
-use super::batch::Reporter;
 use super::repo::{Progress, Repo, blocking};
+use super::single_flight::Reporter;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, Phase};
-use branchyard_runtime::news::RepoChange;
+use branchyard_runtime::yard_events::RepoChange;
 
 /// Answers of the remote that are kept to be reused; the oldest go first.
 pub(super) const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
@@ -195,8 +195,8 @@ impl Repo {
         }
         let url = self.config.url.as_str().to_owned();
         let looking = tokio::task::spawn_blocking(move || git::neighbour_heads(&url, &refs));
-        let patience = self.git.settings().remote_timeout;
-        let looked = tokio::time::timeout(patience, looking).await;
+        let timeouts = self.git.settings().remote_timeout;
+        let looked = tokio::time::timeout(timeouts, looking).await;
         looked.ok()?.ok()?
     }
 

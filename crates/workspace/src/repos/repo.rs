@@ -10,17 +10,17 @@ use lru::LruCache;
 use tokio_util::task::TaskTracker;
 
 use super::Error;
-use super::batch::Batches;
 use super::clone::Cloner;
 use super::protection::Protection;
 use super::remote::{Answers, Asked, Failures, REMEMBERED};
+use super::single_flight::SingleFlight;
 use branchyard_config::RepoConfig;
 use branchyard_git::{self as git, Git, Store};
 use branchyard_model::{BranchName, Phase, RepoName, Warning};
 use branchyard_runtime::disk::Quarantine;
-use branchyard_runtime::news::{News, RepoChange, RepoNews};
+use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
 
-/// Looks at the workspaces of one repo at a time.
+/// Scanner at the workspaces of one repo at a time.
 const MAX_LOOKS: usize = 256;
 
 /// Where a repo was declared.
@@ -47,15 +47,15 @@ pub struct Repo {
     pub source: Source,
     pub(super) protection: Protection,
     /// Where it is told what changes in it.
-    pub news: News,
+    pub news: EventBus,
     pub(super) git: Git,
     pub(super) home: PathBuf,
     pub(super) store: Store,
     cloner: Cloner,
     /// Covers worktree add and remove, branch create and delete.
     pub registry: tokio::sync::Mutex<()>,
-    pub(super) asks: Arc<Batches<Answers>>,
-    pub(super) fetches: Arc<Batches<Failures>>,
+    pub(super) asks: Arc<SingleFlight<Answers>>,
+    pub(super) fetches: Arc<SingleFlight<Failures>>,
     /// One process at a time fetches into or pushes from the store: refs are locked one by one.
     pub network: tokio::sync::Mutex<()>,
     guarding: Mutex<()>,
@@ -72,7 +72,7 @@ pub struct Repo {
     pub(super) used: Mutex<Instant>,
     /// Held while objects are repacked or exchanged.
     pub(super) upkeep: tokio::sync::Mutex<()>,
-    /// Looks at its workspaces, each of which holds a thread.
+    /// Scanner at its workspaces, each of which holds a thread.
     pub looks: Arc<tokio::sync::Semaphore>,
 }
 
@@ -84,7 +84,7 @@ impl Repo {
         git: Git,
         workspaces: &Path,
         tasks: &TaskTracker,
-        news: News,
+        news: EventBus,
     ) -> Self {
         let home = workspaces.join(name.dir().as_str());
         let path = home.join(".git");
@@ -109,8 +109,8 @@ impl Repo {
             git,
             home,
             registry: tokio::sync::Mutex::new(()),
-            asks: Batches::new(tasks.clone()),
-            fetches: Batches::new(tasks.clone()),
+            asks: SingleFlight::new(tasks.clone()),
+            fetches: SingleFlight::new(tasks.clone()),
             network: tokio::sync::Mutex::new(()),
             guarding: Mutex::new(()),
             quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
@@ -125,7 +125,7 @@ impl Repo {
     }
 
     pub(super) fn tell(&self, change: RepoChange) {
-        self.news.tell(RepoNews {
+        self.news.publish(RepoEvent {
             repo: self.name.clone(),
             change,
         });

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::conflict;
-use crate::salvage::Scope;
-use crate::{Error, Going, Reporter, TurnGuard, Workspace};
+use crate::salvage::SalvageScope;
+use crate::{Error, Going, Reporter, Workspace, WorkspaceLock};
 use branchyard_git as git;
 use branchyard_git::verbs::{branch, operation_under_way};
 use branchyard_model::{BranchName, Salvage, SalvageId, SalvageReason};
@@ -13,7 +13,7 @@ use branchyard_process::who_is_in;
 
 impl Workspace {
     /// Deletes the branch here, and its workspace where it has one. One with commits or work of its own
-    /// stays, unless that is to be saved and it is to go by force. The caller holds the turn.
+    /// stays, unless that is to be saved and it is to go by force. The caller holds the workspace's lock.
     pub async fn delete_branch(
         self: &Arc<Self>,
         force: bool,
@@ -66,7 +66,7 @@ impl Workspace {
     pub async fn rename_to(
         self: &Arc<Self>,
         new: &Arc<Self>,
-        turns: [TurnGuard; 2],
+        turns: [WorkspaceLock; 2],
         by: &str,
         report: &Reporter,
     ) -> Result<Option<Salvage>, Error> {
@@ -146,12 +146,14 @@ impl Workspace {
 
     async fn copy_of_all(self: &Arc<Self>, by: &str) -> Result<SalvageId, Error> {
         let by = by.to_owned();
-        let _floor = self.floor.clone().write_owned().await;
+        let _files = self.files.clone().write_owned().await;
         self.blocking(move |this| {
             let (mut work, belongings) = this.at_stake(&this.worktree.open()?)?;
             work.push("all of it, for another name".to_owned());
             let reason = SalvageReason::Rename;
-            Ok(this.salvage(work, &belongings, Scope::All, reason, &by)?.id)
+            Ok(this
+                .salvage(work, &belongings, SalvageScope::All, reason, &by)?
+                .id)
         })
         .await
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use git2::Repository;
 
 use super::in_gits_words;
-use crate::salvage::{Scope, tell};
+use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
 use crate::{Error, Reporter, Workspace};
 use branchyard_git as git;
@@ -22,7 +22,7 @@ struct Plan {
 }
 
 impl Workspace {
-    /// Makes files what the index or a commit has. The caller holds the floor exclusively.
+    /// Makes files what the index or a commit has. the caller holds the files exclusively.
     pub async fn check_out(
         self: &Arc<Self>,
         request: Request,
@@ -105,7 +105,7 @@ impl Workspace {
                 let work = vec![format!("changes to {}", few(&lost))];
                 // What a build made may be among what is overwritten.
                 let reason = SalvageReason::Checkout;
-                Some(self.salvage(work, &belongings, Scope::All, reason, by)?)
+                Some(self.salvage(work, &belongings, SalvageScope::All, reason, by)?)
             }
         };
         // Before git puts others in their place: what was written since is kept. Nor does git put a file where a directory

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use git2::Repository;
 
-use crate::salvage::{Scope, tell};
+use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
 use crate::{Error, Reporter, Workspace};
 use branchyard_git::verbs::clean::{self, Cleaned, Request, Sweep};
@@ -20,7 +20,7 @@ impl Workspace {
         Ok(Cleaned::new(found, request.verbosity, false, None))
     }
 
-    /// Removes it. The caller holds the floor exclusively.
+    /// Removes it. the caller holds the files exclusively.
     pub async fn clean_up(
         self: &Arc<Self>,
         request: Request,
@@ -78,13 +78,19 @@ impl Workspace {
         let somebodys = belongings.files.iter().chain(&belongings.repositories);
         let is_work = somebodys.into_iter().any(|found| goes(&found.path));
         let shown = belongings.output.iter().filter(|output| !output.ignored);
-        let is_shown = shown.into_iter().any(|output| goes(&output.stray.path));
+        let is_shown = shown.into_iter().any(|output| goes(&output.item.path));
         if !is_work && !is_shown {
             return Ok(None);
         }
         let mut work = self.pins(repo, &belongings)?;
         work.extend(belongings.shown_output());
-        let saved = self.salvage(work, &belongings, Scope::All, SalvageReason::Clean, by)?;
+        let saved = self.salvage(
+            work,
+            &belongings,
+            SalvageScope::All,
+            SalvageReason::Clean,
+            by,
+        )?;
         Ok(Some(saved))
     }
 }

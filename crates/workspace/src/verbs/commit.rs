@@ -16,7 +16,7 @@ use branchyard_git::verbs::{Named, conflicted, few, operation_under_way, unresol
 use branchyard_model::Warning;
 
 impl Workspace {
-    /// Stages what was asked for. The caller holds turn and floor, as for all that follows.
+    /// Stages what was asked for. The caller holds the workspace and its files, as for all that follows.
     pub async fn stage(self: &Arc<Self>, request: add::Request) -> Result<Added, Error> {
         let verbosity = request.verbosity;
         let (plan, withheld) = self.stage_only(request).await?;

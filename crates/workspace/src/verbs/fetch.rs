@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{Error, Workspace, several};
+use crate::{Error, Workspace, parallel};
 use branchyard_git::verbs::fetch::{Fetched, Known, Request, fetch_all};
 use branchyard_model::BranchName;
 
 impl Workspace {
-    /// Fetches what was asked for. It waits for no turn: what the store knows of the remote is nobody's
+    /// Fetches what was asked for. It waits for no lock: what the store knows of the remote is nobody's
     /// work.
     pub async fn fetch(self: &Arc<Self>, request: &Request) -> Result<Fetched, Error> {
         self.repo.ensure_store(&|_, _| {}).await?;
@@ -38,7 +38,7 @@ impl Workspace {
         branches: Vec<BranchName>,
     ) -> Result<Vec<BranchName>, Error> {
         let asked_at = Instant::now();
-        let fetched = several(branches.clone(), |branch| {
+        let fetched = parallel(branches.clone(), |branch| {
             let this = self.clone();
             async move {
                 let asked = this.repo.ask(&branch, asked_at).await?;

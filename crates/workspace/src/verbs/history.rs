@@ -1,4 +1,4 @@
-//! Looks at history for which the command is asked, too. Callers stand on the floor.
+//! Scanner at history for which the command is asked, too. Callers shares the files.
 
 use std::io::{Read, Seek};
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ impl Workspace {
     }
 
     /// Brings the branches that a preview is about to where the remote has them. A name that is no branch
-    /// there may still be one here, or a tag. Nobody needs to stand on the floor.
+    /// there may still be one here, or a tag. Nobody needs to hold the files.
     pub async fn bring_for(&self, request: &merge_preview::Request) -> Result<(), Error> {
         let asked_at = Instant::now();
         let default = self.repo.default_branch();

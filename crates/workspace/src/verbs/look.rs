@@ -1,5 +1,5 @@
 //! Status and diff of a workspace: in-process where it has few files, with the command's help where it
-//! has many. The caller stands on the floor.
+//! has many. The caller shares the files.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ impl Workspace {
         let (paths, need) = self
             .look_at_repository(move |this, repo| {
                 let paths = this.inside("paths", &asked.paths)?;
-                let glance = match (asked.is_usual(), asked.untracked) {
+                let status = match (asked.is_usual(), asked.untracked) {
                     (true, true) => this.looks.all(repo)?,
                     (true, false) => this.looks.tracked(repo)?,
                     (false, _) => Arc::new(None),
                 };
-                let status = match glance.as_ref() {
-                    Some(glance) => status::status_at_a_glance(repo, &this.branch, &asked, glance)?,
+                let status = match status.as_ref() {
+                    Some(status) => status::status_at_a_glance(repo, &this.branch, &asked, status)?,
                     None => None,
                 };
                 let need = match status {
@@ -88,9 +88,9 @@ impl Workspace {
                 };
                 let suspects = match against {
                     Some(against) => {
-                        let glance = this.looks.tracked(repo)?;
-                        let glance = glance.as_ref().as_ref();
-                        glance.and_then(|glance| Suspects::against(glance, against))
+                        let status = this.looks.tracked(repo)?;
+                        let status = status.as_ref().as_ref();
+                        status.and_then(|status| Suspects::against(status, against))
                     }
                     None => None,
                 };

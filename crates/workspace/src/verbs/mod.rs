@@ -1,4 +1,4 @@
-//! Git verbs in a workspace: looks, which stand on its floor beside whatever runs there, and changes,
+//! Git verbs in a workspace: looks, which share its files beside whatever runs there, and changes,
 //! each of which has the workspace to itself.
 
 mod branch;
@@ -17,17 +17,18 @@ mod stash;
 mod tag;
 mod worktree;
 
+use crate::FilesGuard;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use git2::Repository;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard};
+use tokio::sync::OwnedRwLockWriteGuard;
 
 pub use operation::GoOn;
 
 use super::error::conflict;
-use super::{Error, Reporter, TurnGuard, Workspace};
+use super::{Error, Reporter, Workspace, WorkspaceLock};
 use branchyard_git as git;
 use branchyard_model::About;
 
@@ -40,19 +41,19 @@ pub enum Files {
     Stay,
     /// They may change by our hand: reads wait, and never see half of it.
     Move,
-    /// The work itself takes the floor when it comes to that, for it also waits for others.
+    /// The work itself locks the files when it comes to that, for it also waits for others.
     Later,
 }
 
-/// The floor, as it is held during a change.
-enum Floor {
+/// The files, as they are held during a change.
+enum Held {
     Later,
-    Shared(#[expect(dead_code, reason = "held")] OwnedRwLockReadGuard<()>),
+    Shared(#[expect(dead_code, reason = "held")] FilesGuard),
     Alone(#[expect(dead_code, reason = "held")] OwnedRwLockWriteGuard<()>),
 }
 
 impl Workspace {
-    /// Looks at the repository of a workspace that exists; the caller stands on its floor.
+    /// Scanner at the repository of a workspace that exists; the caller shares the files.
     pub async fn look<T: Send + 'static>(
         self: &Arc<Self>,
         look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
@@ -67,10 +68,10 @@ impl Workspace {
     }
 
     /// Changes the workspace, which is made first where there is none. Once it has begun it comes to its
-    /// end, whatever becomes of the caller; the turn is given back then.
+    /// end, whatever becomes of the caller; the lock is released then.
     pub async fn change<T, Doing>(
         self: &Arc<Self>,
-        turn: TurnGuard,
+        lock: WorkspaceLock,
         files: Files,
         report: &Reporter,
         work: impl FnOnce(Arc<Self>, Reporter) -> Doing + Send + 'static,
@@ -82,8 +83,8 @@ impl Workspace {
         drop(self.ensure(Instant::now(), report).await?);
         let (this, report) = (self.clone(), report.clone());
         self.uninterrupted(async move {
-            let _turn = turn;
-            let _floor = this.hold(files).await;
+            let _lock = lock;
+            let _files = this.hold(files).await;
             this.guard(&report)?;
             // A git that was killed leaves locks behind, and one that lives is soon done.
             this.wait_for_index().await?;
@@ -103,15 +104,15 @@ impl Workspace {
         .await
     }
 
-    async fn hold(&self, files: Files) -> Floor {
+    async fn hold(&self, files: Files) -> Held {
         match files {
-            Files::Later => Floor::Later,
-            Files::Untouched | Files::Stay => Floor::Shared(self.stand().await),
-            Files::Move => Floor::Alone(self.floor.clone().write_owned().await),
+            Files::Later => Held::Later,
+            Files::Untouched | Files::Stay => Held::Shared(self.share_files().await),
+            Files::Move => Held::Alone(self.files.clone().write_owned().await),
         }
     }
 
-    /// Looks at the repository of this workspace, and changes nothing.
+    /// Scanner at the repository of this workspace, and changes nothing.
     async fn look_at_repository<T: Send + 'static>(
         self: &Arc<Self>,
         look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,

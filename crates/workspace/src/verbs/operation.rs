@@ -1,11 +1,11 @@
 //! Operations that stopped in a workspace: going on, leaving out a step, putting all back. The caller
-//! holds the turn and the floor.
+//! holds the workspace's lock and its files.
 
 use std::sync::Arc;
 
 use git2::Repository;
 
-use super::super::salvage::{Scope, tell};
+use super::super::salvage::{SalvageScope, tell};
 use super::super::{Error, Report, Reporter, Workspace};
 use branchyard_git::verbs::integration::{self, Ended, Origin, way_on};
 use branchyard_git::verbs::operation::Operation;
@@ -78,8 +78,8 @@ impl Workspace {
             GoOn::Skip | GoOn::Abort => Vec::new(),
         };
         match how {
-            GoOn::Abort => origin.way_back(&repo)?.check_strays(&repo)?,
-            GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_strays(&repo)?,
+            GoOn::Abort => origin.way_back(&repo)?.check_untracked(&repo)?,
+            GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
         }
         let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
             true => Some(self.save(&repo, SalvageReason::Abort, by)?),
@@ -101,7 +101,7 @@ impl Workspace {
         by: &str,
     ) -> Result<Salvage, Error> {
         let (work, belongings) = self.at_stake(repo)?;
-        self.salvage(work, &belongings, Scope::Tracked, reason, by)
+        self.salvage(work, &belongings, SalvageScope::Tracked, reason, by)
     }
 }
 

@@ -15,7 +15,7 @@ use branchyard_git::verbs::pull::{PullHow, Pulled, Request, State};
 use branchyard_model::{BranchName, CommitId};
 
 impl Workspace {
-    /// Takes in a branch of the remote. The caller holds the turn, and not the floor.
+    /// Takes in a branch of the remote. The caller holds the workspace's lock, and not its files.
     pub async fn pull(
         self: &Arc<Self>,
         request: Request,
@@ -66,7 +66,7 @@ impl Workspace {
         Ok(pulled)
     }
 
-    /// Rebases onto `upstream`, a commit of the remote's `from`, or merges it, with the floor held alone. Returns the conflicts, where there
+    /// Rebases onto `upstream`, a commit of the remote's `from`, or merges it, with the files held alone. Returns the conflicts, where there
     /// are any; with `abort` everything is as it was before then.
     pub(super) async fn take_in(
         self: &Arc<Self>,
@@ -75,7 +75,7 @@ impl Workspace {
         how: How,
         abort: bool,
     ) -> Result<Option<Vec<Conflict>>, Error> {
-        let _floor = self.floor.clone().write_owned().await;
+        let _files = self.files.clone().write_owned().await;
         self.guard(&crate::silent())?;
         let (git, dir) = (self.repo.git(), self.path());
         let message = format!("Merge origin/{from} into {}", self.branch);

@@ -9,7 +9,7 @@ use super::in_gits_words;
 use crate::error::{branch_moves, conflict, incomplete};
 use crate::in_the_way::in_gits_way;
 use crate::reset::ROUNDS;
-use crate::salvage::{Scope, tell};
+use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
 use crate::{Error, Reporter, Workspace};
 use branchyard_git::verbs::reset::{self, Done, Mode, Request};
@@ -32,7 +32,7 @@ struct Plan {
 }
 
 impl Workspace {
-    /// Moves the branch, or takes files out of the next commit. The caller holds the floor exclusively.
+    /// Moves the branch, or takes files out of the next commit. the caller holds the files exclusively.
     pub async fn reset_head(
         self: &Arc<Self>,
         request: Request,
@@ -174,7 +174,7 @@ impl Workspace {
     ) -> Result<Option<Salvage>, Error> {
         let looked_at = Moment::now();
         let belongings = self.belongings(repo, Look::Whole)?;
-        let strays = in_gits_way(repo, to, &belongings)?;
+        let untracked = in_gits_way(repo, to, &belongings)?;
         let output = self.output_in_the_way(repo, to, &belongings)?;
         let mut lost = changes(repo)?;
         if let Some(operation) = git::head(repo)?.operation {
@@ -185,7 +185,7 @@ impl Workspace {
                 "{left_behind} commit(s) that are on no other branch"
             ));
         }
-        let in_its_way: Vec<_> = strays.iter().chain(&output).collect();
+        let in_its_way: Vec<_> = untracked.iter().chain(&output).collect();
         if !in_its_way.is_empty() {
             let names: Vec<_> = in_its_way
                 .iter()
@@ -201,8 +201,8 @@ impl Workspace {
             return Ok(None);
         }
         let scope = match output.is_empty() {
-            true => Scope::Tracked,
-            false => Scope::All,
+            true => SalvageScope::Tracked,
+            false => SalvageScope::All,
         };
         let saved = self.salvage(lost, &belongings, scope, SalvageReason::Reset, by)?;
         for path in in_its_way {
@@ -225,7 +225,13 @@ impl Workspace {
         }
         let work = vec![format!("versions that were only staged: {}", few(&files))];
         let belongings = self.belongings(repo, Look::Whole)?;
-        let saved = self.salvage(work, &belongings, Scope::Tracked, SalvageReason::Reset, by)?;
+        let saved = self.salvage(
+            work,
+            &belongings,
+            SalvageScope::Tracked,
+            SalvageReason::Reset,
+            by,
+        )?;
         Ok(Some(saved))
     }
 }

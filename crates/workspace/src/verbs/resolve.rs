@@ -1,4 +1,4 @@
-//! Resolving conflicts in a workspace. The caller holds the turn and the floor.
+//! Resolving conflicts in a workspace. The caller holds the workspace's lock and its files.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::in_gits_words;
 use crate::error::conflict;
 use crate::in_the_way::in_gits_way;
 use crate::reset::ROUNDS;
-use crate::salvage::{Scope, tell};
+use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
 use crate::{Error, Reporter, Workspace};
 use branchyard_config::crash_point;
@@ -45,7 +45,7 @@ impl Workspace {
         })
     }
 
-    /// Pushes, pops, applies or drops. The caller holds the floor exclusively.
+    /// Pushes, pops, applies or drops. the caller holds the files exclusively.
     pub async fn change_stashes(
         self: &Arc<Self>,
         request: Request,
@@ -127,9 +127,9 @@ impl Workspace {
             return Err(unresolved(&open).into());
         }
         let belongings = self.belongings(repo, Look::Whole)?;
-        let strays = in_gits_way(repo, head.commit, &belongings)?;
-        if !strays.is_empty() {
-            let names: Vec<_> = strays
+        let untracked = in_gits_way(repo, head.commit, &belongings)?;
+        if !untracked.is_empty() {
+            let names: Vec<_> = untracked
                 .iter()
                 .map(|path| path.to_string_lossy().into_owned())
                 .collect();
@@ -160,9 +160,9 @@ impl Workspace {
                     return Err(unresolved(&open).into());
                 }
                 stash::check_changes(repo, found.commit)?;
-                let strays = stash::in_the_way(repo, found.commit)?;
-                if !strays.is_empty() {
-                    return Err(stash::stands_in_the_way(&strays).into());
+                let untracked = stash::in_the_way(repo, found.commit)?;
+                if !untracked.is_empty() {
+                    return Err(stash::stands_in_the_way(&untracked).into());
                 }
                 let item = Item::of(repo, &this.branch, &found)?;
                 Ok((found, item))
@@ -211,7 +211,7 @@ impl Workspace {
                 let work = vec![format!("the stash {}: {}", found.commit, found.message)];
                 let belongings = this.belongings(repo, Look::Whole)?;
                 let reason = SalvageReason::Stash;
-                let saved = this.salvage(work, &belongings, Scope::Tracked, reason, &by)?;
+                let saved = this.salvage(work, &belongings, SalvageScope::Tracked, reason, &by)?;
                 Ok((found, item, saved))
             })
             .await?;

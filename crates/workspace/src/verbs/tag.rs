@@ -103,7 +103,7 @@ impl Workspace {
         })
     }
 
-    /// Has the signature of a tag checked. The caller stands on the floor.
+    /// Has the signature of a tag checked. The caller shares the files.
     pub async fn verify_tag(self: &Arc<Self>, request: Request) -> Result<Tags, Error> {
         let tags = self
             .with_repository(move |this, repo| this.look_at_tags(repo, &request))

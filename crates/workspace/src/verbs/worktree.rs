@@ -52,7 +52,7 @@ impl Workspace {
             current: self.branch == *current,
             locked: locked.map(|why| why.trim().to_owned()),
             prunable: !self.worktree.has_directory(),
-            holder: self.turn.holder(),
+            holder: self.queue.holder(),
         }
     }
 }

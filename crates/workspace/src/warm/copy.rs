@@ -16,14 +16,14 @@ use super::AT_ONCE;
 use super::hand::{
     Ends, Hand, Place, Transfer, copy_link, create, leads_out, modified, open_dir, open_source,
 };
-use super::leavings::Leavings;
 use super::naming::{Home, Naming};
 use super::output::OutputFile;
 use super::seed::Seed;
+use super::stale_outputs::StaleOutputs;
 use super::tracked::{LINK, TYPE};
 use crate::Error;
 use branchyard_git::FileStat;
-use branchyard_runtime::disk::crew;
+use branchyard_runtime::disk::parallel;
 
 const PERMISSIONS: u32 = 0o777;
 
@@ -74,7 +74,7 @@ impl<'a> Copies<'a> {
             path(n).parent().into_iter().chain(submodule)
         }))?;
         let new = || (Hand::new(), Vec::new());
-        let shares = crew::share(entries.len(), AT_ONCE, new, |(hand, stats), n| {
+        let shares = parallel::share(entries.len(), AT_ONCE, new, |(hand, stats), n| {
             if let Some(expected) = expected[n] {
                 let stat = self.tracked_file(hand, path(n), entries[n].mode, expected)?;
                 stats.push((n, stat));
@@ -94,7 +94,7 @@ impl<'a> Copies<'a> {
         let output = &self.seed.output;
         self.make_dirs(output.dirs.iter().map(PathBuf::as_path))?;
         let new = || (Hand::new(), Share::default());
-        let shares = crew::share(output.files.len(), AT_ONCE, new, |(hand, share), n| {
+        let shares = parallel::share(output.files.len(), AT_ONCE, new, |(hand, share), n| {
             match self.output_file(hand, &output.files[n])? {
                 None => {}
                 Some(Naming::Yes { targets }) => share.left_out.push((n, targets)),
@@ -107,15 +107,15 @@ impl<'a> Copies<'a> {
         })
         .map_err(Error::io("copy the build output of a sibling"))?;
         let mut tally = Tally::default();
-        let mut leavings = Leavings::new(&output.files, self.seed.lent.workspace.path());
+        let mut stale = StaleOutputs::new(&output.files, self.seed.lent.workspace.path());
         for (_, share) in shares {
             tally.files += share.tally.files;
             tally.bytes += share.tally.bytes;
             for (n, targets) in share.left_out {
-                leavings.add(n, &targets);
+                stale.add(n, &targets);
             }
         }
-        leavings
+        stale
             .remove_from(&self.to)
             .map_err(Error::io("remove what is of no use in a copy"))?;
         self.finish_dirs()

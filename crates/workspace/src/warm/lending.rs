@@ -1,14 +1,13 @@
 //! A workspace while others copy from it: no command starts there and no file is moved by us. Several may copy
 //! at the same time. Whoever has a use for the workspace itself comes first.
 
+use crate::FilesGuard;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::OwnedRwLockReadGuard;
+use crate::{Workspace, WorkspaceLock};
 
-use crate::{TurnGuard, Workspace};
-
-/// How long somebody who wants its turn waits for a copy, before that is given up.
+/// How long somebody who wants its lock waits for a copy, before that is given up.
 const COURTESY: Duration = Duration::from_millis(500);
 
 /// What is held of a workspace while somebody copies from it.
@@ -18,8 +17,8 @@ pub(crate) struct Lending(Mutex<Option<Held>>);
 #[derive(Debug)]
 struct Held {
     copies: usize,
-    _turn: TurnGuard,
-    _floor: OwnedRwLockReadGuard<()>,
+    _lock: WorkspaceLock,
+    _files: FilesGuard,
 }
 
 /// A workspace that is left as it is until the last of these is dropped.
@@ -40,17 +39,17 @@ impl Workspace {
     pub(super) fn lend(self: &Arc<Self>) -> Option<Lent> {
         let mut held = self.lending.lock();
         match held.as_mut() {
-            Some(_) if self.turn.is_wanted() => return None,
+            Some(_) if self.queue.is_wanted() => return None,
             Some(held) => held.copies += 1,
             None => {
-                let turn = self
-                    .turn
-                    .try_take("warm start of another branch", "branchyard")?;
-                let floor = self.floor.clone().try_read_owned().ok()?;
+                let lock = self
+                    .queue
+                    .try_lock("warm start of another branch", "branchyard")?;
+                let files_guard = self.files.clone().try_read_owned().ok()?;
                 *held = Some(Held {
                     copies: 1,
-                    _turn: turn,
-                    _floor: floor,
+                    _lock: lock,
+                    _files: files_guard,
                 });
             }
         }
@@ -64,7 +63,7 @@ impl Workspace {
 impl Lent {
     /// Whether somebody has waited for it for long enough.
     pub(super) fn is_called_back(&self) -> bool {
-        self.workspace.turn.is_wanted()
+        self.workspace.queue.is_wanted()
             && self.wanted_since.get_or_init(Instant::now).elapsed() > COURTESY
     }
 }

@@ -9,12 +9,12 @@ mod copy;
 mod dependencies;
 mod elf;
 mod hand;
-mod leavings;
 mod lending;
 mod naming;
 mod output;
 mod proof;
 mod seed;
+mod stale_outputs;
 mod tracked;
 
 use std::fs;
@@ -28,7 +28,7 @@ pub(super) use lending::Lending;
 
 use super::built_from::BuiltFrom;
 use super::record::Record;
-use super::{Error, Report, Reporter, Workspace, made};
+use super::{Error, Report, Reporter, Workspace, build_output};
 use branchyard_config::{WarmStart, crash_point};
 use branchyard_git::{self as git, Difference};
 use branchyard_model::{CommitId, Phase, Warm};
@@ -163,13 +163,13 @@ impl Workspace {
         let has_output = !seed.output.is_empty();
         if has_output {
             // What is born until its end is nobody's work here, as it is not there.
-            made::note_begin(admin).map_err(Error::io("note the begin of a copy"))?;
+            build_output::note_begin(admin).map_err(Error::io("note the begin of a copy"))?;
         }
         let copies = Copies::new(&seed, self.path())?;
         let stats = copies.tracked()?;
         let output = copies.output()?;
         if has_output {
-            made::note_end(admin, jiff::Timestamp::now())
+            build_output::note_end(admin, jiff::Timestamp::now())
                 .map_err(Error::io("note the end of a copy"))?;
         }
         if !seed.is_unattended() {
@@ -216,7 +216,7 @@ impl Workspace {
             })?;
         }
         let admin = self.worktree.admin();
-        for name in ["index", "index.lock", made::FILE] {
+        for name in ["index", "index.lock", build_output::FILE] {
             gone(fs::remove_file(admin.join(name)))?;
         }
         Ok(())

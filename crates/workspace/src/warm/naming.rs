@@ -46,7 +46,7 @@ impl Home {
         self.0.iter().any(|name| name.find(bytes).is_some())
     }
 
-    /// Looks through `file`, `size` bytes of it. If it fits into `buffer` all of it is there afterwards.
+    /// Scanner through `file`, `size` bytes of it. If it fits into `buffer` all of it is there afterwards.
     pub(super) fn look_in(&self, file: &File, size: u64, buffer: &mut [u8]) -> io::Result<Naming> {
         let mut places = Vec::new();
         let overlap = self.0.iter().map(|name| name.needle().len()).max();
@@ -77,8 +77,8 @@ fn judge(file: &File, size: u64, places: &[u64]) -> io::Result<Naming> {
         file.read_exact_at(&mut bytes, at)?;
         Ok(bytes)
     };
-    let glance = usize::try_from(size).unwrap_or(GLANCE).min(GLANCE);
-    let begin = read(0, glance)?;
+    let status = usize::try_from(size).unwrap_or(GLANCE).min(GLANCE);
+    let begin = read(0, status)?;
     let named = Naming::Yes {
         targets: Vec::new(),
     };

@@ -17,10 +17,12 @@ use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
 use super::tracked::Fault;
-use crate::made::Made;
+use crate::build_output::BuildOutputNotes;
 use crate::{Error, Workspace};
 use branchyard_git::verbs::secretive::is_named_as_secret;
-use branchyard_git::{self as git, CommittedIgnores, Difference, Moment, Stray, StrayKind};
+use branchyard_git::{
+    self as git, CommittedIgnores, Difference, Moment, UntrackedEntry, UntrackedKind,
+};
 use branchyard_runtime::disk::Amount;
 
 /// More than this takes longer to copy than most of it takes to make.
@@ -86,20 +88,20 @@ impl Output {
             workspace,
             here: CommittedIgnores::of(repo, wanted.from)?,
             there: CommittedIgnores::of(repo, wanted.goal)?,
-            made: Made::load(workspace.worktree.admin()),
+            made: BuildOutputNotes::load(workspace.worktree.admin()),
             home: Home::new(workspace.repo.home()),
             way: Way::of(difference),
             now,
             found: Self::default(),
             fault: None,
         };
-        let strays = git::strays(repo)?;
-        if wanted.is_strict && !gathering.is_made_by_runs(&strays)? {
+        let untracked = git::untracked_entries(repo)?;
+        if wanted.is_strict && !gathering.is_made_by_runs(&untracked)? {
             return Ok(Err("it has files that no run made"));
         }
-        for stray in strays {
-            if !gathering.way.is_below(&stray.path) {
-                gathering.sort(stray, Inherited::default())?;
+        for item in untracked {
+            if !gathering.way.is_below(&item.path) {
+                gathering.sort(item, Inherited::default())?;
             }
             if let Some(fault) = gathering.fault {
                 return Ok(Err(fault));
@@ -164,7 +166,7 @@ struct Gathering<'a> {
     here: CommittedIgnores<'a>,
     /// Those of the commit that the new workspace is going to be at.
     there: CommittedIgnores<'a>,
-    made: Made,
+    made: BuildOutputNotes,
     home: Home,
     way: Way,
     now: Moment,
@@ -175,13 +177,13 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     /// Whether runs account for every file. A repository may have been changed in ways that its files do not
     /// tell.
-    fn is_made_by_runs(&self, strays: &[Stray]) -> Result<bool, Error> {
-        for stray in strays {
-            let is_made = match stray.kind {
-                StrayKind::File => self.made.explains(&stray.path, &stray.meta),
-                StrayKind::Repository => false,
-                StrayKind::Directory => {
-                    self.is_made_by_runs(&git::strays_in(self.workspace.path(), &stray.path)?)?
+    fn is_made_by_runs(&self, untracked: &[UntrackedEntry]) -> Result<bool, Error> {
+        for item in untracked {
+            let is_made = match item.kind {
+                UntrackedKind::File => self.made.explains(&item.path, &item.meta),
+                UntrackedKind::Repository => false,
+                UntrackedKind::Directory => {
+                    self.is_made_by_runs(&git::untracked_in(self.workspace.path(), &item.path)?)?
                 }
             };
             if !is_made {
@@ -191,19 +193,19 @@ impl Gathering<'_> {
         Ok(true)
     }
 
-    fn sort(&mut self, stray: Stray, mut known: Inherited) -> Result<(), Error> {
-        let (path, is_dir) = (&stray.path, stray.kind != StrayKind::File);
+    fn sort(&mut self, item: UntrackedEntry, mut known: Inherited) -> Result<(), Error> {
+        let (path, is_dir) = (&item.path, item.kind != UntrackedKind::File);
         let globs = &self.workspace.repo.config.build_output;
         known.is_declared = known.is_declared || globs.matches(path);
         known.is_ignored_here = known.is_ignored_here || self.here.is_ignored(path, is_dir)?;
         known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;
-        let is_made = self.made.explains(path, &stray.meta);
+        let is_made = self.made.explains(path, &item.meta);
         let is_ignored = known.is_ignored_here && known.is_ignored_there;
         let is_output =
             known.is_declared || is_ignored && is_made && (is_dir || !is_named_as_secret(path));
-        match stray.kind {
-            StrayKind::Directory => return self.directory(&stray, is_output, known),
-            StrayKind::File if is_output => self.take(stray, known),
+        match item.kind {
+            UntrackedKind::Directory => return self.directory(&item, is_output, known),
+            UntrackedKind::File if is_output => self.take(item, known),
             // A repository has a state of its own, which is not for us to judge.
             _ if known.is_declared || known.is_ignored_here => {}
             // Not only git's business: what was built beside it may well be made of it.
@@ -214,22 +216,22 @@ impl Gathering<'_> {
 
     fn directory(
         &mut self,
-        stray: &Stray,
+        item: &UntrackedEntry,
         is_output: bool,
         mut known: Inherited,
     ) -> Result<(), Error> {
-        if self.way.has(&stray.path, true) || self.is_bound_to_place(&stray.path, known)? {
+        if self.way.has(&item.path, true) || self.is_bound_to_place(&item.path, known)? {
             return Ok(());
         }
         let is_shown = !known.is_declared && !known.is_ignored_here;
-        if is_shown && self.ignores_itself(&stray.path) {
+        if is_shown && self.ignores_itself(&item.path) {
             return Ok(());
         }
-        let place = self.workspace.path().join(&stray.path);
+        let place = self.workspace.path().join(&item.path);
         known.is_cargo = known.is_cargo || place.join(CARGO).is_file();
         let (dirs, files) = (self.found.dirs.len(), self.found.files.len());
-        self.found.dirs.push(stray.path.clone());
-        for inner in git::strays_in(self.workspace.path(), &stray.path)? {
+        self.found.dirs.push(item.path.clone());
+        for inner in git::untracked_in(self.workspace.path(), &item.path)? {
             self.sort(inner, known)?;
             if self.fault.is_some() {
                 return Ok(());
@@ -285,8 +287,8 @@ impl Gathering<'_> {
         Ok(false)
     }
 
-    fn take(&mut self, stray: Stray, known: Inherited) {
-        let Stray { path, meta, .. } = stray;
+    fn take(&mut self, item: UntrackedEntry, known: Inherited) {
+        let UntrackedEntry { path, meta, .. } = item;
         if self.way.has(&path, false) || !(meta.is_file() || meta.is_symlink()) {
             return;
         }

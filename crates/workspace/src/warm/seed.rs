@@ -18,7 +18,7 @@ use super::output::{Output, Wanted};
 use super::tracked::{Fault, Tracked};
 use crate::built_from::{BuiltFrom, is_ancestor};
 use crate::record::Record;
-use crate::{Error, Workspace, made};
+use crate::{Error, Workspace, build_output};
 use branchyard_git::{self as git, Difference, IndexFile, Moment};
 use branchyard_model::{BranchName, CommitId};
 use branchyard_process::Presence;
@@ -74,7 +74,7 @@ impl Workspace {
             let difference = Difference::between(&store, &theirs, &goal, FAR)?;
             if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
                 let admin = store.path().join("worktrees").join(branch.dir().as_str());
-                let is_built = made::is_noted(&admin);
+                let is_built = build_output::is_noted(&admin);
                 let candidate = Candidate {
                     branch,
                     commit,

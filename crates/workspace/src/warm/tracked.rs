@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, FileType, statat};
 
 use super::AT_ONCE;
 use branchyard_git::{FileStat, GITLINK, IndexFile, Moment};
-use branchyard_runtime::disk::crew;
+use branchyard_runtime::disk::parallel;
 
 pub(super) const TYPE: u32 = 0o170_000;
 pub(super) const LINK: u32 = 0o120_000;
@@ -33,14 +33,14 @@ struct Looked {
 }
 
 impl Tracked {
-    /// Looks at every file. Times after `now` cannot be told from those of what will be checked out.
+    /// Scanner at every file. Times after `now` cannot be told from those of what will be checked out.
     pub(super) fn look(
         root: &OwnedFd,
         index: &IndexFile,
         now: Moment,
     ) -> io::Result<Result<Self, Fault>> {
         let entries = index.entries();
-        let looked = crew::share(entries.len(), AT_ONCE, Looked::default, |looked, n| {
+        let looked = parallel::share(entries.len(), AT_ONCE, Looked::default, |looked, n| {
             let entry = &entries[n];
             if entry.mode & TYPE == GITLINK || looked.fault.is_some() {
                 return Ok(());

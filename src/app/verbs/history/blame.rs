@@ -3,25 +3,29 @@
 use std::fmt::Write;
 
 use super::fit::{brief, day, fitting, keep, shorten, size};
-use crate::app::Desk;
-use crate::app::verbs::verb::{Answer, At, Told};
+use crate::app::AuthorizedApp;
+use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::blame::{Blame, Hunk, Request};
 use branchyard_model::Problem;
 
-pub(super) async fn blame(desk: Desk, at: At, request: Request) -> Result<Told<Blame>, Problem> {
-    let read = desk.read(&at.repo, &at.branch, move |workspace| {
+pub(super) async fn blame(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Blame>, Problem> {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.blame(request).await }
     });
     let (about, answer) = read.await?;
-    Ok(Told {
+    Ok(VerbOutput {
         about,
         warnings: Vec::new(),
         answer,
     })
 }
 
-impl Answer for Blame {
+impl Render for Blame {
     fn text(&self) -> String {
         let mut text: String = self.hunks.iter().map(paragraph).collect();
         if self.hunks.is_empty() {

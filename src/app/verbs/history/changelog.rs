@@ -3,23 +3,23 @@
 use std::fmt::Write;
 
 use super::fit::{keep, shorten, size};
-use crate::app::Desk;
-use crate::app::verbs::verb::{Answer, At, Told};
+use crate::app::AuthorizedApp;
+use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::changelog::{self, Change, Changelog, Group, Request};
 use branchyard_model::Problem;
 
 pub(super) async fn changelog(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: Request,
-) -> Result<Told<Changelog>, Problem> {
-    desk.look(&at, move |_, repo| {
+) -> Result<VerbOutput<Changelog>, Problem> {
+    app.look(&at, move |_, repo| {
         Ok(changelog::changelog(repo, &request)?)
     })
     .await
 }
 
-impl Answer for Changelog {
+impl Render for Changelog {
     fn text(&self) -> String {
         let from = self.from.as_ref().map_or("the beginning", |end| &end.name);
         let mut text = format!(

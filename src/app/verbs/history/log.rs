@@ -3,26 +3,30 @@
 use std::fmt::Write;
 
 use super::fit::{day, fitting, keep, shorten, size};
-use crate::app::Desk;
-use crate::app::verbs::verb::{Answer, At, Told};
+use crate::app::AuthorizedApp;
+use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::log::{Entry, Log, Request};
 use branchyard_model::Problem;
 
-pub(super) async fn log(desk: Desk, at: At, request: Request) -> Result<Told<Log>, Problem> {
+pub(super) async fn log(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Log>, Problem> {
     let query = request.check()?;
-    let read = desk.read(&at.repo, &at.branch, move |workspace| {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
         let query = query.clone();
         async move { workspace.log(query).await }
     });
     let (about, answer) = read.await?;
-    Ok(Told {
+    Ok(VerbOutput {
         about,
         warnings: Vec::new(),
         answer,
     })
 }
 
-impl Answer for Log {
+impl Render for Log {
     fn text(&self) -> String {
         let mut text: String = self.commits.iter().map(line).collect();
         if self.commits.is_empty() {

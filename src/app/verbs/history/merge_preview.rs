@@ -3,35 +3,35 @@
 use std::fmt::Write;
 
 use super::fit::{fitting, keep, shorten, size};
-use crate::app::Desk;
-use crate::app::verbs::verb::{Answer, At, Told};
+use crate::app::AuthorizedApp;
+use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
 use branchyard_model::Problem;
 
 pub(super) async fn merge_preview(
-    desk: Desk,
+    app: AuthorizedApp,
     at: At,
     request: Request,
-) -> Result<Told<MergePreview>, Problem> {
+) -> Result<VerbOutput<MergePreview>, Problem> {
     if request.fetch {
-        desk.yard.margin.check()?;
-        let workspace = desk.workspace(&at.repo, &at.branch)?;
+        app.yard.margin.check()?;
+        let workspace = app.workspace(&at.repo, &at.branch)?;
         let brought = workspace.bring_for(&request).await;
-        brought.map_err(|error| desk.yard.margin.judge(error.problem()))?;
+        brought.map_err(|error| app.yard.margin.judge(error.problem()))?;
     }
-    let read = desk.read(&at.repo, &at.branch, move |workspace| {
+    let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { workspace.merge_preview(request).await }
     });
     let (about, answer) = read.await?;
-    Ok(Told {
+    Ok(VerbOutput {
         about,
         warnings: Vec::new(),
         answer,
     })
 }
 
-impl Answer for MergePreview {
+impl Render for MergePreview {
     fn text(&self) -> String {
         let (from, into) = (&self.from.name, &self.into.name);
         let mut text = match self.outcome {

@@ -3,19 +3,23 @@
 use std::fmt::Write;
 
 use super::fit::{brief, fitting, keep};
-use crate::app::Desk;
-use crate::app::verbs::verb::{Answer, At, Told};
+use crate::app::AuthorizedApp;
+use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::reflog::{self, Reflog, Request};
 use branchyard_model::Problem;
 
-pub(super) async fn reflog(desk: Desk, at: At, request: Request) -> Result<Told<Reflog>, Problem> {
-    desk.look(&at, move |workspace, repo| {
+pub(super) async fn reflog(
+    app: AuthorizedApp,
+    at: At,
+    request: Request,
+) -> Result<VerbOutput<Reflog>, Problem> {
+    app.look(&at, move |workspace, repo| {
         Ok(reflog::reflog(repo, &workspace.branch, &request)?)
     })
     .await
 }
 
-impl Answer for Reflog {
+impl Render for Reflog {
     fn text(&self) -> String {
         let mut text = String::new();
         for entry in &self.entries {

@@ -1,12 +1,12 @@
 //! What these verbs answer, in a few lines, and what of it is left out where there is little room.
 
 use crate::app::verbs::shorten::{missing, shorten, shorten_told};
-use crate::app::verbs::verb::Answer;
+use crate::app::verbs::verb::Render;
 use branchyard_git::verbs::{
     Change, ChangeKind, Kept, add, checkout, clean, commit, reset, stash, withheld,
 };
 
-impl Answer for add::Added {
+impl Render for add::Added {
     fn text(&self) -> String {
         let mut text = match self.staged_files {
             0 => "nothing is staged".to_owned(),
@@ -37,7 +37,7 @@ impl Answer for add::Added {
     }
 }
 
-impl Answer for commit::Committed {
+impl Render for commit::Committed {
     fn text(&self) -> String {
         let amended = match &self.amended {
             Some(old) => format!(" in place of {old}"),
@@ -63,7 +63,7 @@ impl Answer for commit::Committed {
     }
 }
 
-impl Answer for reset::Done {
+impl Render for reset::Done {
     fn text(&self) -> String {
         let mut text = match self.was_at == self.now_at {
             true => format!("the branch stays at {}", self.now_at),
@@ -87,7 +87,7 @@ impl Answer for reset::Done {
     }
 }
 
-impl Answer for clean::Cleaned {
+impl Render for clean::Cleaned {
     fn text(&self) -> String {
         let done = if self.removed { "removed" } else { "would go" };
         let mut text = format!("{} {done}", self.count);
@@ -109,7 +109,7 @@ impl Answer for clean::Cleaned {
     }
 }
 
-impl Answer for stash::Stashed {
+impl Render for stash::Stashed {
     fn text(&self) -> String {
         let mut text = String::new();
         for item in self.stash.iter().chain(self.stashes.iter().flatten()) {
@@ -146,7 +146,7 @@ impl Answer for stash::Stashed {
     }
 }
 
-impl Answer for checkout::CheckedOut {
+impl Render for checkout::CheckedOut {
     fn text(&self) -> String {
         let mut text = format!("{} file(s) brought back", self.count);
         for file in self.files.iter().flatten() {

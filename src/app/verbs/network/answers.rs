@@ -1,10 +1,10 @@
 //! What is told of the remote, in words, and what of it can be left out.
 
-use crate::app::verbs::verb::Answer;
+use crate::app::verbs::verb::Render;
 use branchyard_git::verbs::conflicts::{Conflict, fit};
 use branchyard_git::verbs::{fetch, pull, push, remote, withheld};
 
-impl Answer for fetch::Fetched {
+impl Render for fetch::Fetched {
     fn text(&self) -> String {
         let mut lines: Vec<_> = self
             .updated
@@ -39,7 +39,7 @@ impl Answer for fetch::Fetched {
     }
 }
 
-impl Answer for pull::Pulled {
+impl Render for pull::Pulled {
     fn text(&self) -> String {
         let Self {
             from, from_commit, ..
@@ -66,7 +66,7 @@ impl Answer for pull::Pulled {
     }
 }
 
-impl Answer for push::Pushed {
+impl Render for push::Pushed {
     fn text(&self) -> String {
         let mut lines = Vec::new();
         if let Some(commit) = &self.committed {
@@ -115,7 +115,7 @@ impl Answer for push::Pushed {
     }
 }
 
-impl Answer for remote::Remote {
+impl Render for remote::Remote {
     fn text(&self) -> String {
         let default = self.default_branch.as_deref().unwrap_or("not known yet");
         let mut text = format!(

@@ -10,8 +10,8 @@ use branchyard_model::{BranchName, RepoName};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn rights() -> impl Strategy<Value = Rights> {
-    proptest::sample::subsequence(Right::ALL.to_vec(), 0..=Right::ALL.len())
+fn rights() -> impl Strategy<Value = Scopes> {
+    proptest::sample::subsequence(Scope::ALL.to_vec(), 0..=Scope::ALL.len())
         .prop_map(|rights| rights.into_iter().collect())
 }
 
@@ -81,7 +81,7 @@ proptest! {
     ) {
         let role = Role { scopes: asked, toolsets: of_role };
         let may = if is_role { May::Role(&role) } else { May::Only(asked) };
-        let wish = Wish { may, toolsets, area: area.clone(), lifetime };
+        let wish = RequestedToken { may, toolsets, area: area.clone(), lifetime };
         let Ok(made) = narrowed(&own, &wish, NOW) else {
             return Ok(());
         };
@@ -102,12 +102,12 @@ proptest! {
         if let Some(expires) = own.expires {
             prop_assert!(made.expires.is_some_and(|made| made <= expires));
         }
-        prop_assert!(made.expires.is_some() || own.rights.contains(Right::Admin));
+        prop_assert!(made.expires.is_some() || own.rights.contains(Scope::Admin));
     }
 }
 
-fn wish(may: May<'_>) -> Wish<'_> {
-    Wish {
+fn wish(may: May<'_>) -> RequestedToken<'_> {
+    RequestedToken {
         may,
         toolsets: None,
         area: Area::everywhere(),
@@ -119,7 +119,7 @@ fn wish(may: May<'_>) -> Wish<'_> {
 fn refusals_say_what_is_too_much() {
     let roles = branchyard_config::AuthConfig::default().roles;
     let own = Grant::of_role(&roles["dev"]).until(Some(Timestamp::from_second(100).unwrap()));
-    let refused = |wish: &Wish<'_>| {
+    let refused = |wish: &RequestedToken<'_>| {
         let problem = narrowed(&own, wish, NOW).unwrap_err();
         (problem.code, problem.field.unwrap(), problem.detail)
     };
@@ -131,7 +131,7 @@ fn refusals_say_what_is_too_much() {
         "{detail}"
     );
     let dev = wish(May::Role(&roles["dev"]));
-    let sets = Wish {
+    let sets = RequestedToken {
         toolsets: Some(vec![Toolset::Yard, Toolset::Admin]),
         ..dev.clone()
     };
@@ -141,13 +141,13 @@ fn refusals_say_what_is_too_much() {
         Lifetime::For(Duration::from_secs(101)),
         Lifetime::Until(Timestamp::from_second(101).unwrap()),
     ] {
-        let longer = Wish {
+        let longer = RequestedToken {
             lifetime: Some(lifetime),
             ..dev.clone()
         };
         assert_eq!(refused(&longer).0, "wider_than_own", "{lifetime:?}");
     }
-    let nothing = refused(&wish(May::Only(Rights::default())));
+    let nothing = refused(&wish(May::Only(Scopes::default())));
     assert_eq!(nothing.0, "unprocessable");
 }
 

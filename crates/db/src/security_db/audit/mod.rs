@@ -27,7 +27,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::schema::SCHEMA;
-use super::{Error, Trust};
+use super::{Error, SecurityDb};
 use crate as database;
 use branchyard_runtime::background::Loops;
 use writer::Change;
@@ -59,7 +59,7 @@ impl Audit {
     /// The audit in the file that `trust` has opened, and takes up what the last daemon left unfinished. Where
     /// a write fails later, `make_room` is asked whether it could make any.
     pub fn open(
-        trust: &Trust,
+        trust: &SecurityDb,
         retention: Retention,
         loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,

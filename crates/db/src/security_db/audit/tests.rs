@@ -34,7 +34,8 @@ impl Place {
     }
 
     fn open(&self) -> Audit {
-        let Opened { trust, .. } = Trust::open(&self.path(), &Loops::default(), || false).unwrap();
+        let Opened { trust, .. } =
+            SecurityDb::open(&self.path(), &Loops::default(), || false).unwrap();
         Audit::open(&trust, kept(), &Loops::default(), || false).unwrap()
     }
 
@@ -106,7 +107,7 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
         expected.map(|(action, outcome)| (action.to_owned(), outcome))
     );
 
-    let Opened { trust, .. } = Trust::open(&copy, &Loops::default(), || false).unwrap();
+    let Opened { trust, .. } = SecurityDb::open(&copy, &Loops::default(), || false).unwrap();
     let audit = Audit::open(&trust, kept(), &Loops::default(), || false).unwrap();
     tokio::task::spawn_blocking(move || {
         let last = audit

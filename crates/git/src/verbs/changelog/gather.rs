@@ -26,11 +26,11 @@ pub struct Group {
     /// How many there are.
     pub count: usize,
     /// Those without a scope first.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<ChangelogScope>,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Scope {
+pub struct ChangelogScope {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// How many there are.
@@ -180,9 +180,9 @@ fn change(
 }
 
 fn group(kind: String, scopes: Scopes) -> Group {
-    let scopes: Vec<Scope> = scopes
+    let scopes: Vec<ChangelogScope> = scopes
         .into_iter()
-        .map(|(scope, changes)| Scope {
+        .map(|(scope, changes)| ChangelogScope {
             scope,
             count: changes.len(),
             changes,

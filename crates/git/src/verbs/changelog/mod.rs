@@ -16,7 +16,7 @@ use crate::{Error, head};
 use tags::{Tag, Tags};
 use version::Version;
 
-pub use gather::{Author, Breaking, Change, Group, Scope};
+pub use gather::{Author, Breaking, Change, ChangelogScope, Group};
 pub use version::Bump;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

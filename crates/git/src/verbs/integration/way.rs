@@ -12,7 +12,9 @@ use git2::{Delta, ErrorCode, Oid, Repository, Sort, Tree};
 
 use super::changes::{self, local_changes};
 use crate::verbs::operation::Operation;
-use crate::{Error, Stray, StrayKind, check_extent, files_of, strays, strays_in};
+use crate::{
+    Error, UntrackedEntry, UntrackedKind, check_extent, files_of, untracked_entries, untracked_in,
+};
 use branchyard_model::{ErrorKind, Problem};
 
 /// One three-way merge: what `theirs` changed since `base` is brought to `ours`.
@@ -82,7 +84,7 @@ impl Way {
         if !in_the_way.is_empty() {
             return Err(changes::problem(&in_the_way).into());
         }
-        self.check_strays(repo)
+        self.check_untracked(repo)
     }
 
     /// Refuses where one of these files, which have changes, is written or removed.
@@ -100,7 +102,7 @@ impl Way {
         if let Some(problem) = changes::local_changes_in_the_way(repo)? {
             return Err(problem.into());
         }
-        self.check_strays(repo)
+        self.check_untracked(repo)
     }
 
     fn check_operation(&self, repo: &Repository) -> Result<(), Error> {
@@ -111,20 +113,20 @@ impl Way {
     }
 
     /// Refuses where files that are not tracked are in the way, ignored or not.
-    pub fn check_strays(&self, repo: &Repository) -> Result<(), Error> {
+    pub fn check_untracked(&self, repo: &Repository) -> Result<(), Error> {
         let Some(workdir) = files_of(repo) else {
             return Ok(());
         };
         let mut found = Vec::new();
-        let mut pending = strays(repo)?;
-        while let Some(stray) = pending.pop() {
-            match stray.kind {
-                StrayKind::Directory if self.leads_into(&stray) => {
-                    pending.extend(strays_in(&workdir, &stray.path)?);
+        let mut pending = untracked_entries(repo)?;
+        while let Some(item) = pending.pop() {
+            match item.kind {
+                UntrackedKind::Directory if self.leads_into(&item) => {
+                    pending.extend(untracked_in(&workdir, &item.path)?);
                 }
-                StrayKind::Directory => {}
-                _ if self.writes_over(&stray.path) => {
-                    found.push(stray.path.to_string_lossy().into_owned());
+                UntrackedKind::Directory => {}
+                _ if self.writes_over(&item.path) => {
+                    found.push(item.path.to_string_lossy().into_owned());
                 }
                 _ => {}
             }
@@ -156,7 +158,7 @@ impl Way {
     }
 
     /// Whether anything in a directory could be in the way.
-    fn leads_into(&self, dir: &Stray) -> bool {
+    fn leads_into(&self, dir: &UntrackedEntry) -> bool {
         !self.relocated.is_empty() || self.writes_over(&dir.path)
     }
 

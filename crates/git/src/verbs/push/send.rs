@@ -47,7 +47,7 @@ pub async fn push(git: &Git, dir: &Path, updates: &[Update]) -> Result<Result<()
         .args(leases)
         .args(["--end-of-options", "origin"])
         .args(refspecs)
-        .remote(git.transfer_patience())
+        .remote(git.transfer_timeouts())
         .capture(MOST_SAID, |_| {})
         .await?;
     if done.status.success() {

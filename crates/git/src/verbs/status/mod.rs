@@ -2,7 +2,7 @@
 
 mod conflict;
 mod found;
-mod glance;
+mod from_metadata;
 mod operation;
 mod porcelain;
 mod text;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Verbosity;
 use super::room::keep_fitting;
 use super::suspects::may_have_flagged_files;
-use crate::{Error, Glance, Head, head, read_ref};
+use crate::{Error, Head, MetadataStatus, head, read_ref};
 use branchyard_model::BranchName;
 
 pub use conflict::Conflict;
@@ -39,7 +39,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether a glance at all files can answer it.
+    /// Whether a status at all files can answer it.
     pub fn is_usual(&self) -> bool {
         self.paths.is_empty() && !self.ignored && self.verbosity < Verbosity::Full
     }
@@ -109,15 +109,15 @@ pub struct Counts {
     pub ignored: Option<usize>,
 }
 
-/// The status of the workspace of `branch`, where a glance at all files tells most of it.
+/// The status of the workspace of `branch`, where a status at all files tells most of it.
 pub fn status_at_a_glance(
     repo: &Repository,
     branch: &BranchName,
     request: &Request,
-    glance: &Glance,
+    status: &MetadataStatus,
 ) -> Result<Option<Status>, Error> {
     let head = head(repo)?;
-    let found = Found::glance(repo, &head, request, glance)?;
+    let found = Found::status(repo, &head, request, status)?;
     let status = found.map(|found| Status::new(repo, branch, &head, found, request));
     status.transpose()
 }

@@ -49,7 +49,7 @@ impl GitCall {
     }
 }
 
-/// What a git command needs: a look, the workspace's turn, or that and the remote. No command gets both the
+/// What a git command needs: a look, the workspace's lock, or that and the remote. No command gets both the
 /// workspace's files and what opens the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {

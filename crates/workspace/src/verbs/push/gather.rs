@@ -93,7 +93,7 @@ impl Workspace {
         pushed: &mut Pushed,
         report: &Reporter,
     ) -> Result<(), Error> {
-        let _floor = self.stand().await;
+        let _files = self.share_files().await;
         if request.paths.is_empty() {
             let (plan, withheld) = self
                 .with_repository(|this, repo| {

@@ -1,5 +1,5 @@
 //! Pushing until it has arrived: commit, take in what the remote has, push, and ask the remote whether it
-//! has it. The floor is held alone only while files move; nobody waits for the network to read a file.
+//! has it. The files are held alone only while files move; nobody waits for the network to read a file.
 
 mod deletion;
 mod gather;
@@ -63,7 +63,7 @@ impl Failed {
 }
 
 impl Workspace {
-    /// Pushes the branch. The caller holds the turn, and not the floor.
+    /// Pushes the branch. The caller holds the workspace's lock, and not its files.
     pub async fn push(
         self: &Arc<Self>,
         request: Request,

@@ -1,0 +1,162 @@
+//! Runs that concern each other: joining an equal one in place of a second, and ending an older one
+//! in favour of a newer.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::live::Live;
+use super::open::Runs;
+use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState};
+use branchyard_workspace::repos::Repo;
+
+/// Who wants a run, and whether more may still want it without a question.
+#[derive(Debug)]
+pub(super) struct Coalescing(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    askers: usize,
+    /// The run has not looked at the remote yet.
+    open: bool,
+    /// Somebody joined: what the remote said before that is too old for them.
+    joined: bool,
+}
+
+impl Default for Coalescing {
+    fn default() -> Self {
+        Self(Mutex::new(State {
+            askers: 1,
+            open: true,
+            joined: false,
+        }))
+    }
+}
+
+impl Coalescing {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run is about to ask the remote. Returns whether somebody joined it so far.
+    pub(super) fn close(&self) -> bool {
+        let mut state = self.lock();
+        state.open = false;
+        state.joined
+    }
+}
+
+impl Live {
+    /// One of those who asked does not want it any more; the last one ends it. Returns how many are left.
+    pub(super) fn withdraw(&self, reason: &str) -> usize {
+        let left = {
+            let mut company = self.company.lock();
+            company.askers = company.askers.saturating_sub(1);
+            company.askers
+        };
+        if left == 0 {
+            self.viewers.stop(reason);
+        }
+        left
+    }
+
+    fn join(&self, only_if_open: bool, on_disconnect: OnDisconnect) -> bool {
+        if self.has_ended() || self.viewers.is_stopped() {
+            return false;
+        }
+        let mut company = self.company.lock();
+        // Where the last one has just withdrawn, it is about to be stopped.
+        if company.askers == 0 || (only_if_open && !company.open) {
+            return false;
+        }
+        company.askers += 1;
+        company.joined = true;
+        drop(company);
+        if on_disconnect == OnDisconnect::Continue {
+            self.viewers.keep_going();
+        }
+        true
+    }
+}
+
+/// Whether one run does for both. With variables of the caller's it does only for the same principal: another would
+/// learn from it whether they have the same values.
+fn equal(a: &RunSpec, b: &RunSpec) -> bool {
+    same_command(a, b)
+        && a.env == b.env
+        && (a.env.is_empty() || a.principal == b.principal)
+        && a.sync == b.sync
+        && a.clean == b.clean
+        && a.stale == b.stale
+        && a.reuse == b.reuse
+}
+
+fn same_command(a: &RunSpec, b: &RunSpec) -> bool {
+    a.repo == b.repo
+        && a.branch == b.branch
+        && a.kind == b.kind
+        && a.task == b.task
+        && a.asked_argv() == b.asked_argv()
+}
+
+impl Runs {
+    /// An equal run that is under way: one that has not looked at the remote yet, or one whose commit
+    /// is still the remote's. `judged` remembers those that were found to be too old.
+    pub(super) async fn join_equal(
+        &self,
+        spec: &RunSpec,
+        repo: &Arc<Repo>,
+        judged: &mut HashSet<RunId>,
+    ) -> Option<Arc<Live>> {
+        while let Some(live) = self.find_equal(spec, judged) {
+            if live.join(true, spec.on_disconnect) {
+                return Some(live);
+            }
+            judged.insert(live.id);
+            // It is about to know its commit, or to end.
+            let mut record = live.record.subscribe();
+            let settled =
+                record.wait_for(|run| run.state == RunState::Running || run.state.is_ended());
+            let commit = match settled.await {
+                Ok(run) => run.about.as_ref().map(|about| about.commit.clone()),
+                Err(_) => None,
+            };
+            let asked = repo.ask(&spec.branch, Instant::now()).await.ok();
+            let current = asked.and_then(|asked| asked.head);
+            if commit.is_some() && commit == current && live.join(false, spec.on_disconnect) {
+                return Some(live);
+            }
+        }
+        None
+    }
+
+    /// As [`Runs::join_equal`], without a question to anyone.
+    pub(super) fn join_open(&self, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
+        self.find_equal(spec, judged)
+            .filter(|live| live.join(true, spec.on_disconnect))
+    }
+
+    pub(super) fn find_equal(&self, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
+        self.0
+            .live
+            .iter()
+            .find(|live| {
+                !judged.contains(&live.id)
+                    && !live.viewers.is_stopped()
+                    && equal(&live.record.borrow().spec, spec)
+            })
+            .map(|live| live.clone())
+    }
+
+    /// Ends the runs of the same branch and command that came before `newer`.
+    pub(super) fn supersede(&self, newer: &Live) {
+        let spec = newer.record().spec;
+        for older in &self.0.live {
+            if older.id < newer.id && same_command(&older.record.borrow().spec, &spec) {
+                older
+                    .viewers
+                    .stop(&format!("superseded by run {}", newer.id));
+            }
+        }
+    }
+}

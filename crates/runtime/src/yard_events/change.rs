@@ -1,0 +1,178 @@
+//! What can change in the yard.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use branchyard_model::{BranchName, RepoName, RunRecord, RunState, SalvageId};
+
+#[derive(Debug, Clone)]
+pub enum Change {
+    Workspace(WorkspaceEvent),
+    Run(Box<RunEvent>),
+    Repo(RepoEvent),
+    Salvage(SalvageEvent),
+    Reap(Reaped),
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "WorkspaceNews")]
+pub struct WorkspaceEvent {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub change: WorkspaceChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceChange {
+    Created,
+    Removed,
+    /// Brought up to date, used or measured.
+    Updated,
+    /// Somebody has its lock, or somebody else than before.
+    Locked,
+    Unlocked,
+    Pinned,
+    Unpinned,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "RunNews")]
+pub struct RunEvent {
+    pub change: RunChange,
+    pub run: RunRecord,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunChange {
+    Queued,
+    Preparing,
+    Running,
+    Ended,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "RepoNews")]
+pub struct RepoEvent {
+    pub repo: RepoName,
+    pub change: RepoChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RepoChange {
+    Added,
+    Removed,
+    Cloned,
+    Fetched,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "SalvageNews")]
+pub struct SalvageEvent {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub salvage: SalvageId,
+    pub change: SalvageChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SalvageChange {
+    Saved,
+    Restored,
+    Dropped,
+}
+
+/// What the reaper took.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ReapNews")]
+pub struct Reaped {
+    pub action: &'static str,
+    pub repo: RepoName,
+    /// None where it was the repo's clone.
+    pub branch: Option<BranchName>,
+    pub why: String,
+    pub bytes: u64,
+}
+
+impl Change {
+    /// What it is called on the wire.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Workspace(_) => "workspace",
+            Self::Run(_) => "run",
+            Self::Repo(_) => "repo",
+            Self::Salvage(_) => "salvage",
+            Self::Reap(_) => "reap",
+        }
+    }
+
+    pub fn repo(&self) -> &RepoName {
+        match self {
+            Self::Workspace(events) => &events.repo,
+            Self::Run(events) => &events.run.spec.repo,
+            Self::Repo(events) => &events.repo,
+            Self::Salvage(events) => &events.repo,
+            Self::Reap(events) => &events.repo,
+        }
+    }
+
+    /// None where it is about the repo as a whole.
+    pub fn branch(&self) -> Option<&BranchName> {
+        match self {
+            Self::Workspace(events) => Some(&events.branch),
+            Self::Run(events) => Some(&events.run.spec.branch),
+            Self::Repo(_) => None,
+            Self::Salvage(events) => Some(&events.branch),
+            Self::Reap(events) => events.branch.as_ref(),
+        }
+    }
+}
+
+impl RunEvent {
+    /// As the run is now, as others may see it.
+    pub fn of(record: &RunRecord) -> Self {
+        let run = record.clone().shown();
+        Self {
+            change: match run.state {
+                RunState::Queued => RunChange::Queued,
+                RunState::Preparing => RunChange::Preparing,
+                RunState::Running => RunChange::Running,
+                RunState::Ended(_) => RunChange::Ended,
+            },
+            run,
+        }
+    }
+}
+
+impl From<WorkspaceEvent> for Change {
+    fn from(events: WorkspaceEvent) -> Self {
+        Self::Workspace(events)
+    }
+}
+
+impl From<RunEvent> for Change {
+    fn from(events: RunEvent) -> Self {
+        Self::Run(Box::new(events))
+    }
+}
+
+impl From<RepoEvent> for Change {
+    fn from(events: RepoEvent) -> Self {
+        Self::Repo(events)
+    }
+}
+
+impl From<SalvageEvent> for Change {
+    fn from(events: SalvageEvent) -> Self {
+        Self::Salvage(events)
+    }
+}
+
+impl From<Reaped> for Change {
+    fn from(events: Reaped) -> Self {
+        Self::Reap(events)
+    }
+}

@@ -1,0 +1,168 @@
+//! What has to be left out because something else is. A dependency file that cannot be copied takes with it
+//! what it is about: without it `make` would not know when that has to be made again.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+
+use super::output::OutputFile;
+
+/// A tree of packages that is either whole or of no use.
+const PACKAGES: &str = "node_modules";
+
+pub(super) struct StaleOutputs<'a> {
+    files: &'a [OutputFile],
+    /// The workspace that is copied.
+    original: &'a Path,
+    /// Names in a directory, without what follows the last dot.
+    stems: HashSet<(PathBuf, OsString)>,
+    paths: HashSet<PathBuf>,
+    trees: HashSet<PathBuf>,
+}
+
+impl<'a> StaleOutputs<'a> {
+    pub(super) fn new(files: &'a [OutputFile], original: &'a Path) -> Self {
+        Self {
+            files,
+            original,
+            stems: HashSet::new(),
+            paths: HashSet::new(),
+            trees: HashSet::new(),
+        }
+    }
+
+    /// Notes that a file was left out, and what is made as it says.
+    pub(super) fn add(&mut self, n: usize, targets: &[Vec<u8>]) {
+        let path = &self.files[n].path;
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let tree = path
+            .ancestors()
+            .skip(1)
+            .filter(|dir| dir.file_name() == Some(OsStr::new(PACKAGES)));
+        self.trees.extend(tree.last().map(Path::to_owned));
+        let stem = path.file_stem().unwrap_or_default().to_owned();
+        self.stems.insert((dir.to_owned(), stem));
+        for target in targets {
+            let target = Path::new(OsStr::from_bytes(target));
+            if let Ok(inside) = target.strip_prefix(self.original) {
+                self.paths.insert(plain(inside));
+            } else {
+                // Relative to where `make` was, which is somewhere above.
+                let above = dir.ancestors().map(|dir| plain(&dir.join(target)));
+                self.paths.extend(above);
+            }
+        }
+    }
+
+    /// Removes what was copied of it.
+    pub(super) fn remove_from(&self, root: &OwnedFd) -> io::Result<()> {
+        if self.stems.is_empty() {
+            return Ok(());
+        }
+        for OutputFile { path, .. } in self.files {
+            if !self.goes(path) {
+                continue;
+            }
+            match unlinkat(root, path, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn goes(&self, path: &Path) -> bool {
+        let dir = path.parent().unwrap_or(Path::new(""));
+        // `a.o` and `a.d` beside each other, or `a.c.o` and `a.c.o.d`.
+        let has = |name: Option<&OsStr>| {
+            name.is_some_and(|name| self.stems.contains(&(dir.to_owned(), name.to_owned())))
+        };
+        has(path.file_stem())
+            || has(path.file_name())
+            || self.paths.contains(path)
+            || self.trees.iter().any(|tree| path.starts_with(tree))
+    }
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => {
+                plain.pop();
+            }
+            _ => {}
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> OutputFile {
+        OutputFile {
+            path: path.into(),
+            modified: (0, 0),
+            size: 0,
+            mode: 0,
+            is_link: false,
+            is_bound: true,
+        }
+    }
+
+    #[test]
+    fn what_a_file_is_about_goes_with_it() {
+        let files = [
+            "src/a.d",
+            "src/a.o",
+            "src/b.o",
+            "x.c.o.d",
+            "x.c.o",
+            "out/obj/c.o",
+            "out/dep/c.d",
+            "out/obj/d.o",
+            "lib/m.o",
+            "web/node_modules/a/package.json",
+            "web/node_modules/b/index.js",
+            "web/dist.js",
+        ]
+        .map(file);
+        let mut stale = StaleOutputs::new(&files, Path::new("/yard/demo/main"));
+        let targets = |all: &[&str]| {
+            all.iter()
+                .map(|t| t.as_bytes().to_vec())
+                .collect::<Vec<_>>()
+        };
+        stale.add(0, &[]);
+        stale.add(3, &[]);
+        stale.add(6, &targets(&["obj/c.o", "/yard/demo/main/lib/m.o"]));
+        stale.add(9, &[]);
+        let gone: Vec<_> = files
+            .iter()
+            .filter(|file| stale.goes(&file.path))
+            .map(|file| file.path.to_str().unwrap())
+            .collect();
+        let expected = [
+            "src/a.d",
+            "src/a.o",
+            "x.c.o.d",
+            "x.c.o",
+            "out/obj/c.o",
+            "out/dep/c.d",
+            "lib/m.o",
+            "web/node_modules/a/package.json",
+            "web/node_modules/b/index.js",
+        ];
+        assert_eq!(gone, expected);
+    }
+}
