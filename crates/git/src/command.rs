@@ -17,7 +17,7 @@ use super::shadow::{Ending, Shadow};
 use super::{Error, RemoteFailure, Settings};
 use branchyard_config::{Credential, WebHost};
 use branchyard_process::{CaptureError, Captured, Confinement, Timeouts, capture, plain_command};
-use branchyard_runtime::disk::{Room, Trash};
+use branchyard_runtime::disk::{Moment, Room, Trash};
 
 /// How long a command may take that says nothing of it. A worktree may hold a file that never ends, and its
 /// lock is held meanwhile; a large store takes its time to be packed.
@@ -292,10 +292,17 @@ impl GitCommand {
         self.succeed(|_| {}).await
     }
 
-    /// As [`GitCommand::output`], for a command that replaces files of its worktree: see [`Shadow`].
+    /// As [`GitCommand::output`], for a command that replaces files of its worktree, where those that git finds changed
+    /// stay: see [`Shadow`].
     pub async fn change_files(self) -> Result<Vec<u8>, Error> {
+        self.discard_files(Moment::now()).await
+    }
+
+    /// The same for a command that also replaces files which are changed. All that is worth it was saved when they were
+    /// `seen`; what was written since is kept.
+    pub async fn discard_files(self, seen: Moment) -> Result<Vec<u8>, Error> {
         let (dir, trash) = (self.dir.clone(), self.git.trash.clone());
-        let begin = move || Ok::<_, Error>((Shadow::begin(&dir, &trash)?, trash));
+        let begin = move || Ok::<_, Error>((Shadow::begin(&dir, seen, &trash)?, trash));
         let (Some(shadow), trash) = tokio::task::spawn_blocking(begin).await?? else {
             return self.output().await;
         };
@@ -320,7 +327,7 @@ impl GitCommand {
         let git = self.git.clone();
         // What runs at the root writes nothing.
         let shortage = || dir.parent().and_then(|_| Room::shortage_at(&dir));
-        // ScanResult for with git's last words too: on its way out it may give back what it took.
+        // Looked for with git's last words too: on its way out it may give back what it took.
         let mut seen = None;
         let watch = |bytes: &[u8]| {
             seen = shortage();

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::ErrorCode;
-use rustix::fs::{AtFlags, CWD, Stat, Timespec, Timestamps, utimensat};
+use rustix::fs::{AtFlags, CWD, Stat, Timestamps, utimensat};
 use uuid::Uuid;
 
 use super::file_comparer::FileComparer;
@@ -25,7 +25,7 @@ use super::status::overlooked_changes;
 use super::verbs::conflicts::Working;
 use super::worktree::open_at;
 use super::{Error, IndexFile, IndexedFile, files_of, suspects};
-use branchyard_runtime::disk::Trash;
+use branchyard_runtime::disk::{Moment, Trash};
 
 const NAME: &str = "shadow";
 
@@ -45,9 +45,10 @@ pub(super) enum Ending {
 }
 
 impl Shadow {
-    /// Locks the index of the worktree at `dir`. `None` where git has to work in the worktree itself: files of it cannot be
+    /// Locks the index of the worktree at `dir`. What was written since its files were `seen` is never discarded, whatever
+    /// git makes of it. `None` where git has to work in the worktree itself: files of it cannot be
     /// moved to the trash, or its index is of a kind that is not handled here.
-    pub(crate) fn begin(dir: &Path, trash: &Trash) -> Result<Option<Self>, Error> {
+    pub(crate) fn begin(dir: &Path, seen: Moment, trash: &Trash) -> Result<Option<Self>, Error> {
         let admin = open_at(dir)?.path().to_owned();
         let admin = admin.canonicalize().map_err(Error::io("find a worktree"))?;
         if admin.join("info/sparse-checkout").exists() {
@@ -62,7 +63,7 @@ impl Shadow {
             admin,
         };
         shadow.lock()?;
-        match shadow.prepare() {
+        match shadow.prepare(seen) {
             Ok(true) => Ok(Some(shadow)),
             Ok(false) => shadow.end(trash).map(|()| None),
             Err(error) => {
@@ -92,8 +93,8 @@ impl Shadow {
         self.dir().join("index")
     }
 
-    /// Is there from the beginning, and tells when that was.
-    fn begun(&self) -> PathBuf {
+    /// Is there from the beginning, and was last written when the worktree's files were seen.
+    fn seen(&self) -> PathBuf {
         self.dir().join("begun")
     }
 
@@ -115,7 +116,7 @@ impl Shadow {
     }
 
     /// Whether the index is of a kind that is handled here.
-    fn prepare(&self) -> Result<bool, Error> {
+    fn prepare(&self, seen: Moment) -> Result<bool, Error> {
         let failed = Error::io("prepare a stand-in for the worktree");
         let made = || -> io::Result<Option<IndexFile>> {
             match fs::remove_dir_all(self.dir()) {
@@ -123,7 +124,8 @@ impl Shadow {
                 _ => {}
             }
             fs::create_dir_all(self.files())?;
-            fs::write(self.begun(), "")?;
+            fs::write(self.seen(), "")?;
+            set_written(&self.seen(), seen)?;
             IndexFile::read_any(&self.admin.join("index"))
         };
         let Some(index) = made().map_err(failed)? else {
@@ -169,13 +171,7 @@ impl Shadow {
         files
             .write(path, Uuid::now_v7().as_bytes(), false)
             .map_err(io::Error::other)?;
-        let epoch = Timespec::default();
-        let times = Timestamps {
-            last_access: epoch,
-            last_modification: epoch,
-        };
-        let path = self.files().join(path);
-        Ok(utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+        set_written(&self.files().join(path), Moment::EPOCH)
     }
 
     fn end(&self, trash: &Trash) -> Result<(), Error> {
@@ -206,7 +202,7 @@ pub(super) fn settle(lock: &Path, trash: &Trash) -> Result<(), Error> {
     };
     // A build may have put a link there, which could lead anywhere.
     let is_own = fs::symlink_metadata(shadow.dir()).is_ok_and(|found| found.is_dir());
-    if !is_own || !shadow.begun().exists() {
+    if !is_own || !shadow.seen().exists() {
         return Ok(());
     }
     let Some(worktree) = files_of(&git2::Repository::open_bare(admin)?) else {
@@ -214,6 +210,14 @@ pub(super) fn settle(lock: &Path, trash: &Trash) -> Result<(), Error> {
     };
     tracing::info!(worktree = %worktree.display(), "what git wrote for a daemon that is gone is taken over");
     Shadow { worktree, ..shadow }.take_over(trash, Ending::Complete)
+}
+
+fn set_written(path: &Path, at: Moment) -> io::Result<()> {
+    let times = Timestamps {
+        last_access: at.timespec(),
+        last_modification: at.timespec(),
+    };
+    Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Git never writes a file at that time.

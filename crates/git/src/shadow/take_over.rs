@@ -121,8 +121,15 @@ impl Shadow {
         old: &IndexFile,
         trash: &Trash,
     ) -> Result<(), Error> {
-        let begun = fs::metadata(self.begun()).map_err(Error::io("see when git began"))?;
-        let begun = Moment::of_write(&begun);
+        let written = |path: PathBuf| {
+            let meta = fs::metadata(path).map_err(Error::io("see when git began"))?;
+            Ok::<_, Error>(Moment::of_write(&meta))
+        };
+        // What was staged since may have been no tracked file when those were saved.
+        let seen = match written(self.seen())? {
+            seen if written(self.admin.join("index"))? > seen => Moment::EPOCH,
+            seen => seen,
+        };
         let files = Working::open(&self.worktree)?;
         for path in touched.iter().rev() {
             let Some(found) = stat(&files, path)? else {
@@ -137,7 +144,7 @@ impl Shadow {
             }
             // What was not tracked, git knows nothing of.
             let since = match known {
-                Some(_) if !is_dir => begun,
+                Some(_) if !is_dir => seen,
                 _ => Moment::EPOCH,
             };
             self.discard(trash, &self.worktree.join(path), since)?;

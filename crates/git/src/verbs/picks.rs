@@ -12,6 +12,7 @@ use super::revision;
 use super::strategy::StrategyOption;
 use crate::{Error, Git, head};
 use branchyard_model::Problem;
+use branchyard_runtime::disk::Moment;
 
 /// As many may be applied by one call.
 const MOST: usize = 500;
@@ -83,7 +84,7 @@ impl Picks {
         command = command.args(self.strategy_options.iter().map(|option| option.arg()));
         let (origin, commits) = at(dir, move |repo| self.prepare(repo)).await?;
         let command = command.args(commits.iter().map(Oid::to_string));
-        let ended = go_on(git, command, dir, operation).await?;
+        let ended = go_on(git, command, dir, operation, Moment::now()).await?;
         Ok((origin, ended))
     }
 

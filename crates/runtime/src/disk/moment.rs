@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A moment, by the clock that the kernel stamps files with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +23,15 @@ impl Moment {
     /// When a file was written.
     pub fn of_write(meta: &Metadata) -> Self {
         stamp(meta.mtime(), meta.mtime_nsec())
+    }
+
+    /// For the times of a file.
+    pub fn timespec(self) -> Timespec {
+        // Neither fails for a time that a file can have.
+        Timespec {
+            tv_sec: i64::try_from(self.0.div_euclid(IN_A_SECOND)).unwrap_or_default(),
+            tv_nsec: i64::try_from(self.0.rem_euclid(IN_A_SECOND)).unwrap_or_default(),
+        }
     }
 
     pub(super) fn from_nanos(nanos: i128) -> Self {

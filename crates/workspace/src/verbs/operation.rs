@@ -11,6 +11,7 @@ use branchyard_git::verbs::integration::{self, Ended, Origin, way_on};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::{conflicted, unresolved};
 use branchyard_model::{ErrorKind, Problem, Salvage, SalvageReason, Warning};
+use branchyard_runtime::disk::Moment;
 
 /// How an operation that stopped is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum GoOn {
 struct Before {
     operation: Operation,
     origin: Origin,
+    /// When that was. What is written later is not in it.
+    seen: Moment,
     saved: Option<Salvage>,
     /// Files that are to be committed with conflict markers in them.
     marked: Vec<String>,
@@ -44,6 +47,7 @@ impl Workspace {
         let Before {
             operation,
             origin,
+            seen,
             saved,
             marked,
         } = found.await?;
@@ -57,11 +61,11 @@ impl Workspace {
         let (git, dir) = (self.repo.git(), self.path());
         let ended = match how {
             GoOn::Abort => {
-                integration::abort(git, dir, operation).await?;
+                integration::abort(git, dir, operation, seen).await?;
                 Ended::Aborted
             }
-            GoOn::Skip => integration::resume(git, dir, operation, true).await?,
-            GoOn::Continue => integration::resume(git, dir, operation, false).await?,
+            GoOn::Skip => integration::resume(git, dir, operation, true, seen).await?,
+            GoOn::Continue => integration::resume(git, dir, operation, false, seen).await?,
         };
         Ok((origin, ended))
     }
@@ -81,6 +85,7 @@ impl Workspace {
             GoOn::Abort => origin.way_back(&repo)?.check_untracked(&repo)?,
             GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
         }
+        let seen = Moment::now();
         let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
             true => Some(self.save(&repo, SalvageReason::Abort, by)?),
             false => None,
@@ -88,6 +93,7 @@ impl Workspace {
         Ok(Before {
             operation,
             origin,
+            seen,
             saved,
             marked,
         })

@@ -89,7 +89,8 @@ impl Workspace {
                 How::Rebase => Operation::Rebase,
                 How::Merge => Operation::Merge,
             };
-            integration::abort(git, dir, operation).await?;
+            let seen = integration::at(dir, integration::untouched_until).await?;
+            integration::abort(git, dir, operation, seen).await?;
         }
         Ok(Some(found))
     }

@@ -16,12 +16,13 @@ pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
 pub use outcome::{Outcome, State, described, named, next_of};
 pub use steps::{Ended, begin, command, go_on, resume, stages_nothing, with_usual_cleanup};
-pub use touched::{is_touched, left_by_git, staged_with_markers};
+pub use touched::{is_touched, left_by_git, staged_with_markers, untouched_until};
 pub use way::{Step, Way, base_of};
 
 use super::operation::Operation;
 use crate::{Error, Git, head, open_at};
 use branchyard_model::CommitId;
+use branchyard_runtime::disk::Moment;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
@@ -73,8 +74,8 @@ pub async fn integrate(
 }
 
 /// Ends what is under way and puts everything back as it was before. What was done since, such as
-/// half-resolved files, goes with it: callers save that first.
-pub async fn abort(git: &Git, dir: &Path, operation: Operation) -> Result<(), Error> {
+/// half-resolved files, goes with it: callers save that first, and look at the files for it when they are `seen`.
+pub async fn abort(git: &Git, dir: &Path, operation: Operation, seen: Moment) -> Result<(), Error> {
     let args: &[&str] = match operation {
         Operation::Merge => &["merge", "--abort"],
         Operation::Rebase => &["rebase", "--abort"],
@@ -84,7 +85,7 @@ pub async fn abort(git: &Git, dir: &Path, operation: Operation) -> Result<(), Er
         Operation::Apply => &["reset", "--merge"],
         Operation::Mailbox | Operation::Bisect => return Err(operation.in_the_way().into()),
     };
-    command(git, dir).args(args).change_files().await?;
+    command(git, dir).args(args).discard_files(seen).await?;
     Ok(())
 }
 
@@ -169,12 +170,59 @@ mod tests {
             assert_eq!(under_way, Some(operation));
             let again = fork.integrate(how).await.unwrap_err().problem();
             assert_eq!(again.code, "operation_under_way");
-            abort(&fork.git, fork.dir.path(), operation).await.unwrap();
+            abort(&fork.git, fork.dir.path(), operation, Moment::now())
+                .await
+                .unwrap();
             assert_eq!(fork.run(&["status", "--porcelain"]).await, "");
             assert_eq!(
                 fork.run(&["rev-parse", "HEAD", "main"]).await,
                 format!("{before}\n{before}")
             );
+        }
+    }
+
+    /// What an abort has put aside, as one text.
+    fn kept(fork: &Fork) -> String {
+        fn read(dir: &Path, text: &mut String) {
+            for entry in std::fs::read_dir(dir).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => read(&path, text),
+                    false => text.push_str(&std::fs::read_to_string(path).unwrap()),
+                }
+            }
+        }
+        let mut text = String::new();
+        read(&fork.dir.path().join(".git/quarantine"), &mut text);
+        text
+    }
+
+    #[tokio::test]
+    async fn an_abort_keeps_what_was_written_or_staged_after_the_files_were_saved() {
+        for (how, operation) in [
+            (How::Merge, Operation::Merge),
+            (How::Rebase, Operation::Rebase),
+        ] {
+            let fork = Fork::new("theirs", "base").await;
+            fork.commit("ours", "base").await;
+            assert_eq!(fork.integrate(how).await.unwrap(), Integrated::Conflicts);
+            let path = |name: &str| fork.dir.path().join(name);
+            std::fs::write(path("new"), "not tracked, so not saved").unwrap();
+            let seen = Moment::now();
+            // The next tick of the clock.
+            while Moment::now() == seen {
+                std::thread::yield_now();
+            }
+            std::fs::write(path("f"), "saved by a person").unwrap();
+            fork.run(&["add", "new"]).await;
+            abort(&fork.git, fork.dir.path(), operation, seen)
+                .await
+                .unwrap();
+            let kept = kept(&fork);
+            assert!(kept.contains("saved by a person"), "{how:?}: {kept}");
+            let is_there = path("new").exists();
+            assert!(is_there || kept.contains("not tracked"), "{how:?}: {kept}");
+            assert_eq!(std::fs::read_to_string(path("f")).unwrap(), "ours");
         }
     }
 }

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use git2::Repository;
 
-use super::{at, local_changes_in_the_way};
+use super::{at, local_changes_in_the_way, untouched_until};
 use crate::command::GitCommand;
 use crate::verbs::operation::Operation;
 use crate::{Error, Git};
 use branchyard_model::{ErrorKind, Problem};
+use branchyard_runtime::disk::Moment;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -51,18 +52,20 @@ pub async fn begin(git: &Git, command: GitCommand, dir: &Path) -> Result<Ended, 
     }
     // It stopped for something that nobody could resolve.
     if let Some(operation) = operation {
-        super::abort(git, dir, operation).await?;
+        let seen = at(dir, untouched_until).await?;
+        super::abort(git, dir, operation, seen).await?;
     }
     at(dir, move |repo| Err(refused(repo, error)?)).await
 }
 
 /// Goes on with what is under way, now that nothing is in conflict any more, or without the step at
-/// which it stopped.
+/// which it stopped, whose files were saved when they were `seen`.
 pub async fn resume(
     git: &Git,
     dir: &Path,
     operation: Operation,
     skip: bool,
+    seen: Moment,
 ) -> Result<Ended, Error> {
     let args: &[&str] = match (operation, skip) {
         (Operation::Rebase, false) => &["rebase", "--continue"],
@@ -77,19 +80,20 @@ pub async fn resume(
         }
     };
     let command = cleaning(git, dir).await?.args(args);
-    go_on(git, command, dir, operation).await
+    go_on(git, command, dir, operation, seen).await
 }
 
-/// Runs a command that goes on with `operation`. Steps that turn out to bring nothing are passed over.
+/// Runs a command that goes on with `operation` since its files were `seen`. Steps that turn out to bring nothing are passed over.
 pub async fn go_on(
     git: &Git,
     command: GitCommand,
     dir: &Path,
     operation: Operation,
+    seen: Moment,
 ) -> Result<Ended, Error> {
-    let mut next = command;
+    let (mut next, mut seen) = (command, seen);
     loop {
-        let error = match next.change_files().await {
+        let error = match next.discard_files(seen).await {
             Ok(_) => return Ok(Ended::Done),
             Err(error @ Error::Refused { .. }) => error,
             Err(error) => return Err(error),
@@ -98,6 +102,8 @@ pub async fn go_on(
             Stop::Conflicts => return Ok(Ended::Stopped),
             Stop::Empty => self::command(git, dir).args([operation.name(), "--skip"]),
         };
+        // A step without conflicts leaves what is changed alone.
+        seen = Moment::now();
     }
 }
 
@@ -130,7 +136,7 @@ async fn commit_step(git: &Git, dir: &Path, operation: Operation) -> Result<Ende
     let is_merge = operation == Operation::Merge;
     if is_stopped && is_empty && !is_merge {
         let skip = command(git, dir).args([operation.name(), "--skip"]);
-        return go_on(git, skip, dir, operation).await;
+        return go_on(git, skip, dir, operation, Moment::now()).await;
     }
     if is_stopped {
         // Only a message that could be edited is rid of git's notes; the editor here leaves it alone.
@@ -142,7 +148,7 @@ async fn commit_step(git: &Git, dir: &Path, operation: Operation) -> Result<Ende
         return Ok(Ended::Done);
     }
     let rest = command(git, dir).args([operation.name(), "--continue"]);
-    go_on(git, rest, dir, operation).await
+    go_on(git, rest, dir, operation, Moment::now()).await
 }
 
 fn has_step_head(repo: &Repository) -> bool {

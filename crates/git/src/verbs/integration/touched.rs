@@ -7,6 +7,7 @@ use git2::{Diff, Oid, Repository, Tree};
 use crate::status::overlooked_change;
 use crate::verbs::conflicts::has_markers;
 use crate::{Error, files_of, is_any_changed, suspects};
+use branchyard_runtime::disk::Moment;
 
 /// The tree that git itself left in the workspace when it stopped, markers and all. A git that is
 /// older, or a strategy that is not `ort`, leaves none. Blocks.
@@ -33,6 +34,16 @@ pub fn is_touched(repo: &Repository) -> Result<bool, Error> {
         .any(|delta| is_settled(delta.new_file().path().or(delta.old_file().path())));
     let is_overlooked = files_of(repo).is_some_and(|workdir| overlooked_change(&index, &workdir));
     Ok(is_staged || is_overlooked)
+}
+
+/// For an abort before which nothing is saved: now, where files and index are as git left them, else the moment before
+/// anything was written, so that all of it is kept.
+pub fn untouched_until(repo: &Repository) -> Result<Moment, Error> {
+    let now = Moment::now();
+    Ok(match is_touched(repo)? {
+        true => Moment::EPOCH,
+        false => now,
+    })
 }
 
 /// Whether a file differs from what `left` has at its path. Where the index has the same, metadata mostly tells.
