@@ -1,19 +1,18 @@
 //! `serve` and `check-config`: from the command line to the daemon's composition root.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::args::{CheckConfigArgs, ServeArgs};
 use super::client::{Answer, encode};
 use super::exit::{self, Failure};
 use super::render::Console;
@@ -28,29 +27,6 @@ const THREADS_AT_START: usize = 8;
 const KEPT: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// How long blocking work may go on after everything else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(2);
-
-#[derive(Debug, Args)]
-pub(super) struct ServeArgs {
-    /// The configuration, a TOML file
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Where to listen
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
-    /// The directory that holds clones, workspaces and state
-    #[arg(long, value_name = "DIR")]
-    pub workspaces: Option<PathBuf>,
-    /// Read the session key from this file
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CheckConfigArgs {
-    /// The configuration, a TOML file
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-}
 
 /// Has the allocator return what is free to the system also when nothing happens any more; by itself it does so only
 /// in passing, when there is more to allocate.

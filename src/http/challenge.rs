@@ -5,10 +5,11 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::oauth::metadata_url;
 use crate::app::App;
-use branchyard_config::Config;
+use branchyard_config::{Config, SecureUrl};
 use branchyard_model::{ErrorKind, Problem, Scope};
+
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// What a response leaves behind for [`challenged`] to put into words.
 #[derive(Debug, Clone)]
@@ -86,4 +87,38 @@ fn quotable(text: &str) -> String {
         _ => '?',
     };
     text.chars().map(allowed).collect()
+}
+
+/// Where the metadata of a resource are: its path comes behind the well-known part.
+fn metadata_url(audience: &SecureUrl) -> String {
+    let mut url = audience.url().clone();
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&format!("{WELL_KNOWN}{path}"));
+    url.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_resource_comes_behind_the_well_known_part() {
+        for (audience, url) in [
+            (
+                "https://y.example",
+                "https://y.example/.well-known/oauth-protected-resource",
+            ),
+            (
+                "https://y.example/",
+                "https://y.example/.well-known/oauth-protected-resource",
+            ),
+            (
+                "https://y.example:8443/mcp",
+                "https://y.example:8443/.well-known/oauth-protected-resource/mcp",
+            ),
+        ] {
+            let audience = SecureUrl::parse(audience).unwrap();
+            assert_eq!(metadata_url(&audience), url);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -13,9 +13,11 @@ use tokio_stream::StreamExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::audit::{self, Effect, does};
+use super::credential::{Credential, credential};
+use super::host::without_port;
 use super::limits;
 use super::problem::ProblemResponse;
-use super::session::{check_page, of_cookie};
+use super::session::check_page;
 use crate::app::App;
 use branchyard_auth::{Connection, Peer, Principal, unauthorized};
 use branchyard_config::{Config, HostName};
@@ -145,40 +147,6 @@ async fn known(
     app.who(credential?.as_deref()).await
 }
 
-/// What a request shows, and how.
-pub(super) enum Credential<'a> {
-    Bearer(&'a str),
-    /// The session of somebody who logged in to the page.
-    Cookie(&'a str),
-}
-
-impl<'a> Credential<'a> {
-    pub(super) fn text(&self) -> &'a str {
-        match self {
-            Self::Bearer(text) | Self::Cookie(text) => text,
-        }
-    }
-}
-
-/// The credential, if the request has one.
-pub(super) fn credential(headers: &HeaderMap) -> Result<Option<Credential<'_>>, Problem> {
-    let bearer = bearer(headers)?.map(Credential::Bearer);
-    Ok(bearer.or_else(|| of_cookie(headers).map(Credential::Cookie)))
-}
-
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else {
-        return Ok(None);
-    };
-    value
-        .to_str()
-        .ok()
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| Some(token.trim()))
-        .ok_or_else(|| unauthorized("the Authorization header is not of the form `Bearer KEY`"))
-}
-
 /// Refuses requests that a foreign page or a rebound name sent: a browser on this machine must not be
 /// made to speak to the daemon.
 pub(super) async fn check_sender(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -237,20 +205,6 @@ fn host(request: &Request) -> Result<&str, Problem> {
         )),
         (Some(host), _) | (None, Some(host)) => Ok(host),
         (None, None) => Err(Problem::bad("Host", "the request has no Host header")),
-    }
-}
-
-/// `host`, `host:port`, `[v6]`, `[v6]:port`.
-pub(super) fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port))
-            if port.bytes().all(|b| b.is_ascii_digit())
-                && !name.ends_with(':')
-                && (!name.contains(':') || name.ends_with(']')) =>
-        {
-            name
-        }
-        _ => host,
     }
 }
 

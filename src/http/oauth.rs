@@ -6,12 +6,12 @@ use axum::http::Uri;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::challenge::WELL_KNOWN;
 use super::problem::ProblemResponse;
 use crate::app::App;
-use branchyard_config::{OauthConfig, SecureUrl};
+use branchyard_config::OauthConfig;
 use branchyard_model::{ErrorKind, Problem, Scope};
 
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// Where agents are, whatever the audience is.
 const MCP: &str = "/mcp";
 
@@ -52,14 +52,6 @@ pub(super) async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
     }
 }
 
-/// Where the metadata of a resource are: its path comes behind the well-known part.
-pub(super) fn metadata_url(viewers: &SecureUrl) -> String {
-    let mut url = viewers.url().clone();
-    let path = url.path().trim_end_matches('/').to_owned();
-    url.set_path(&format!("{WELL_KNOWN}{path}"));
-    url.to_string()
-}
-
 fn not_configured() -> Problem {
     Problem::new(
         ErrorKind::NotFound,
@@ -67,30 +59,4 @@ fn not_configured() -> Problem {
         "no OAuth issuer gives tokens for this",
     )
     .help("configure [auth.oauth], or use the session key or a token of the daemon's own")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_path_of_a_resource_comes_behind_the_well_known_part() {
-        for (viewers, url) in [
-            (
-                "https://y.example",
-                "https://y.example/.well-known/oauth-protected-resource",
-            ),
-            (
-                "https://y.example/",
-                "https://y.example/.well-known/oauth-protected-resource",
-            ),
-            (
-                "https://y.example:8443/mcp",
-                "https://y.example:8443/.well-known/oauth-protected-resource/mcp",
-            ),
-        ] {
-            let viewers = SecureUrl::parse(viewers).unwrap();
-            assert_eq!(metadata_url(&viewers), url);
-        }
-    }
 }

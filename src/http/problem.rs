@@ -8,9 +8,12 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::audit::ProblemCode;
 use super::challenge::Challenge;
 use branchyard_model::{ErrorKind, Problem};
+
+/// The stable word of the problem that a response tells.
+#[derive(Debug, Clone)]
+pub(super) struct ProblemCode(pub(super) String);
 
 /// A refusal or a failure, as RFC 9457 has it.
 #[derive(Debug, Serialize, JsonSchema)]

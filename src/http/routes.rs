@@ -1,15 +1,13 @@
 //! Every address, with the right that it needs and what it does to the yard. A route cannot be added
 //! without saying so.
 
-use std::borrow::Cow;
-
-use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{self, MethodRouter};
+use axum::routing::MethodRouter;
 
 use super::audit::Effect::{self, Reads};
 use super::audit::does;
-use super::gate::Access::{self, Known, Needs, Open};
+use super::gate::Access::{Known, Needs, Open};
+use super::route::{Handled, Route, delete, get, post, put};
 use super::{
     agents, audit, branches, events, files, findings, groups, health, log, oauth, openapi, page,
     reap, repos, runs, salvage, session, streams, tokens, verbs,
@@ -17,31 +15,6 @@ use super::{
 use crate::app::App;
 use branchyard_model::Scope;
 use branchyard_runs::RunRequest;
-
-pub(super) struct Route {
-    pub(super) path: Cow<'static, str>,
-    pub(super) access: Access,
-    pub(super) effect: Effect,
-    pub(super) handled: Handled,
-}
-
-/// Who answers, and to which methods.
-pub(super) struct Handled {
-    pub(super) methods: Vec<Method>,
-    pub(super) router: MethodRouter<App>,
-}
-
-macro_rules! answers {
-    ($($name:ident $method:ident;)*) => {$(
-        pub(super) fn $name<T: 'static>(handler: impl Handler<T, App>) -> Handled {
-            Handled {
-                methods: vec![Method::$method],
-                router: routing::$name(handler),
-            }
-        }
-    )*};
-}
-answers! { get GET; post POST; put PUT; delete DELETE; }
 
 #[rustfmt::skip]
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {

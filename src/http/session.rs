@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::gate::{Credential, credential, without_port};
+use super::credential::{Credential, cookie_name, credential};
 use super::limits;
 use super::problem::ProblemResponse;
 use crate::app::{App, AuthorizedApp, Session, WhoAmI};
@@ -161,20 +161,8 @@ pub(super) fn check_page(method: &Method, headers: &HeaderMap) -> Result<(), Pro
         .help("programs send `Authorization: Bearer KEY` in place of the cookie"))
 }
 
-/// The session that a browser shows.
-pub(super) fn of_cookie(headers: &HeaderMap) -> Option<&str> {
-    let name = name(headers);
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(key, value)| (key == name).then_some(value))
-}
-
 fn cookie(app: &App, headers: &HeaderMap, session: &Session) -> (HeaderName, String) {
-    let (name, lasts) = (name(headers), session.lasts.as_secs());
+    let (name, lasts) = (cookie_name(headers), session.lasts.as_secs());
     let secure = match app.config().tls {
         Some(_) => "; Secure",
         None => "",
@@ -186,42 +174,7 @@ fn cookie(app: &App, headers: &HeaderMap, session: &Session) -> (HeaderName, Str
 }
 
 fn forgotten(headers: &HeaderMap) -> (HeaderName, String) {
-    let name = name(headers);
+    let name = cookie_name(headers);
     let value = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     (header::SET_COOKIE, value)
-}
-
-/// Browsers keep cookies by host, whatever the port: daemons on one machine have each their own.
-fn name(headers: &HeaderMap) -> String {
-    let host = headers.get(header::HOST);
-    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let (_, port) = host.split_at(without_port(host).len());
-    format!("branchyard{}", port.replace(':', "-"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use axum::http::HeaderValue;
-
-    fn headers(host: &'static str, cookie: &'static str) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, HeaderValue::from_static(host));
-        headers.append(header::COOKIE, HeaderValue::from_static(cookie));
-        headers
-    }
-
-    #[test]
-    fn each_daemon_reads_its_own_cookie() {
-        let both = "a=1; branchyard-1=one;branchyard-2=two; branchyard=none";
-        for (host, expected) in [
-            ("localhost:1", Some("one")),
-            ("127.0.0.1:2", Some("two")),
-            ("[::1]:2", Some("two")),
-            ("yard.example", Some("none")),
-            ("localhost:3", None),
-        ] {
-            assert_eq!(of_cookie(&headers(host, both)), expected, "{host}");
-        }
-    }
 }

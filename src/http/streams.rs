@@ -13,7 +13,7 @@ use tokio_stream::{Stream, StreamExt};
 use super::extract::{Body, BranchAt, Params, RunAt};
 use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
-use super::routes::{Handled, post};
+use super::route::{Handled, post};
 use super::sinks::{Events, Text};
 use crate::app::AuthorizedApp;
 use branchyard_journal::{Cursor, Sink};

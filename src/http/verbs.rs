@@ -7,7 +7,7 @@ use super::audit::Effect;
 use super::extract::{Body, BranchAt};
 use super::gate::Access::Needs;
 use super::problem::ProblemResponse;
-use super::routes::{Route, post};
+use super::route::{Route, post};
 use crate::app::AuthorizedApp;
 use crate::app::audit::of_verb;
 use crate::app::verbs::{At, Verb, verbs};

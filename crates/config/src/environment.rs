@@ -6,34 +6,8 @@ use std::path::PathBuf;
 
 use super::ConfigError;
 use super::crash;
+use super::known_variables::KNOWN;
 use super::value::{self, TextValue};
-
-pub(super) const CONFIG: &str = "BRANCHYARD_CONFIG";
-pub(super) const LISTEN: &str = "BRANCHYARD_LISTEN";
-pub(super) const WORKSPACES: &str = "BRANCHYARD_WORKSPACES";
-pub(super) const KEY_FILE: &str = "BRANCHYARD_KEY_FILE";
-pub(super) const SESSION_KEY: &str = "BRANCHYARD_SESSION_KEY";
-pub(super) const REPOS: &str = "BRANCHYARD_REPOS";
-pub(super) const LOG: &str = "BRANCHYARD_LOG";
-/// For the client commands; the daemon ignores it.
-const URL: &str = "BRANCHYARD_URL";
-/// The same.
-const CA_FILE: &str = "BRANCHYARD_CA_FILE";
-
-/// All variables that the daemon and its client commands read. Any other `BRANCHYARD_*` is a misspelt name, or
-/// comes from elsewhere: Kubernetes gives each pod variables of all services, such as `BRANCHYARD_SERVICE_HOST`
-/// and `BRANCHYARD_PORT` for a service named branchyard.
-pub(super) const KNOWN: [&str; 9] = [
-    CONFIG,
-    LISTEN,
-    WORKSPACES,
-    KEY_FILE,
-    SESSION_KEY,
-    REPOS,
-    LOG,
-    URL,
-    CA_FILE,
-];
 
 /// What the daemon tells each build about itself, so that a daemon started within a build has it.
 const RUN_ID: &str = "BRANCHYARD_RUN_ID";
@@ -118,6 +92,7 @@ impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::known_variables::{LISTEN, URL};
 
     fn unknown(names: &[&str]) -> Vec<String> {
         let env: Environment = names.iter().map(|name| (*name, "s3cret")).collect();

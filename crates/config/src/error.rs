@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::environment::KNOWN;
+use super::known_variables::KNOWN;
 use super::redact;
 
 /// A configuration that cannot be used.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
 use super::document::Document;
-use super::environment::{CONFIG, Environment, LISTEN, LOG};
+use super::environment::Environment;
+use super::flags::Flags;
+use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::path::resolve;
 use super::place::Place;
 use super::sandbox::Exposure;
@@ -24,17 +25,6 @@ pub struct Sources {
     pub file: Option<PathBuf>,
     pub env: Environment,
     pub flags: Flags,
-}
-
-/// What the command line says. Relative paths start from the current directory.
-#[derive(Debug, Clone, Default)]
-pub struct Flags {
-    /// `--listen`
-    pub listen: Option<SocketAddr>,
-    /// `--workspaces`
-    pub workspaces: Option<PathBuf>,
-    /// `--key-file`
-    pub key_file: Option<PathBuf>,
 }
 
 impl Config {
@@ -179,7 +169,7 @@ fn read_document(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::{KEY_FILE, SESSION_KEY, WORKSPACES};
+    use crate::known_variables::{KEY_FILE, SESSION_KEY, WORKSPACES};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 

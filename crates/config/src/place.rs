@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::document::{Document, Fault};
-use super::environment::{Environment, KEY_FILE, SESSION_KEY, WORKSPACES};
-use super::load::Flags;
+use super::environment::Environment;
+use super::flags::Flags;
+use super::known_variables::{KEY_FILE, SESSION_KEY, WORKSPACES};
 use super::path::resolve;
 use super::{AuthConfig, ConfigError, SessionKey};
 

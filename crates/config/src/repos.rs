@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::document::{Document, Fault};
-use super::environment::{Environment, REPOS};
+use super::environment::Environment;
+use super::known_variables::REPOS;
 use super::path::{is_relative_url, resolve};
 use super::{ConfigError, RepoConfig, RepoUrl, UrlPolicy};
 use branchyard_model::RepoName;

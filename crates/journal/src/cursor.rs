@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::format::HEADER_LEN;
+use super::format::{Frame, HEADER_LEN};
 use branchyard_model::Problem;
 
 /// The digits of a frame's offset and of a place in its payload, and the dot between.
@@ -41,6 +41,22 @@ impl Cursor {
     pub fn refused(text: impl fmt::Display) -> Problem {
         Problem::bad("from", format!("{text} is not a cursor of this run"))
             .help("send the id of the last event that you saw of this run, or leave it out to start from the beginning")
+    }
+}
+
+impl Frame<'_> {
+    /// The place after the first `consumed` bytes of the payload.
+    pub fn cursor_at(&self, consumed: usize) -> Cursor {
+        match u32::try_from(consumed) {
+            Ok(within) if consumed < self.payload.len() => Cursor {
+                frame: self.start,
+                within,
+            },
+            _ => Cursor {
+                frame: self.end(),
+                within: 0,
+            },
+        }
     }
 }
 

@@ -10,42 +10,12 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::Stream;
 
 use super::render_cache::{RenderCache, Unfinished};
-use super::{Cursor, Extent, Frame};
+use super::{Cursor, Extent, Sink};
 
 /// An unfinished line is shown after this long.
 const PARTIAL_AFTER: Duration = Duration::from_millis(100);
 /// Silence longer than this makes proxies and clients doubt the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// Turns frames into the bytes of one wire format.
-pub trait Sink: Send + 'static {
-    /// Takes a frame, of which `skip` bytes were seen before, until it has a [`CHUNK`](super::CHUNK).
-    /// Returns how much of the payload it is through with.
-    fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize;
-    fn has_pending(&self) -> bool;
-    /// Gives out what was held back for more to come.
-    fn flush(&mut self);
-    /// The journal is at its end.
-    fn finish(&mut self);
-    fn keep_alive(&mut self);
-    fn buffered(&self) -> usize;
-    fn take(&mut self) -> Bytes;
-
-    /// Forgets what is held back, and says where it begins: it is read again with what follows. Nothing
-    /// of that where nothing is held back, or where the sink keeps it.
-    fn put_back(&mut self) -> Option<Cursor> {
-        None
-    }
-
-    /// Sinks of the same format_id make the same of what follows a place. None for one that has a memory
-    /// of its own.
-    fn format_id(&self) -> Option<u8> {
-        None
-    }
-
-    /// One of the same format_id made this chunk in its stead.
-    fn skip(&mut self, _piece: &Bytes) {}
-}
 
 /// The journal from `from` to its end, as chunks of the sink's format. A viewer that does not poll holds
 /// one chunk, and one that waits for output not even that.

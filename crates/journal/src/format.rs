@@ -1,7 +1,5 @@
 //! Frames as bytes. Pure: no file is touched here.
 
-use super::Cursor;
-
 pub(super) const HEADER_LEN: usize = 16;
 pub(super) const FRAME_HEADER_LEN: usize = 17;
 const MAGIC: &[u8; 8] = b"BYJOURN\x01";
@@ -64,20 +62,6 @@ impl Frame<'_> {
     /// Where the next frame starts.
     pub fn end(&self) -> u64 {
         self.start + (FRAME_HEADER_LEN + self.payload.len()) as u64
-    }
-
-    /// The place after the first `consumed` bytes of the payload.
-    pub fn cursor_at(&self, consumed: usize) -> Cursor {
-        match u32::try_from(consumed) {
-            Ok(within) if consumed < self.payload.len() => Cursor {
-                frame: self.start,
-                within,
-            },
-            _ => Cursor {
-                frame: self.end(),
-                within: 0,
-            },
-        }
     }
 }
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchName, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
-    Problem, RunId, Summary,
+    About, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
+    Problem, RunId, Summary, Warm,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -92,42 +92,6 @@ pub struct Holder {
     pub run_id: Option<RunId>,
     pub who: String,
     pub since: Timestamp,
-}
-
-/// The state of a workspace that an answer or a run is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct About {
-    pub commit: CommitId,
-    pub tree: CommitId,
-    /// Whether tracked files or the index differ from `commit`; left out where nobody looked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dirty: Option<bool>,
-    /// Commits here that the remote branch was never seen to have.
-    pub ahead: usize,
-    /// Commits of the remote branch that are not here.
-    pub behind: usize,
-    /// When the remote was last asked for this branch.
-    pub fetched_at: Option<Timestamp>,
-    /// True when the remote could not be asked this time and the caller allowed that.
-    #[serde(default)]
-    pub stale: bool,
-}
-
-/// A workspace that was made from a sibling: sources and build output were copied, and the difference checked out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Warm {
-    /// Whose workspace it was made from.
-    pub branch: BranchName,
-    /// The commit that it was at.
-    pub commit: CommitId,
-    /// How many files were copied.
-    pub files: u64,
-    /// How much that was.
-    pub bytes: u64,
-    /// How many paths differed, and were checked out or removed.
-    pub differing: u64,
-    /// How long it took.
-    pub ms: u64,
 }
 
 /// Something the caller should know, though the run goes on.

@@ -1,6 +1,7 @@
 //! The words of the yard, as types that cannot be wrong: names parsed once at the edge, runs and
 //! their events, and the problems that a caller can be told about. No I/O happens here.
 
+mod about;
 mod agent;
 mod arguments;
 mod diagnostic;
@@ -17,10 +18,11 @@ mod sandbox;
 mod schema;
 mod scope;
 
+pub use about::{About, Warm};
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use event::{About, Complete, Event, Gap, Holder, Phase, Status, Warm, Warning};
+pub use event::{Complete, Event, Gap, Holder, Phase, Status, Warning};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;

@@ -39,6 +39,6 @@ pub use sandbox::{
     Confinement, Containment, INIT_COMMAND, Mechanism, Mount, SANDBOX_TMP, Sandbox, Shown,
     init_main,
 };
-pub use supervisor::{SUPERVISOR_COMMAND, supervisor_main};
+pub use supervisor::supervisor_main;
 pub use supervisor_handle::{Found, Supervisor};
-pub use supervisor_pool::SupervisorPool;
+pub use supervisor_pool::{SUPERVISOR_COMMAND, SupervisorPool};

@@ -25,9 +25,6 @@ use super::{CommandError, Launch, supervisor_pool};
 use branchyard_config::crash_point;
 use branchyard_journal::{Recorder, Writer};
 
-/// The hidden word on the command line that makes this program a supervisor.
-pub const SUPERVISOR_COMMAND: &str = "supervise-run";
-
 /// How soon an end that could not be written is tried again.
 const SAVE_AGAIN: Duration = Duration::from_millis(250);
 

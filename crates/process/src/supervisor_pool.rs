@@ -20,8 +20,11 @@ use rustix::net::{
 };
 use rustix::process::Pid;
 
-use super::{SUPERVISOR_COMMAND, StartLimit};
+use super::StartLimit;
 use branchyard_config::crash_variable;
+
+/// The hidden word on the command line that makes this program a supervisor.
+pub const SUPERVISOR_COMMAND: &str = "supervise-run";
 
 const ONE_DESCRIPTOR: usize = rustix::cmsg_space!(ScmRights(1));
 

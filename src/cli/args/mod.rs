@@ -8,6 +8,7 @@ mod make;
 mod mcp;
 mod run;
 mod salvage;
+mod serve;
 mod token;
 mod values;
 mod yard;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use super::serve::{CheckConfigArgs, ServeArgs};
+pub(super) use serve::{CheckConfigArgs, ServeArgs};
 
 pub(super) use audit::AuditArgs;
 pub(super) use client::ClientCommand;

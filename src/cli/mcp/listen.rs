@@ -59,7 +59,7 @@ async fn listen_in(proxy: &Proxy, session: &Session) {
         match proxy.daemon.listen(headers).await {
             Ok(answer) => {
                 // Only what is watched by now is repeated: at first, nothing is.
-                let repeating = proxy.watched.repeat(proxy, session);
+                let repeating = proxy.watched.repeat(&proxy.daemon, session, &proxy.output);
                 let hearing = hear(proxy, answer, &mut position);
                 ((), was_heard) = tokio::join!(repeating, hearing);
             }

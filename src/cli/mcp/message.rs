@@ -6,10 +6,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::refusal::{INVALID_REQUEST, PARSE_ERROR, Refusal};
-use super::session::Session;
+use super::session::{PROTOCOL_VERSION, Session};
 
-pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Where a request of the newer protocol names its version.

@@ -2,14 +2,16 @@
 //! know it is told again what the agent said at its start.
 
 use bytes::Bytes;
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{Mutex, watch};
 
 use super::answer::Answer;
 use super::daemon::{Cut, Daemon};
-use super::message::{PROTOCOL_VERSION, SESSION_ID};
+
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Session {

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::answer::is_result;
+use super::daemon::Daemon;
 use super::message::Message;
-use super::proxy::Proxy;
+use super::output::Output;
 use super::session::Session;
 
 /// More than a session may watch at once; those before have ended, such as logs of old runs.
@@ -52,11 +53,11 @@ impl Watched {
     }
 
     /// Asks for all of it again, and tells the agent of each: nobody knows what changed meanwhile.
-    pub(super) async fn repeat(&self, proxy: &Proxy, session: &Session) {
+    pub(super) async fn repeat(&self, daemon: &Daemon, session: &Session, output: &Output) {
         let all = self.all().clone();
         for Subscription { uri, request } in all {
             let (line, id) = request;
-            let Ok(mut answer) = proxy.daemon.post(session.headers(), line).await else {
+            let Ok(mut answer) = daemon.post(session.headers(), line).await else {
                 // Then the stream beside this breaks off too, and is taken up again.
                 return;
             };
@@ -68,7 +69,7 @@ impl Watched {
             let told = json!({
                 "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri },
             });
-            proxy.output.message(told.to_string().as_bytes()).await;
+            output.message(told.to_string().as_bytes()).await;
         }
     }
 

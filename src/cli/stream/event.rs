@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, de};
 
 use super::group::{GroupEvent, Summary};
+use super::run_error::RunError;
 use crate::cli::exit::Failure;
 use crate::cli::finding::Findings;
 
@@ -100,13 +101,6 @@ pub(crate) struct Complete {
     pub reason: Option<String>,
     #[serde(default)]
     pub diagnostics: Option<Findings>,
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct RunError {
-    pub detail: String,
-    #[serde(default)]
-    pub help: Option<String>,
 }
 
 /// An opaque place in a stream: text or a number, we only hand it back.

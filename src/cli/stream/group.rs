@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::event::RunError;
+use super::run_error::RunError;
+
 use crate::cli::finding::Findings;
 use branchyard_model::{GroupId, RunId};
 

@@ -4,6 +4,7 @@
 mod event;
 mod group;
 mod lines;
+mod run_error;
 
 use std::time::Duration;
 
@@ -17,9 +18,10 @@ use super::subject::Subject;
 
 use event::{Cursor, parse};
 
-pub(super) use event::{Channel, Complete, Ending, Event, Holder, RunError, Status};
+pub(super) use event::{Channel, Complete, Ending, Event, Holder, Status};
 pub(super) use group::{Group, GroupEvent, Member, MemberEnded, Summary};
 pub(super) use lines::Lines;
+pub(super) use run_error::RunError;
 
 /// A daemon that is being started anew is back within this, or it is not coming.
 const PATIENCE: Duration = Duration::from_secs(60);

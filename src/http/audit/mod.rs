@@ -13,7 +13,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
-use super::problem::{ProblemResponse, status};
+use super::problem::{ProblemCode, ProblemResponse, status};
 use crate::app::App;
 use crate::app::audit::{Answer, AuditCall as Call, Auditor, Named, Outcome, Sender, Via};
 use branchyard_auth::{Peer, Principal};
@@ -38,10 +38,6 @@ pub(super) enum Effect {
 pub(super) const fn does(action: &'static str) -> Effect {
     Effect::Does(Cow::Borrowed(action))
 }
-
-/// The stable word of the problem that a response tells.
-#[derive(Debug, Clone)]
-pub(super) struct ProblemCode(pub(super) String);
 
 /// What was answered is recorded already.
 #[derive(Debug, Clone, Copy)]

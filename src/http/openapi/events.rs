@@ -3,11 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::operation::{NDJSON, SSE};
 use super::schemas::{Schemas, Shape, of};
 use crate::app::Queue;
 use branchyard_model::{BranchName, Event, RunId};
 use branchyard_runtime::yard_events::{Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent};
+
+pub(super) const SSE: &str = "text/event-stream";
+pub(super) const NDJSON: &str = "application/x-ndjson";
 
 /// The schema of one event of a stream.
 pub(super) type Item = fn(&mut Schemas) -> Value;

@@ -6,13 +6,11 @@ use axum::http::Method;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::events::{self, Item};
+use super::events::{self, Item, SSE};
 use super::schemas::{Schemas, Shape, of, reference};
 use crate::http::routes::{Address, Asks};
 
 pub(super) const JSON: &str = "application/json";
-pub(super) const SSE: &str = "text/event-stream";
-pub(super) const NDJSON: &str = "application/x-ndjson";
 pub(super) const TEXT: &str = "text/plain";
 pub(super) const PROBLEM: &str = "application/problem+json";
 

@@ -1,4 +1,4 @@
-//! EventBus of the yard: every change to a workspace, run, repo or salvage, for those who watch all of it. The latest
+//! The events of the yard: every change to a workspace, run, repo or salvage, for those who watch all of it. The latest
 //! few thousand are kept, in memory alone; who was away for longer, or knew an earlier daemon, looks at everything
 //! again.
 

@@ -10,13 +10,14 @@ use std::time::Duration;
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::Reaper;
-use super::input::IN_USE;
 use super::report::Outcome;
 use crate::record::Record;
 use crate::repos::{Repo, Source};
 use crate::work::Look;
 use crate::{Error, Going, Workspace, WorkspaceLock, Workspaces, silent};
 use branchyard_process::is_in_use;
+
+pub(super) const IN_USE: &str = "a process has its working directory or an open file there";
 
 const REGISTRY_PATIENCE: Duration = Duration::from_secs(1);
 

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Reaper;
+use super::act::{IN_USE, kept_store};
 use super::plan::{Action, Facts, Limits, Plan, Pressure, StoreFacts, plan};
-use super::{Reaper, kept_store};
 use crate::record::Record;
 use crate::repos::Repo;
 use crate::sizes::size_of;
@@ -17,8 +18,6 @@ use branchyard_runtime::disk::Room;
 
 /// What was just thrown away is free space soon; so long is waited for that.
 const TRASH_PATIENCE: Duration = Duration::from_secs(10);
-
-pub(super) const IN_USE: &str = "a process has its working directory or an open file there";
 
 const MOVING: &str = "its files are being made or moved";
 

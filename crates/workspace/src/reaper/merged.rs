@@ -5,32 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use git2::{Oid, Repository};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::Reaper;
-use super::report::Outcome;
+use super::report::{MergedBranch, Outcome};
 use crate::record::Record;
 use crate::repos::Repo;
 use crate::{AgentBranch, Error};
 use branchyard_config::MergedAgentBranches;
 use branchyard_git::{self as git, Error as GitError};
 use branchyard_model::{BranchName, CommitId, RepoName};
-
-/// A branch of an agent's that was merged.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct MergedBranch {
-    pub repo: RepoName,
-    pub branch: BranchName,
-    pub why: String,
-    /// Whether it goes on the remote, too.
-    pub remote: bool,
-    /// What the remote has for it, of which it was found that it is merged.
-    #[serde(skip)]
-    tip: Option<CommitId>,
-    /// `null` where only the plan was wanted.
-    pub outcome: Option<Outcome>,
-}
 
 impl Reaper {
     /// Deletes merged branches of agents, or says which would go.

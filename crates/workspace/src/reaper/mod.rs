@@ -20,15 +20,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Ticks, Workspaces};
 use crate::repos::Repos;
-use act::kept_store;
 use branchyard_config::ReaperConfig;
 use branchyard_db::security_db::audit::{Audit, Call, End, Outcome as AuditOutcome, Via};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::background::Loops;
 use input::Care;
-pub use merged::MergedBranch;
 pub use plan::Action as ReapAction;
-pub use report::{Reaped, Reaping};
+pub use report::{MergedBranch, Reaped, Reaping};
 
 /// How many actions are remembered.
 const REMEMBERED: usize = 500;

@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::merged::MergedBranch;
 use super::plan::Action;
 use crate::{Error, Pin, Sizes};
-use branchyard_model::{BranchName, RepoName};
+use branchyard_model::{BranchName, CommitId, RepoName};
 
 /// A look at the yard, and what came of it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -148,4 +147,19 @@ pub struct Reaped {
     pub branch: Option<BranchName>,
     pub why: String,
     pub bytes: u64,
+}
+
+/// A branch of an agent's that was merged.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MergedBranch {
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub why: String,
+    /// Whether it goes on the remote, too.
+    pub remote: bool,
+    /// What the remote has for it, of which it was found that it is merged.
+    #[serde(skip)]
+    pub(super) tip: Option<CommitId>,
+    /// `null` where only the plan was wanted.
+    pub outcome: Option<Outcome>,
 }

@@ -7,7 +7,8 @@ use crate::app::audit::AuditRecord;
 use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
 use crate::http::audit::AuditParams;
 use crate::http::listed::Listed;
-use crate::http::openapi::operation::{Content, JSON, NDJSON, Operation, delete, get, post};
+use crate::http::openapi::events::NDJSON;
+use crate::http::openapi::operation::{Content, JSON, Operation, delete, get, post};
 use crate::http::openapi::schemas::of;
 use crate::http::session::{Link, Visitor};
 

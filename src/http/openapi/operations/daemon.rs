@@ -9,9 +9,8 @@ use crate::http::health::Alive;
 use crate::http::listed::Listed;
 use crate::http::oauth::Metadata;
 use crate::http::openapi::events;
-use crate::http::openapi::operation::{
-    Content, JSON, NDJSON, Operation, SSE, TEXT, delete, get, post, text_of,
-};
+use crate::http::openapi::events::{NDJSON, SSE};
+use crate::http::openapi::operation::{Content, JSON, Operation, TEXT, delete, get, post, text_of};
 use crate::http::openapi::operations::runs::LAST_EVENT_ID;
 use crate::http::reap::{Lately, ReapParams};
 use crate::http::streams::FollowParams;

@@ -7,9 +7,8 @@ use crate::http::groups;
 use crate::http::listed::Listed;
 use crate::http::log::{Found, LogParams};
 use crate::http::openapi::events;
-use crate::http::openapi::operation::{
-    Content, Header, JSON, NDJSON, Operation, SSE, TEXT, get, post,
-};
+use crate::http::openapi::events::{NDJSON, SSE};
+use crate::http::openapi::operation::{Content, Header, JSON, Operation, TEXT, get, post};
 use crate::http::openapi::schemas::of;
 use crate::http::runs::{CancelParams, Cancelled, ListParams, Waiting};
 use crate::http::streams::{FollowParams, RerunBody};

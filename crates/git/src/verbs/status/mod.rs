@@ -109,7 +109,7 @@ pub struct Counts {
     pub ignored: Option<usize>,
 }
 
-/// The status of the workspace of `branch`, where a status at all files tells most of it.
+/// The status of the workspace of `branch`, where the metadata of all files tell most of it.
 pub fn status_at_a_glance(
     repo: &Repository,
     branch: &BranchName,
