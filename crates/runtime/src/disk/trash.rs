@@ -369,12 +369,13 @@ mod tests {
         let trash = Trash::open(home.path().join("trash"), &Loops::default()).unwrap();
         let (dir, file) = (home.path().join("dir"), home.path().join("file"));
         fs::create_dir_all(dir.join("deep")).unwrap();
+        let mut written = Moment::EPOCH;
         for early in [dir.join("early"), dir.join("deep/early"), file.clone()] {
-            fs::write(early, "early").unwrap();
+            fs::write(&early, "early").unwrap();
+            written = written.max(Moment::of_write(&fs::metadata(early).unwrap()));
         }
-        // The next tick of the clock that files are stamped by.
-        let begun = Moment::now();
-        while Moment::now() == begun {
+        // Files may be stamped more finely than the clock goes on.
+        while Moment::now() <= written {
             thread::yield_now();
         }
         let looked_at = Moment::now();
