@@ -13,8 +13,8 @@ use super::runs::command_line;
 const PATH: &str = "/api/audit";
 
 #[derive(Deserialize)]
-struct Page {
-    items: Vec<Item>,
+struct AuditPage {
+    items: Vec<AuditRow>,
     /// Where the next page begins.
     #[serde(default)]
     next: Option<i64>,
@@ -22,7 +22,7 @@ struct Page {
 
 /// A record, as far as a list shows it.
 #[derive(Deserialize)]
-struct Item {
+struct AuditRow {
     id: i64,
     at: Timestamp,
     #[serde(default)]
@@ -59,7 +59,7 @@ pub(super) async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Fai
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let page: Page = answer.parse()?;
+    let page: AuditPage = answer.parse()?;
     let next = page.next;
     let listing = listing(page.items);
     if listing.is_empty() {
@@ -125,7 +125,7 @@ fn next_page(args: &AuditArgs, next: i64) -> String {
     command_line(&words)
 }
 
-fn listing(items: Vec<Item>) -> Listing {
+fn listing(items: Vec<AuditRow>) -> Listing {
     let mut listing = Listing::new(&[
         "ID", "WHEN", "WHO", "FROM", "VIA", "ACTION", "REPO", "BRANCH", "OUTCOME", "CODE", "COUNT",
         "RUN",
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_record_is_one_line_and_the_next_page_the_same_command_with_a_place() {
-        let page: Page = serde_json::from_str(
+        let page: AuditPage = serde_json::from_str(
             r#"{"items":[{"id":7,"at":"2024-05-06T07:08:09Z","principal":null,"peer":"10.0.0.1","via":"http",
                 "action":"make","repo":"app","branch":"feature/x","run":null,"request":null,"outcome":"refused",
                 "status":401,"code":"unauthorized","count":12,"detail":"d"}],"next":7}"#,

@@ -13,7 +13,7 @@ use super::render::{Cell, Listing, Tone, short_commit};
 use super::stream::Holder;
 
 #[derive(Deserialize)]
-struct Page {
+struct BranchesPage {
     items: Vec<Workspace>,
     #[serde(default)]
     unavailable: Vec<Unavailable>,
@@ -111,7 +111,7 @@ pub(super) async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, F
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let page: Page = answer.parse()?;
+    let page: BranchesPage = answer.parse()?;
     for missing in &page.unavailable {
         console.warning(&format!("{}: {}", missing.branch, missing.reason));
     }
@@ -184,7 +184,7 @@ pub(super) async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failu
     Ok(exit::OK)
 }
 
-fn listing(page: Page) -> Listing {
+fn listing(page: BranchesPage) -> Listing {
     let mut listing = Listing::new(&[
         "BRANCH",
         "COMMIT",

@@ -10,7 +10,7 @@ use branchyard_model::{GroupId, RunId};
 
 /// A run or a group, as far as its end goes.
 #[derive(Deserialize)]
-struct Cancelled {
+struct CancelAnswer {
     state: String,
     /// How many others want it still.
     #[serde(default)]
@@ -38,7 +38,7 @@ async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<(), Fa
     if context.console.json {
         return context.console.print_json(&answer);
     }
-    let cancelled: Cancelled = answer.parse()?;
+    let cancelled: CancelAnswer = answer.parse()?;
     let note = match (cancelled.state.as_str(), cancelled.wanted_by) {
         ("queued" | "preparing" | "running", 0) => format!("cancelling {run}"),
         ("queued" | "preparing" | "running", others) => {
@@ -59,7 +59,7 @@ async fn cancel_group(context: &Context, group: GroupId) -> Result<(), Failure> 
     if context.console.json {
         return context.console.print_json(&answer);
     }
-    let cancelled: Cancelled = answer.parse()?;
+    let cancelled: CancelAnswer = answer.parse()?;
     context.console.note(&match cancelled.state.as_str() {
         "running" => format!("cancelling the runs of {group}"),
         state => format!("{group} has ended already: {state}"),

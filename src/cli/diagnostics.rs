@@ -9,7 +9,7 @@ use super::finding::{Finding, Findings};
 use super::render::printable;
 
 #[derive(Deserialize)]
-struct Found {
+struct DiagnosticsPage {
     items: Vec<Finding>,
     summary: Findings,
     #[serde(default)]
@@ -24,7 +24,7 @@ pub(super) async fn list(context: &Context, args: &DiagnosticsArgs) -> Result<u8
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let found: Found = answer.parse()?;
+    let found: DiagnosticsPage = answer.parse()?;
     let lines: String = found
         .items
         .iter()

@@ -31,7 +31,9 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
     }
     checks.push(disk(workspaces.as_deref()));
 
-    let is_well = checks.iter().all(|check| check.status != Status::Fail);
+    let is_well = checks
+        .iter()
+        .all(|check| check.status != DaemonStatus::Fail);
     if console.json {
         console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
     } else {
@@ -42,7 +44,7 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum DaemonStatus {
     Ok,
     Warn,
     Fail,
@@ -52,7 +54,7 @@ enum Status {
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
-    status: Status,
+    status: DaemonStatus,
     detail: String,
     /// What to do about it; nothing where all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +65,7 @@ impl Check {
     fn ok(name: &'static str, detail: impl Into<String>) -> Self {
         Self {
             name,
-            status: Status::Ok,
+            status: DaemonStatus::Ok,
             detail: detail.into(),
             mend: None,
         }
@@ -71,7 +73,7 @@ impl Check {
 
     fn warn(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
         Self {
-            status: Status::Warn,
+            status: DaemonStatus::Warn,
             mend: Some(mend.into()),
             ..Self::ok(name, detail)
         }
@@ -79,7 +81,7 @@ impl Check {
 
     fn fail(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
         Self {
-            status: Status::Fail,
+            status: DaemonStatus::Fail,
             ..Self::warn(name, detail, mend)
         }
     }
@@ -152,7 +154,7 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
         Ok(_) => Check::ok("key", "accepted"),
         Err(error) => Check::of_failure("key", error.into()),
     };
-    let key = if client.endpoint().authorization.is_none() && key.status == Status::Fail {
+    let key = if client.endpoint().authorization.is_none() && key.status == DaemonStatus::Fail {
         Check {
             detail: format!("no key at hand: {}", key.detail),
             ..key
@@ -160,7 +162,7 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
     } else {
         key
     };
-    if key.status == Status::Fail {
+    if key.status == DaemonStatus::Fail {
         return vec![health, key];
     }
     let mut checks = vec![health, key];
@@ -177,7 +179,7 @@ async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
         false => client.get("/api/findings").await,
     };
     let page = match answer {
-        Ok(answer) => answer.parse::<Page>(),
+        Ok(answer) => answer.parse::<ReposPage>(),
         Err(error) => Err(error.into()),
     };
     match page {
@@ -194,7 +196,7 @@ async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct ReposPage {
     items: Vec<Amiss>,
     #[serde(default)]
     mended_at_start: Vec<Amiss>,
@@ -295,9 +297,9 @@ fn listing(checks: &[Check]) -> Listing {
     let mut listing = Listing::new(&["CHECK", "STATUS", "FOUND", "MEND"]);
     for check in checks {
         let (word, tone) = match check.status {
-            Status::Ok => ("ok", Tone::Good),
-            Status::Warn => ("warn", Tone::Warn),
-            Status::Fail => ("fail", Tone::Bad),
+            DaemonStatus::Ok => ("ok", Tone::Good),
+            DaemonStatus::Warn => ("warn", Tone::Warn),
+            DaemonStatus::Fail => ("fail", Tone::Bad),
         };
         listing.row(vec![
             Cell::text(check.name),
@@ -339,13 +341,16 @@ mod tests {
             r#"{{"status":"ok","version":"{}"}}"#,
             env!("CARGO_PKG_VERSION")
         );
-        assert_eq!(status(&ours), Status::Ok);
-        assert_eq!(status(r#"{"status":"ok","version":"0.0.1"}"#), Status::Warn);
+        assert_eq!(status(&ours), DaemonStatus::Ok);
+        assert_eq!(
+            status(r#"{"status":"ok","version":"0.0.1"}"#),
+            DaemonStatus::Warn
+        );
         assert_eq!(
             status(r#"{"status":"draining","version":"0.1.0"}"#),
-            Status::Fail
+            DaemonStatus::Fail
         );
-        assert_eq!(status("<html>"), Status::Fail);
+        assert_eq!(status("<html>"), DaemonStatus::Fail);
     }
 
     #[test]

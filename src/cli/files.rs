@@ -25,7 +25,7 @@ pub(super) async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> 
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let found: Directory = answer.parse()?;
+    let found: DirectoryListing = answer.parse()?;
     let is_cut = found.truncated;
     let listing = entries(found);
     if !listing.is_empty() {
@@ -76,14 +76,14 @@ pub(super) async fn env(context: &Context, args: &EnvArgs) -> Result<u8, Failure
 }
 
 #[derive(Deserialize)]
-struct Directory {
-    entries: Vec<Entry>,
+struct DirectoryListing {
+    entries: Vec<ListedFile>,
     #[serde(default)]
     truncated: bool,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ListedFile {
     path: String,
     kind: String,
     #[serde(default)]
@@ -114,7 +114,7 @@ struct BuildSurroundings {
     commit: Option<String>,
     machine: Machine,
     #[serde(default)]
-    tools: Vec<Tool>,
+    tools: Vec<FileTool>,
     #[serde(default)]
     environment: BTreeMap<String, String>,
 }
@@ -131,7 +131,7 @@ struct Machine {
 }
 
 #[derive(Deserialize)]
-struct Tool {
+struct FileTool {
     name: String,
     #[serde(default)]
     path: Option<String>,
@@ -162,7 +162,7 @@ impl File {
     }
 }
 
-fn entries(directory: Directory) -> Listing {
+fn entries(directory: DirectoryListing) -> Listing {
     let mut listing = Listing::new(&["KIND", "MODE", "SIZE", "PATH", "TARGET"]);
     for entry in directory.entries {
         let mode = match &entry.mode {

@@ -13,17 +13,17 @@ use super::render::{Cell, Listing, Tone, human_duration, human_size};
 #[derive(Deserialize)]
 struct Reaping {
     dry_run: bool,
-    items: Vec<Item>,
-    stores: Vec<Item>,
+    items: Vec<ReapedItem>,
+    stores: Vec<ReapedItem>,
     #[serde(default)]
     branches: Vec<Merged>,
     disk: Disk,
-    totals: Totals,
+    totals: ReapTotals,
 }
 
 /// A workspace, or without a branch a clone.
 #[derive(Deserialize)]
-struct Item {
+struct ReapedItem {
     repo: String,
     #[serde(default)]
     branch: Option<String>,
@@ -37,7 +37,7 @@ struct Item {
     size: Option<u64>,
     idle: u64,
     #[serde(default)]
-    outcome: Option<Outcome>,
+    outcome: Option<ReapOutcome>,
 }
 
 /// A branch of an agent's that was merged.
@@ -47,7 +47,7 @@ struct Merged {
     branch: String,
     why: String,
     #[serde(default)]
-    outcome: Option<Outcome>,
+    outcome: Option<ReapOutcome>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ struct Sizes {
 
 #[derive(Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
-enum Outcome {
+enum ReapOutcome {
     Done,
     Kept { why: String },
 }
@@ -71,7 +71,7 @@ struct Disk {
 }
 
 #[derive(Deserialize)]
-struct Totals {
+struct ReapTotals {
     drop_build_output: usize,
     remove: usize,
     discard_store: usize,
@@ -135,8 +135,8 @@ fn listing(reaping: &Reaping) -> Listing {
     let mut listing = Listing::new(&["ACTION", "REPO", "BRANCH", "SIZE", "IDLE", "WHY"]);
     for item in reaping.items.iter().chain(&reaping.stores) {
         let (action, why) = match &item.outcome {
-            Some(Outcome::Kept { why }) => ("keep", why),
-            Some(Outcome::Done) | None => (item.action.as_str(), &item.why),
+            Some(ReapOutcome::Kept { why }) => ("keep", why),
+            Some(ReapOutcome::Done) | None => (item.action.as_str(), &item.why),
         };
         let tone = match action {
             "keep" => Tone::Plain,
@@ -158,8 +158,8 @@ fn listing(reaping: &Reaping) -> Listing {
     }
     for merged in &reaping.branches {
         let (action, why, tone) = match &merged.outcome {
-            Some(Outcome::Kept { why }) => ("keep", why, Tone::Plain),
-            Some(Outcome::Done) | None => ("delete_branch", &merged.why, Tone::Warn),
+            Some(ReapOutcome::Kept { why }) => ("keep", why, Tone::Plain),
+            Some(ReapOutcome::Done) | None => ("delete_branch", &merged.why, Tone::Warn),
         };
         listing.row(vec![
             Cell::text(action)
@@ -176,13 +176,13 @@ fn listing(reaping: &Reaping) -> Listing {
 }
 
 fn summary(reaping: &Reaping) -> String {
-    let Totals {
+    let ReapTotals {
         drop_build_output,
         remove,
         discard_store,
         bytes,
     } = reaping.totals;
-    let is_going = |merged: &&Merged| !matches!(merged.outcome, Some(Outcome::Kept { .. }));
+    let is_going = |merged: &&Merged| !matches!(merged.outcome, Some(ReapOutcome::Kept { .. }));
     let deleted = reaping.branches.iter().filter(is_going).count();
     let parts: Vec<String> = [
         (remove, "remove workspaces"),

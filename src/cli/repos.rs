@@ -11,12 +11,12 @@ use super::render::{Cell, Listing, Tone};
 use branchyard_model::{BranchName, RepoName};
 
 #[derive(Deserialize)]
-struct Page {
-    items: Vec<Item>,
+struct ReposPage {
+    items: Vec<ListedRepo>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ListedRepo {
     name: String,
     url: String,
     #[serde(default)]
@@ -87,7 +87,7 @@ async fn remove(context: &Context, name: &RepoName) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn listing(page: Page) -> Listing {
+fn listing(page: ReposPage) -> Listing {
     let mut listing = Listing::new(&["NAME", "URL", "DEFAULT", "SOURCE", "CLONED", "WORKSPACES"]);
     for repo in page.items {
         let cloned = if repo.cloned { "yes" } else { "no" };

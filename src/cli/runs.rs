@@ -16,8 +16,8 @@ use branchyard_model::RunId;
 const SHORT: usize = 40;
 
 #[derive(Deserialize)]
-struct Page {
-    items: Vec<Item>,
+struct RunsPage {
+    items: Vec<ListedRun>,
     /// Where the next page begins.
     #[serde(default)]
     next: Option<RunId>,
@@ -25,7 +25,7 @@ struct Page {
 
 /// A run, as far as a list shows it.
 #[derive(Deserialize)]
-struct Item {
+struct ListedRun {
     run_id: String,
     repo: String,
     branch: String,
@@ -60,7 +60,7 @@ pub(super) async fn list(context: &Context, args: &RunsArgs) -> Result<u8, Failu
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
-    let page: Page = answer.parse()?;
+    let page: RunsPage = answer.parse()?;
     let next = page.next;
     let listing = listing(page);
     if listing.is_empty() {
@@ -108,7 +108,7 @@ fn next_page(args: &RunsArgs, next: RunId) -> String {
     command_line(&words)
 }
 
-fn listing(page: Page) -> Listing {
+fn listing(page: RunsPage) -> Listing {
     let mut listing = Listing::new(&[
         "RUN",
         "STATE",
@@ -149,7 +149,7 @@ fn listing(page: Page) -> Listing {
 }
 
 /// `failed (2)`, `lost: its supervisor is gone`
-fn state_in_words(run: &Item) -> String {
+fn state_in_words(run: &ListedRun) -> String {
     let state = &run.state;
     match (run.exit_code, &run.reason) {
         (Some(code), _) if state == "failed" => format!("{state} ({code})"),
@@ -164,7 +164,7 @@ fn state_in_words(run: &Item) -> String {
 
 /// Why it was refused, or what its output complains about first. That of a run that succeeded was not
 /// meant.
-fn first_error(run: &Item) -> Option<String> {
+fn first_error(run: &ListedRun) -> Option<String> {
     let refused = run.error.as_ref().map(|error| error.detail.clone());
     let found = run.diagnostics.as_ref().and_then(Findings::first_error);
     refused

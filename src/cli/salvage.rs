@@ -13,7 +13,7 @@ use super::render::{Cell, Listing, Tone};
 use branchyard_model::{BranchName, RepoName, SalvageId};
 
 #[derive(Deserialize)]
-struct Page {
+struct SalvagePage {
     items: Vec<Salvage>,
 }
 
@@ -79,7 +79,7 @@ async fn list(
     if context.console.json {
         return context.console.print_json(&answer);
     }
-    let page: Page = answer.parse()?;
+    let page: SalvagePage = answer.parse()?;
     if page.items.is_empty() {
         context.console.note("nothing was saved: nothing had to be");
         return Ok(());

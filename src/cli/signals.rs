@@ -188,15 +188,15 @@ async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled
 
 impl Cancelled {
     fn of(answer: &Answer) -> Self {
-        match answer.parse::<Wanted>() {
-            Ok(Wanted { wanted_by: 1.. }) => Self::GoesOn,
+        match answer.parse::<WantedSignal>() {
+            Ok(WantedSignal { wanted_by: 1.. }) => Self::GoesOn,
             _ => Self::Done,
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct WantedSignal {
     #[serde(default)]
     wanted_by: usize,
 }

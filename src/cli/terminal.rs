@@ -12,13 +12,13 @@ const LONGEST: usize = 64;
 /// What gets through of bytes that come in pieces.
 #[derive(Debug, Default)]
 pub(super) struct TerminalFilter {
-    state: State,
+    state: FilterState,
     /// The start of a sequence or character that the next byte decides about.
     held: Vec<u8>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FilterState {
     #[default]
     Text,
     /// Within a character of several bytes.
@@ -45,40 +45,40 @@ impl TerminalFilter {
 
     fn step(&mut self, byte: u8, out: &mut Vec<u8>) {
         match self.state {
-            State::Text => self.text(byte, out),
-            State::Character => self.character(byte, out),
+            FilterState::Text => self.text(byte, out),
+            FilterState::Character => self.character(byte, out),
             // A newline ends any sequence: one that is never ended hides no more than its line.
             _ if byte == b'\n' => {
-                self.begin(State::Text);
+                self.begin(FilterState::Text);
                 out.push(byte);
             }
-            State::Escape => self.escape(byte, out),
-            State::Control => self.control(byte, out),
-            State::String => match byte {
-                BEL => self.begin(State::Text),
-                ESC => self.begin(State::StringEscape),
+            FilterState::Escape => self.escape(byte, out),
+            FilterState::Control => self.control(byte, out),
+            FilterState::String => match byte {
+                BEL => self.begin(FilterState::Text),
+                ESC => self.begin(FilterState::StringEscape),
                 _ => {}
             },
-            State::StringEscape if byte == b'\\' => self.begin(State::Text),
-            State::StringEscape => self.escape(byte, out),
+            FilterState::StringEscape if byte == b'\\' => self.begin(FilterState::Text),
+            FilterState::StringEscape => self.escape(byte, out),
         }
     }
 
-    fn begin(&mut self, state: State) {
+    fn begin(&mut self, state: FilterState) {
         self.state = state;
         self.held.clear();
     }
 
     fn text(&mut self, byte: u8, out: &mut Vec<u8>) {
         match byte {
-            ESC => self.begin(State::Escape),
+            ESC => self.begin(FilterState::Escape),
             b'\n' | b'\r' | b'\t' | 0x08 => out.push(byte),
             // Bells, other character sets, questions to the terminal.
             0x00..=0x1f | 0x7f => {}
             // C1 controls, where a terminal reads bytes and not UTF-8.
             0x80..=0x9f => {}
             0xc2..=0xf4 => {
-                self.begin(State::Character);
+                self.begin(FilterState::Character);
                 self.held.push(byte);
             }
             _ => out.push(byte),
@@ -99,7 +99,7 @@ impl TerminalFilter {
             }
         }
         let held = std::mem::take(&mut self.held);
-        self.state = State::Text;
+        self.state = FilterState::Text;
         match std::str::from_utf8(&held) {
             Ok(character) => out.extend_from_slice(printable(character).as_bytes()),
             // It is none: the bytes go one by one, as far as no byte is a control by itself.
@@ -112,14 +112,14 @@ impl TerminalFilter {
 
     fn escape(&mut self, byte: u8, out: &mut Vec<u8>) {
         match byte {
-            b'[' => self.begin(State::Control),
-            b']' | b'P' | b'X' | b'^' | b'_' => self.begin(State::String),
-            ESC => self.begin(State::Escape),
-            0x20..=0x2f => self.begin(State::Escape),
-            0x30..=0x7e => self.begin(State::Text),
+            b'[' => self.begin(FilterState::Control),
+            b']' | b'P' | b'X' | b'^' | b'_' => self.begin(FilterState::String),
+            ESC => self.begin(FilterState::Escape),
+            0x20..=0x2f => self.begin(FilterState::Escape),
+            0x30..=0x7e => self.begin(FilterState::Text),
             // No byte of a sequence: it was none, or was cut off.
             _ => {
-                self.begin(State::Text);
+                self.begin(FilterState::Text);
                 self.text(byte, out);
             }
         }
@@ -147,11 +147,11 @@ impl TerminalFilter {
                     out.extend_from_slice(&self.held);
                     out.push(byte);
                 }
-                self.begin(State::Text);
+                self.begin(FilterState::Text);
             }
-            ESC => self.begin(State::Escape),
+            ESC => self.begin(FilterState::Escape),
             _ => {
-                self.begin(State::Text);
+                self.begin(FilterState::Text);
                 self.text(byte, out);
             }
         }

@@ -16,12 +16,12 @@ use super::exit::{self, Failure};
 use super::render::{Cell, Listing, Tone};
 
 #[derive(Deserialize)]
-struct Page {
-    items: Vec<Token>,
+struct TokensPage {
+    items: Vec<ListedToken>,
 }
 
 #[derive(Deserialize)]
-struct Token {
+struct ListedToken {
     id: String,
     name: String,
     state: String,
@@ -51,7 +51,7 @@ struct Area {
 struct Made {
     token: String,
     #[serde(flatten)]
-    about: Token,
+    about: ListedToken,
 }
 
 #[derive(Deserialize)]
@@ -114,7 +114,7 @@ async fn create(context: &Context, args: &CreateTokenArgs) -> Result<(), Failure
     context.console.print_line(&made.token)
 }
 
-fn told(token: &Token) -> String {
+fn told(token: &ListedToken) -> String {
     format!("made {}: {}", token.name, token.good.in_words())
 }
 
@@ -152,7 +152,7 @@ async fn list(context: &Context, all: bool) -> Result<(), Failure> {
     if context.console.json {
         return context.console.print_json(&answer);
     }
-    let page: Page = answer.parse()?;
+    let page: TokensPage = answer.parse()?;
     if page.items.is_empty() {
         let note = "no tokens; make one with `branchyard token create --role dev`";
         context.console.note(note);
@@ -161,7 +161,7 @@ async fn list(context: &Context, all: bool) -> Result<(), Failure> {
     context.console.print_listing(&listing(page))
 }
 
-fn listing(page: Page) -> Listing {
+fn listing(page: TokensPage) -> Listing {
     let mut listing = Listing::new(&[
         "NAME",
         "ID",

@@ -32,7 +32,7 @@ pub(super) struct SessionFiles {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredSession {
     pub(super) principal: String,
     pub(super) state: SessionState,
 }
@@ -102,7 +102,7 @@ impl SessionFiles {
         (plain == id).then(|| self.dir.join(plain))
     }
 
-    pub(super) fn read(&self, id: &str) -> io::Result<Option<Kept>> {
+    pub(super) fn read(&self, id: &str) -> io::Result<Option<StoredSession>> {
         let Some(file) = self.file(id) else {
             return Ok(None);
         };
@@ -122,7 +122,7 @@ impl SessionFiles {
         }
     }
 
-    pub(super) fn write(&self, id: &str, kept: &Kept) -> io::Result<()> {
+    pub(super) fn write(&self, id: &str, kept: &StoredSession) -> io::Result<()> {
         let Some(path) = self.file(id) else {
             return Err(io::Error::other("the session's id is not a UUID"));
         };
@@ -159,7 +159,7 @@ fn by_turns(found: Vec<(SystemTime, PathBuf)>) -> Vec<(SystemTime, PathBuf)> {
         .map(|(used, path)| {
             // One that cannot be read is nobody's.
             let kept = fs::read(&path).ok();
-            let kept = kept.and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+            let kept = kept.and_then(|text| serde_json::from_slice::<StoredSession>(&text).ok());
             let count = counts.entry(kept.map_or_else(String::new, |kept| kept.principal));
             let count = count.or_default();
             *count += 1;

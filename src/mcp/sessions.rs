@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_server::session::{
     SessionManager, SessionState, SessionStore, SessionStoreError,
 };
 
-use super::session_files::{Kept, SessionFiles};
+use super::session_files::{SessionFiles, StoredSession};
 use crate::app::App;
 use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
@@ -40,11 +40,11 @@ pub(super) async fn asked_by<T>(principal: String, answer: impl Future<Output = 
 pub(super) struct Sessions {
     files: Arc<SessionFiles>,
     manager: Arc<LocalSessionManager>,
-    known: DashMap<String, Known>,
+    known: DashMap<String, KnownSession>,
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownSession {
     principal: String,
     named_at: Instant,
     touched_at: Instant,
@@ -94,14 +94,14 @@ impl Sessions {
     }
 
     /// One that is on disk.
-    async fn find(&self, id: &str) -> Result<Option<Known>, Problem> {
+    async fn find(&self, id: &str) -> Result<Option<KnownSession>, Problem> {
         let name = id.to_owned();
         let kept = self.on_disk(move |files| files.read(&name)).await;
         let Some(kept) = kept.map_err(|error| unreadable(&error))? else {
             return Ok(None);
         };
         self.touch(id).await?;
-        Ok(Some(Known::now(kept.principal)))
+        Ok(Some(KnownSession::now(kept.principal)))
     }
 
     async fn touch(&self, id: &str) -> Result<(), Problem> {
@@ -110,7 +110,7 @@ impl Sessions {
         touched.map_err(|error| unreadable(&error))
     }
 
-    async fn remember(&self, id: &str, known: Known) {
+    async fn remember(&self, id: &str, known: KnownSession) {
         self.known.insert(id.to_owned(), known);
         while self.known.len() > MOST {
             let Some(oldest) = self.oldest_of_the_greediest() else {
@@ -146,7 +146,7 @@ impl Sessions {
     }
 }
 
-impl Known {
+impl KnownSession {
     fn now(principal: String) -> Self {
         let now = Instant::now();
         Self {
@@ -175,9 +175,10 @@ impl SessionStore for Sessions {
 
     async fn store(&self, id: &str, state: &SessionState) -> Result<(), SessionStoreError> {
         let principal = ASKER.with(String::clone);
-        self.remember(id, Known::now(principal.clone())).await;
+        self.remember(id, KnownSession::now(principal.clone()))
+            .await;
         let (id, state) = (id.to_owned(), state.clone());
-        let kept = Kept { principal, state };
+        let kept = StoredSession { principal, state };
         Ok(self.on_disk(move |files| files.write(&id, &kept)).await?)
     }
 

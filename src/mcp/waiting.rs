@@ -39,13 +39,13 @@ impl<'de> Deserialize<'de> for Wait {
             untagged,
             expecting = "seconds from 0 to 50, or a duration such as \"30s\""
         )]
-        enum Written {
+        enum WrittenLines {
             Seconds(f64),
             Text(String),
         }
-        let wait = match Written::deserialize(from)? {
-            Written::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            Written::Text(text) => humantime::parse_duration(&text).ok(),
+        let wait = match WrittenLines::deserialize(from)? {
+            WrittenLines::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            WrittenLines::Text(text) => humantime::parse_duration(&text).ok(),
         };
         wait.map(|wait| Self(wait.min(LONGEST))).ok_or_else(|| {
             serde::de::Error::custom("expected seconds from 0 to 50, or a duration such as \"30s\"")

@@ -24,7 +24,7 @@ pub(super) struct Window {
 
 /// What is shown of a window, and the bytes of the output that it stands for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ShownLines {
     pub(super) text: String,
     pub(super) from: u64,
     pub(super) to: u64,
@@ -120,7 +120,7 @@ impl Window {
     }
 
     /// As much from the beginning as fits into `room` bytes of an answer.
-    pub(super) fn head(&self, room: usize) -> Shown {
+    pub(super) fn head(&self, room: usize) -> ShownLines {
         let (mut text, mut used, mut left) = (String::new(), 0, room);
         for line in self.raw.split_inclusive(|byte| *byte == b'\n') {
             let shown = readable(line);
@@ -142,7 +142,7 @@ impl Window {
     }
 
     /// As much of the end as fits into `room` bytes of an answer.
-    pub(super) fn tail(&self, room: usize) -> Shown {
+    pub(super) fn tail(&self, room: usize) -> ShownLines {
         let mut lines = Vec::new();
         let (mut left, mut used) = (room, 0);
         for line in self.raw.split_inclusive(|byte| *byte == b'\n').rev() {
@@ -167,13 +167,13 @@ impl Window {
     }
 
     /// The number of the line that the end of the output begins with, or in.
-    pub(super) fn first_line(&self, end: &Shown) -> u64 {
+    pub(super) fn first_line(&self, end: &ShownLines) -> u64 {
         let lines = end.text.split_inclusive('\n').count() as u64;
         (self.total.lines + 1).saturating_sub(lines)
     }
 
-    fn shown(&self, text: String, from: usize, to: usize) -> Shown {
-        Shown {
+    fn shown(&self, text: String, from: usize, to: usize) -> ShownLines {
+        ShownLines {
             text,
             from: self.start + from as u64,
             to: self.start + to as u64,

@@ -59,13 +59,13 @@ struct Taken {
 /// The connections of one budget, oldest first.
 #[derive(Debug, Default)]
 struct Crowd {
-    connections: BTreeMap<u64, Arc<State>>,
+    connections: BTreeMap<u64, Arc<LimitsState>>,
     by_peer: HashMap<Peer, usize>,
 }
 
 /// What is known of one connection.
 #[derive(Debug)]
-struct State {
+struct LimitsState {
     peer: Peer,
     born: Instant,
     is_authenticated: AtomicBool,
@@ -81,7 +81,7 @@ struct State {
 #[must_use = "it is given back at once"]
 pub(super) struct Place {
     id: u64,
-    state: Arc<State>,
+    state: Arc<LimitsState>,
     places: Arc<ConnectionLimits>,
 }
 
@@ -89,13 +89,13 @@ pub(super) struct Place {
 #[derive(Debug, Clone)]
 pub(super) struct Handle {
     id: u64,
-    state: Arc<State>,
+    state: Arc<LimitsState>,
     places: Arc<ConnectionLimits>,
 }
 
 /// A request that is being answered; it ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Answering(Arc<State>);
+pub(super) struct Answering(Arc<LimitsState>);
 
 impl ConnectionLimits {
     pub(super) fn new(limits: &Limits) -> Arc<Self> {
@@ -133,7 +133,7 @@ impl ConnectionLimits {
             let most = taken.unauthenticated.largest_peer();
             taken.close_unauthenticated(most);
         }
-        let state = Arc::new(State {
+        let state = Arc::new(LimitsState {
             peer,
             born: Instant::now(),
             is_authenticated: AtomicBool::new(false),
@@ -249,12 +249,12 @@ impl Crowd {
         longest.map(|(id, _)| *id)
     }
 
-    fn add(&mut self, id: u64, state: Arc<State>) {
+    fn add(&mut self, id: u64, state: Arc<LimitsState>) {
         *self.by_peer.entry(state.peer).or_default() += 1;
         self.connections.insert(id, state);
     }
 
-    fn remove(&mut self, id: u64) -> Option<Arc<State>> {
+    fn remove(&mut self, id: u64) -> Option<Arc<LimitsState>> {
         let state = self.connections.remove(&id)?;
         if let Some(of_peer) = self.by_peer.get_mut(&state.peer) {
             *of_peer -= 1;
@@ -266,7 +266,7 @@ impl Crowd {
     }
 }
 
-impl State {
+impl LimitsState {
     fn is_idle(&self) -> bool {
         self.requests.load(Ordering::Relaxed) == 0
     }

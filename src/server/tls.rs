@@ -14,10 +14,10 @@ use branchyard_config::{Config, Stamp, Tls as Files};
 
 pub(super) struct Tls {
     files: Files,
-    shown: Mutex<Shown>,
+    shown: Mutex<ShownCertificate>,
 }
 
-struct Shown {
+struct ShownCertificate {
     acceptor: TlsAcceptor,
     /// Of the files that were last tried, whether they were any good or not.
     tried: Stamp,
@@ -27,7 +27,7 @@ impl Tls {
     pub(super) fn open(files: Files) -> anyhow::Result<Self> {
         let tried = files.stamp();
         let acceptor = load(&files)?;
-        let shown = Mutex::new(Shown { acceptor, tried });
+        let shown = Mutex::new(ShownCertificate { acceptor, tried });
         Ok(Self { files, shown })
     }
 

@@ -14,7 +14,7 @@ const MOST_OF_ONE_NAME: usize = 3;
 /// What is not yet as it should be. These only go down, to none.
 const CROWDS_LEFT: usize = 8;
 const UNGUARDED_LEFT: usize = 75;
-const NAMES_LEFT: usize = 46;
+const NAMES_LEFT: usize = 15;
 
 /// What a request, an answer and the arguments of a command are called in each module that has them.
 const SHARED_NAMES: [&str; 3] = ["Answer", "Args", "Request"];

@@ -17,7 +17,7 @@ pub(super) struct Place<'a> {
 
 /// Where a path was written, and so what it starts from and how a fault in it is shown.
 #[derive(Clone, Copy)]
-enum Written {
+enum WrittenKey {
     Flag(&'static str),
     Variable(&'static str),
     Key(&'static str),
@@ -30,19 +30,19 @@ impl Place<'_> {
         flags: &Flags,
     ) -> Result<PathBuf, ConfigError> {
         let (written, path) = if let Some(path) = &flags.workspaces {
-            (Written::Flag("--workspaces"), path.clone())
+            (WrittenKey::Flag("--workspaces"), path.clone())
         } else if let Some(path) = env.path(WORKSPACES)? {
-            (Written::Variable(WORKSPACES), path)
+            (WrittenKey::Variable(WORKSPACES), path)
         } else {
             let path = self.document.values.workspaces.clone();
-            (Written::Key("workspaces"), path)
+            (WrittenKey::Key("workspaces"), path)
         };
         self.resolve(written, &path)
     }
 
     pub(crate) fn socket(&self) -> Result<Option<PathBuf>, ConfigError> {
         let path = self.document.values.socket.as_deref();
-        path.map(|path| self.resolve(Written::Key("socket"), path))
+        path.map(|path| self.resolve(WrittenKey::Key("socket"), path))
             .transpose()
     }
 
@@ -54,7 +54,7 @@ impl Place<'_> {
         let Some((written, path)) = self.written_key_file(env, flags)? else {
             return match env.text(SESSION_KEY)? {
                 Some(key) => SessionKey::parse(key)
-                    .map_err(|message| self.error(Written::Variable(SESSION_KEY), message)),
+                    .map_err(|message| self.error(WrittenKey::Variable(SESSION_KEY), message)),
                 None => SessionKey::generate().map_err(ConfigError::Random),
             };
         };
@@ -94,32 +94,32 @@ impl Place<'_> {
         &self,
         env: &Environment,
         flags: &Flags,
-    ) -> Result<Option<(Written, PathBuf)>, ConfigError> {
+    ) -> Result<Option<(WrittenKey, PathBuf)>, ConfigError> {
         Ok(if let Some(path) = &flags.key_file {
-            Some((Written::Flag("--key-file"), path.clone()))
+            Some((WrittenKey::Flag("--key-file"), path.clone()))
         } else if let Some(path) = env.path(KEY_FILE)? {
-            Some((Written::Variable(KEY_FILE), path))
+            Some((WrittenKey::Variable(KEY_FILE), path))
         } else if env.text(SESSION_KEY)?.is_some() {
             None
         } else {
             let path = self.document.values.key_file.clone();
-            path.map(|path| (Written::Key("key_file"), path))
+            path.map(|path| (WrittenKey::Key("key_file"), path))
         })
     }
 
-    fn resolve(&self, written: Written, path: &Path) -> Result<PathBuf, ConfigError> {
+    fn resolve(&self, written: WrittenKey, path: &Path) -> Result<PathBuf, ConfigError> {
         let base = match written {
-            Written::Key(_) => self.document.dir(),
-            Written::Flag(_) | Written::Variable(_) => Path::new(""),
+            WrittenKey::Key(_) => self.document.dir(),
+            WrittenKey::Flag(_) | WrittenKey::Variable(_) => Path::new(""),
         };
         resolve(path, base, self.home).map_err(|message| self.error(written, message))
     }
 
-    fn error(&self, written: Written, message: String) -> ConfigError {
+    fn error(&self, written: WrittenKey, message: String) -> ConfigError {
         match written {
-            Written::Flag(flag) => ConfigError::Flag { flag, message },
-            Written::Variable(name) => ConfigError::Variable { name, message },
-            Written::Key(key) => self.document.error(&Fault::new(&[key], message)),
+            WrittenKey::Flag(flag) => ConfigError::Flag { flag, message },
+            WrittenKey::Variable(name) => ConfigError::Variable { name, message },
+            WrittenKey::Key(key) => self.document.error(&Fault::new(&[key], message)),
         }
     }
 }

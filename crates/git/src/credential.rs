@@ -35,7 +35,7 @@ pub struct CredentialLease {
 
 /// What the helper is told.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct HelperInput {
     protocol: String,
     host: String,
     username: String,
@@ -58,7 +58,7 @@ impl RemoteCredential {
             setting: self.setting(),
             why,
         })?;
-        let told = Told {
+        let told = HelperInput {
             protocol: self.place.protocol().to_owned(),
             host: self.place.address(),
             username: self.credential.username.as_str().to_owned(),
@@ -113,7 +113,7 @@ pub fn credential_helper_main(operation: Option<&str>) -> ExitCode {
 }
 
 fn attend() -> io::Result<()> {
-    let told: Told = serde_json::from_str(&Handover::take()?)
+    let told: HelperInput = serde_json::from_str(&Handover::take()?)
         // Its message could quote what it read.
         .map_err(|_| io::Error::other("what was handed over makes no sense"))?;
     let mut question = String::new();
@@ -124,7 +124,7 @@ fn attend() -> io::Result<()> {
     io::stdout().write_all(answer.as_bytes())
 }
 
-impl Told {
+impl HelperInput {
     /// The answer in git's own form; empty where the question is about another place.
     fn answer(&self, question: &str) -> Result<String, &'static str> {
         let asked = |name: &str| {
@@ -158,8 +158,8 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn told(scheme: Scheme) -> Told {
-        Told {
+    fn told(scheme: Scheme) -> HelperInput {
+        HelperInput {
             protocol: "https".to_owned(),
             host: "git.example.org:443".to_owned(),
             username: "me".to_owned(),

@@ -12,12 +12,12 @@ const GITLINK: i32 = 0o160_000;
 /// What is otherwise in one tree than in another.
 #[derive(Debug, Default, Clone)]
 pub struct Difference {
-    pub changes: Vec<Change>,
+    pub changes: Vec<TreeChange>,
 }
 
 /// A path at which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct TreeChange {
     pub path: Vec<u8>,
     /// Whether the old tree has a file there.
     pub was: bool,
@@ -33,7 +33,7 @@ impl Difference {
         new: &Tree<'_>,
         most: usize,
     ) -> Result<Option<Self>, Error> {
-        let mut search = Search {
+        let mut search = DifferenceSearch {
             repo,
             most,
             found: Self::default(),
@@ -51,7 +51,7 @@ impl Difference {
     }
 }
 
-struct Search<'a> {
+struct DifferenceSearch<'a> {
     repo: &'a Repository,
     most: usize,
     found: Difference,
@@ -60,7 +60,7 @@ struct Search<'a> {
 /// An entry of a tree: its name, whether it is a tree itself, its id, its mode.
 type Node = (Vec<u8>, bool, Oid, i32);
 
-impl Search<'_> {
+impl DifferenceSearch<'_> {
     /// Returns whether it stayed within bounds.
     fn compare(
         &mut self,
@@ -101,7 +101,7 @@ impl Search<'_> {
             if self.found.changes.len() == self.most {
                 return Ok(false);
             }
-            self.found.changes.push(Change {
+            self.found.changes.push(TreeChange {
                 path: path.clone(),
                 was: was_file.is_some(),
                 is: is_file,
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn changed_attributes_are_told_of() {
-        let change = |path: &str| Change {
+        let change = |path: &str| TreeChange {
             path: path.as_bytes().to_vec(),
             was: true,
             is: None,

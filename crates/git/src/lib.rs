@@ -61,7 +61,7 @@ pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use contents::{Moved, Tips};
 pub use credential::{CREDENTIAL_COMMAND, CredentialLease, credential_helper_main};
-pub use difference::{Change, Difference};
+pub use difference::{Difference, TreeChange};
 pub use differs::differs_from_head;
 pub use environment::NetworkAccess;
 pub use error::Error;

@@ -97,11 +97,11 @@ impl<'a> Tracked<'a> {
 /// All directories with something tracked in them, and what that is.
 #[derive(Default)]
 struct Directories {
-    all: Vec<Directory>,
+    all: Vec<ScannedDirectory>,
     children: Vec<Child>,
 }
 
-struct Directory {
+struct ScannedDirectory {
     /// All that is tracked in it, however deep.
     tracked: Range<usize>,
     /// How many bytes of their paths are its own, with the slash at its end.
@@ -120,7 +120,7 @@ struct Child {
 impl Directories {
     fn of(paths: &[(&[u8], u32)]) -> Self {
         let mut found = Self::default();
-        found.all.push(Directory {
+        found.all.push(ScannedDirectory {
             tracked: 0..paths.len(),
             own: 0,
             children: 0..0,
@@ -150,7 +150,7 @@ impl Directories {
                 Some(slash) => {
                     let inside = own + slash + 1;
                     let next = end_of(&paths[at..end], &path[..inside]) + at;
-                    self.all.push(Directory {
+                    self.all.push(ScannedDirectory {
                         tracked: at..next,
                         own: inside,
                         children: 0..0,
@@ -196,7 +196,7 @@ struct WorktreeScan<'a> {
 }
 
 impl WorktreeScan<'_> {
-    fn at(&self, directory: &Directory, found: &mut MetadataScan) -> io::Result<()> {
+    fn at(&self, directory: &ScannedDirectory, found: &mut MetadataScan) -> io::Result<()> {
         let path = self.path(directory.tracked.start, directory.own);
         let opened = self.open(path).map_err(|errno| at(path, errno))?;
         if self.wanted != For::Untracked {
@@ -229,7 +229,12 @@ impl WorktreeScan<'_> {
         }
     }
 
-    fn suspects(&self, directory: &Directory, opened: Option<&OwnedFd>, found: &mut MetadataScan) {
+    fn suspects(
+        &self,
+        directory: &ScannedDirectory,
+        opened: Option<&OwnedFd>,
+        found: &mut MetadataScan,
+    ) {
         let files = self.directories.children[directory.children.clone()].iter();
         for child in files.filter(|child| !child.is_directory) {
             let path = self.tracked.paths[child.first].0;
@@ -249,7 +254,7 @@ impl WorktreeScan<'_> {
 
     fn untracked(
         &self,
-        directory: &Directory,
+        directory: &ScannedDirectory,
         opened: &OwnedFd,
         found: &mut MetadataScan,
     ) -> io::Result<()> {
@@ -288,7 +293,7 @@ impl WorktreeScan<'_> {
 
     fn named<'s>(
         &'s self,
-        directory: &'s Directory,
+        directory: &'s ScannedDirectory,
         wanted: &'s [u8],
     ) -> impl Iterator<Item = &'s Child> {
         let children = &self.directories.children[directory.children.clone()];

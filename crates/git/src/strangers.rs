@@ -17,7 +17,7 @@ pub fn strangers(worktree: &Worktree, dir: &Path, begun: Moment) -> Result<Vec<P
     let repo = worktree.open_store()?;
     let tip = read_ref(&repo, &worktree.branch().local_ref())?;
     let tree = tip.and_then(|tip| repo.find_commit(tip).ok()?.tree().ok());
-    let known = Known {
+    let known = KnownObjects {
         repo: &repo,
         has_attributes: tree.as_ref().is_some_and(has_attributes),
         tree,
@@ -43,14 +43,14 @@ pub fn strangers(worktree: &Worktree, dir: &Path, begun: Moment) -> Result<Vec<P
     Ok(found)
 }
 
-struct Known<'a> {
+struct KnownObjects<'a> {
     repo: &'a Repository,
     tree: Option<Tree<'a>>,
     /// What is written may differ from what is in the tree, and cannot be told from an edit.
     has_attributes: bool,
 }
 
-impl Known<'_> {
+impl KnownObjects<'_> {
     /// Whether the file at `full` is what the tree has at `path`.
     fn has(&self, path: &Path, full: &Path, meta: &Metadata) -> io::Result<bool> {
         let entry = self.tree.as_ref().and_then(|tree| tree.get_path(path).ok());

@@ -35,7 +35,7 @@ impl Untracked {
         let Some(workdir) = files_of(repo) else {
             return Ok(Self::default());
         };
-        let mut search = Search {
+        let mut search = UntrackedSearch {
             rules: IgnoreRules::of(repo)?,
             workdir: &workdir,
             each_file,
@@ -61,14 +61,14 @@ impl Untracked {
     }
 }
 
-struct Search<'a> {
+struct UntrackedSearch<'a> {
     rules: IgnoreRules,
     workdir: &'a Path,
     each_file: bool,
     found: Untracked,
 }
 
-impl Search<'_> {
+impl UntrackedSearch<'_> {
     fn add(&mut self, item: &UntrackedEntry) -> Result<(), Error> {
         let path = &item.path;
         if self.is_hidden(item) {

@@ -10,11 +10,11 @@ use bytes::BufMut;
 /// swallows no more than its line.
 #[derive(Debug, Default, Clone)]
 pub struct AnsiFilter {
-    state: State,
+    state: AnsiState,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum AnsiState {
     #[default]
     Text,
     /// After ESC, and what may stand between it and its last byte.
@@ -40,14 +40,14 @@ impl AnsiFilter {
     pub fn each_visible(&mut self, bytes: &[u8], mut visible: impl FnMut(Range<usize>)) {
         let mut at = 0;
         while at < bytes.len() {
-            if self.state == State::Text {
+            if self.state == AnsiState::Text {
                 let text = memchr::memchr(ESC, &bytes[at..]).unwrap_or(bytes.len() - at);
                 if text > 0 {
                     visible(at..at + text);
                 }
                 at += text;
                 if at < bytes.len() {
-                    self.state = State::Escape;
+                    self.state = AnsiState::Escape;
                     at += 1;
                 }
             } else {
@@ -63,27 +63,27 @@ impl AnsiFilter {
 
     /// Whether the next byte is no part of a sequence that has begun.
     pub fn is_in_text(&self) -> bool {
-        self.state == State::Text
+        self.state == AnsiState::Text
     }
 }
 
 /// What follows on a byte within a sequence, and whether the byte stays.
-fn step(state: State, byte: u8) -> (State, bool) {
+fn step(state: AnsiState, byte: u8) -> (AnsiState, bool) {
     match (state, byte) {
-        (_, b'\n') => (State::Text, true),
-        (State::String, BEL) | (State::StringEscape, b'\\') => (State::Text, false),
-        (State::String, ESC) => (State::StringEscape, false),
-        (State::String, _) => (State::String, false),
-        (_, ESC) => (State::Escape, false),
-        (State::Escape | State::StringEscape, b'[') => (State::Control, false),
-        (State::Escape | State::StringEscape, b']' | b'P' | b'X' | b'^' | b'_') => {
-            (State::String, false)
+        (_, b'\n') => (AnsiState::Text, true),
+        (AnsiState::String, BEL) | (AnsiState::StringEscape, b'\\') => (AnsiState::Text, false),
+        (AnsiState::String, ESC) => (AnsiState::StringEscape, false),
+        (AnsiState::String, _) => (AnsiState::String, false),
+        (_, ESC) => (AnsiState::Escape, false),
+        (AnsiState::Escape | AnsiState::StringEscape, b'[') => (AnsiState::Control, false),
+        (AnsiState::Escape | AnsiState::StringEscape, b']' | b'P' | b'X' | b'^' | b'_') => {
+            (AnsiState::String, false)
         }
-        (State::Control, 0x20..=0x3f) => (State::Control, false),
-        (_, 0x20..=0x2f) => (State::Escape, false),
-        (_, 0x30..=0x7e) => (State::Text, false),
+        (AnsiState::Control, 0x20..=0x3f) => (AnsiState::Control, false),
+        (_, 0x20..=0x2f) => (AnsiState::Escape, false),
+        (_, 0x30..=0x7e) => (AnsiState::Text, false),
         // No byte of a sequence: it was none, or was cut off.
-        _ => (State::Text, true),
+        _ => (AnsiState::Text, true),
     }
 }
 

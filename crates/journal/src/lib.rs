@@ -55,7 +55,7 @@ pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};
 pub use reader::{Reader, last_event, valid_length};
 pub use render_cache::{CHUNK, RenderCache, SharedReader};
-pub use search::{Line, Query, Report, Search, pattern};
+pub use search::{Query, Report, Search, SearchLine, pattern};
 pub use sink::Sink;
 pub use watcher::{Watch, Watcher};
 pub use writer::{Extent, Writer};

@@ -29,11 +29,11 @@ pub struct SharedReader(Arc<Mutex<Weak<RenderCache>>>);
 #[derive(Debug)]
 pub struct RenderCache {
     reader: Arc<AsyncMutex<Reader>>,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedChunks>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedChunks {
     /// The latest last: most viewers are where something was just printed.
     chunks: VecDeque<(u8, Cursor, Chunk)>,
     bytes: usize,
@@ -139,7 +139,7 @@ impl RenderCache {
         Ok((sink, chunk))
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CachedChunks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,7 +177,7 @@ async fn wait_with<T: Send + 'static>(
     done.await.map_err(io::Error::other)
 }
 
-impl Kept {
+impl CachedChunks {
     fn find(&self, format_id: u8, from: Cursor) -> Option<Chunk> {
         let mut latest_first = self.chunks.iter().rev();
         let found = latest_first.find(|chunk| chunk.0 == format_id && chunk.1 == from);

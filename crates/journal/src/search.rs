@@ -16,7 +16,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// A line of the output, counted from 1, without its ending.
 #[derive(Debug, Default)]
-pub struct Line {
+pub struct SearchLine {
     pub number: u64,
     pub text: Vec<u8>,
 }
@@ -24,7 +24,7 @@ pub struct Line {
 /// Turns what is found into the bytes of one wire format. No line is told twice: one between two
 /// matches is after the first or before the second.
 pub trait Report: Send + 'static {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]);
+    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]);
     fn after(&mut self, number: u64, text: &[u8]);
     /// `truncated`: there is at least one more match than was asked for.
     fn end(&mut self, truncated: bool);
@@ -180,7 +180,7 @@ struct Matcher<R> {
     report: R,
     number: u64,
     /// The last lines that were not told.
-    before: VecDeque<Line>,
+    before: VecDeque<SearchLine>,
     /// How many lines are still to be told after the last match.
     after: usize,
     matches: usize,
@@ -217,7 +217,7 @@ impl<R: Report> Matcher<R> {
         let mut line = if self.before.len() == self.query.context {
             self.before.pop_front().unwrap_or_default()
         } else {
-            Line::default()
+            SearchLine::default()
         };
         line.number = self.number;
         line.text.clear();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     impl Report for Told {
-        fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+        fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
             for line in before {
                 self.lines.push(('b', line.number, line.text.clone()));
             }

@@ -71,7 +71,7 @@ pub async fn capture(
         .process_group(0)
         .spawn()
         .map_err(io_error)?;
-    let mut group = Group::of(&child);
+    let mut group = ProcessGroup::of(&child);
     if let (Some(leader), Some(most)) = (group.0, memory) {
         bound_memory(leader, most);
     }
@@ -205,9 +205,9 @@ fn keep_tail(stderr: &mut Vec<u8>, more: &[u8]) {
 
 /// Ends the group when dropped before the command's end: git's helpers are its children, not ours. It
 /// is asked first and not killed, so that git can take its lock files with it.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         Self(
             child
@@ -243,7 +243,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Signal::TERM);
     }

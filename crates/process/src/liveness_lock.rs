@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use super::descendants;
 
 pub(super) const FILE: &str = "alive";
-/// More than any [`Identity`] takes.
+/// More than any [`FileIdentity`] takes.
 const NAME_LEN: usize = 256;
 
 /// A process that cannot be mistaken for a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
+pub(super) struct FileIdentity {
     pid: i32,
     /// In the kernel's ticks since it was booted.
     started: u64,
@@ -72,7 +72,7 @@ pub(super) fn find(home: &Path) -> io::Result<LivenessLock> {
     }
 }
 
-impl Identity {
+impl FileIdentity {
     /// This very process.
     pub(super) fn own() -> io::Result<Self> {
         Self::of(rustix::process::getpid())

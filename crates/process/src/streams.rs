@@ -17,7 +17,7 @@ const HELD_BACK: Duration = Duration::from_millis(100);
 
 pub(super) struct Streams {
     log: Log,
-    sources: [Source; 2],
+    sources: [StreamSource; 2],
     buffer: Vec<u8>,
     held_until: Option<Instant>,
 }
@@ -32,7 +32,7 @@ struct Log {
     unwritten: Option<io::Error>,
 }
 
-struct Source {
+struct StreamSource {
     stream: Stream,
     /// None once it has ended.
     fd: Option<OwnedFd>,
@@ -47,7 +47,7 @@ impl Streams {
         launch: &Launch,
     ) -> io::Result<Self> {
         let redactor = Redactor::new(&launch.secrets);
-        let source = |stream, fd| Source {
+        let source = |stream, fd| StreamSource {
             stream,
             fd,
             redactor: redactor.clone(),

@@ -19,7 +19,7 @@ use signal_hook::low_level::pipe;
 
 use super::exit::Exit;
 use super::file_size::{endure_file_limit, output_within_limit};
-use super::liveness_lock::Identity;
+use super::liveness_lock::FileIdentity;
 use super::supervise::{Signals, supervise};
 use super::{CommandError, Launch, supervisor_pool};
 use branchyard_config::crash_point;
@@ -56,7 +56,7 @@ fn attend() -> io::Result<()> {
     // By whichever name it goes: the yard may be moved while the command runs.
     let home = File::open(&launch.home)?;
     launch.home = PathBuf::from(format!("/proc/self/fd/{}", home.as_raw_fd()));
-    Identity::own()?.write(io::stdin())?;
+    FileIdentity::own()?.write(io::stdin())?;
     crash_point("supervisor-ready");
 
     let exit = match Writer::reopen(&launch.home.join("journal")) {

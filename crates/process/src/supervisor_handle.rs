@@ -13,7 +13,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::exit::Exit;
-use super::liveness_lock::{self, Identity, LivenessLock};
+use super::liveness_lock::{self, FileIdentity, LivenessLock};
 use super::supervisor_pool::{Idle, SupervisorPool};
 use super::{Launch, descendants};
 use branchyard_config::crash_point;
@@ -109,7 +109,7 @@ impl Supervisor {
     pub async fn stop(&self) -> io::Result<()> {
         let started = Instant::now();
         // Before it has said who it is, it would die of the signal instead of heeding it.
-        while Identity::read(&self.proof).is_none() && started.elapsed() < READY_WITHIN {
+        while FileIdentity::read(&self.proof).is_none() && started.elapsed() < READY_WITHIN {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
         self.send(Signal::TERM)?;
@@ -124,7 +124,7 @@ impl Supervisor {
     /// Whether it does not do what it is there for, when its command should have ended: it is stopped, or processes of
     /// its command live on. One that only waits for its disk to take the end is not stuck.
     pub fn is_stuck(&self) -> bool {
-        let pid = Identity::read(&self.proof).and_then(Identity::pid);
+        let pid = FileIdentity::read(&self.proof).and_then(FileIdentity::pid);
         pid.is_none_or(|pid| descendants::is_stopped(pid) || !descendants::of(pid).is_empty())
     }
 
@@ -157,7 +157,7 @@ fn hand_over(idle: Idle, message: &[u8], proof: &File) -> io::Result<(AsyncFd<Ow
 
 /// The process that the lock file names, unless its number is another's by now.
 fn identified(proof: &File) -> io::Result<Option<AsyncFd<OwnedFd>>> {
-    let Some(identity) = Identity::read(proof) else {
+    let Some(identity) = FileIdentity::read(proof) else {
         return Ok(None);
     };
     let Some(pid) = identity.pid() else {
@@ -166,7 +166,7 @@ fn identified(proof: &File) -> io::Result<Option<AsyncFd<OwnedFd>>> {
     let Ok(pidfd) = watch(pid) else {
         return Ok(None);
     };
-    Ok(Identity::of(pid)
+    Ok(FileIdentity::of(pid)
         .is_ok_and(|now| now == identity)
         .then_some(pidfd))
 }

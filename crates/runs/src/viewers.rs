@@ -17,7 +17,7 @@ pub struct Viewers(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<ViewersState>,
     stop: CancellationToken,
     reason: OnceLock<String>,
     /// It has ended, so nobody's going means anything.
@@ -30,7 +30,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-struct State {
+struct ViewersState {
     viewers: usize,
     initiator_left: bool,
     /// Rises with every arrival, so that a grace period knows whether anyone came meanwhile.
@@ -48,7 +48,7 @@ pub struct ViewerGuard {
 impl Viewers {
     pub(super) fn new(on_disconnect: OnDisconnect, grace: Duration, tasks: TaskTracker) -> Self {
         Self(Arc::new(Inner {
-            state: Mutex::new(State {
+            state: Mutex::new(ViewersState {
                 viewers: 0,
                 initiator_left: false,
                 arrivals: 0,
@@ -64,7 +64,7 @@ impl Viewers {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ViewersState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

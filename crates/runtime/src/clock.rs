@@ -17,23 +17,23 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct SteadyClock(Arc<Shared>);
+pub struct SteadyClock(Arc<ClockShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct ClockShared {
     file: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug)]
-struct State {
-    kept: Kept,
+struct ClockState {
+    kept: ClockFile,
     /// When `kept` was last brought up to date.
     at: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
+struct ClockFile {
     believed: Timestamp,
     /// For how many seconds of the daemon's time the machine's clock has been doubted.
     doubted: u64,
@@ -46,15 +46,15 @@ impl SteadyClock {
         let kept = fs::read(&file)
             .ok()
             .and_then(|json| serde_json::from_slice(&json).ok())
-            .unwrap_or_else(|| Kept {
+            .unwrap_or_else(|| ClockFile {
                 believed: last_change(written).unwrap_or_else(|_| Timestamp::now()),
                 doubted: 0,
             });
-        let state = Mutex::new(State {
+        let state = Mutex::new(ClockState {
             kept,
             at: Instant::now(),
         });
-        Self(Arc::new(Shared { file, state }))
+        Self(Arc::new(ClockShared { file, state }))
     }
 
     pub fn now(&self) -> Timestamp {
@@ -78,14 +78,14 @@ impl SteadyClock {
         kept.believed
     }
 
-    fn save(&self, kept: Kept) -> io::Result<()> {
+    fn save(&self, kept: ClockFile) -> io::Result<()> {
         let fresh = self.0.file.with_extension("new");
         fs::write(&fresh, serde_json::to_vec(&kept)?)?;
         fs::rename(&fresh, &self.0.file)
     }
 }
 
-impl Kept {
+impl ClockFile {
     /// What is believed after the daemon `ran` for so long, when the machine's clock says `wall`.
     fn after(self, ran: Duration, wall: Timestamp) -> Self {
         let expected = later(self.believed, Duration::from_secs(ran.as_secs()));
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_jump_ahead_is_believed_after_a_day_and_no_other_change_is_doubted() {
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let kept = Kept {
+        let kept = ClockFile {
             believed: start,
             doubted: 0,
         };
@@ -156,7 +156,7 @@ mod tests {
         let now = SteadyClock::open(file.clone(), &ticks).now();
         assert!(now <= Timestamp::now());
         let long_ago = now - SignedDuration::from_hours(24 * 400);
-        let kept = Kept {
+        let kept = ClockFile {
             believed: long_ago,
             doubted: 0,
         };

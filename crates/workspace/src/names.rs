@@ -15,12 +15,12 @@ use crate::repos::Repo;
 use branchyard_model::{BranchName, DirName, RepoName};
 
 #[derive(Debug, Default)]
-pub(super) struct Names(Mutex<HashMap<RepoName, Arc<Known>>>);
+pub(super) struct Names(Mutex<HashMap<RepoName, Arc<KnownNames>>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownNames {
     /// By directory: which branch it belongs to, and the record that said so.
-    by_dir: HashMap<OsString, (BranchName, Stamp)>,
+    by_dir: HashMap<OsString, (BranchName, DirStamp)>,
     /// All of them, sorted.
     branches: Arc<[BranchName]>,
     /// When the directory of all of them was last changed, if each was found to be one and nothing can have come since
@@ -33,7 +33,7 @@ const SETTLED_AFTER: Duration = Duration::from_millis(100);
 
 /// A record is written by rename, so another one is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct DirStamp {
     file: u64,
     changed: (i64, i64),
 }
@@ -47,13 +47,13 @@ impl Names {
         if changed.is_some() && before.settled == changed {
             return before.branches.clone();
         }
-        let mut known = Known {
+        let mut known = KnownNames {
             settled: changed,
-            ..Known::default()
+            ..KnownNames::default()
         };
         for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
             let dir = entry.file_name();
-            let found = Stamp::of(&entry.path()).and_then(|stamp| {
+            let found = DirStamp::of(&entry.path()).and_then(|stamp| {
                 let branch = match before.by_dir.get(&dir) {
                     Some((branch, seen)) if *seen == stamp => branch.clone(),
                     _ => recorded(&entry.path())?,
@@ -75,7 +75,7 @@ impl Names {
         branches
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, Arc<Known>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, Arc<KnownNames>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,7 +87,7 @@ fn changed_long_ago(dir: &Path) -> Option<SystemTime> {
     (since > SETTLED_AFTER).then_some(changed)
 }
 
-impl Stamp {
+impl DirStamp {
     fn of(admin: &Path) -> Option<Self> {
         let meta = fs::metadata(Record::file(admin)).ok()?;
         Some(Self {

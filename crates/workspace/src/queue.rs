@@ -19,10 +19,10 @@ use branchyard_runtime::yard_events::{EventBus, WorkspaceChange, WorkspaceEvent}
 const BETWEEN_POSITIONS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
-pub struct WorkspaceQueue(Arc<Shared>);
+pub struct WorkspaceQueue(Arc<QueueShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct QueueShared {
     line: Mutex<Line>,
     /// Ticks at every change, to wake those who wait or look.
     changed: watch::Sender<()>,
@@ -55,16 +55,16 @@ pub struct WorkspaceLock {
 #[derive(Debug)]
 #[must_use = "the place is given up when this is dropped"]
 pub struct QueuePlace {
-    shared: Arc<Shared>,
+    shared: Arc<QueueShared>,
     ticket: u64,
 }
 
 impl WorkspaceQueue {
     /// The lock of a workspace, of which is told who has it.
     pub(super) fn of(news: EventBus, repo: RepoName, branch: BranchName) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(QueueShared {
             told: Some((news, repo, branch)),
-            ..Shared::default()
+            ..QueueShared::default()
         }))
     }
 
@@ -135,7 +135,7 @@ impl Line {
     }
 }
 
-impl Shared {
+impl QueueShared {
     fn lock(&self) -> MutexGuard<'_, Line> {
         // Held for a few instructions and never across an await, hence std's.
         self.line.lock().unwrap_or_else(PoisonError::into_inner)

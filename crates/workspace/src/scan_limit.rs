@@ -95,12 +95,12 @@ impl ScanLimit {
     }
 
     /// The two ends of a look: the caller's and the thread's.
-    fn begin(&self) -> (Waiting, UnderWay) {
+    fn begin(&self) -> (WaitingCaller, UnderWay) {
         let look = Arc::new(Look {
             has_one_end: AtomicBool::new(false),
             overdue: self.overdue.clone(),
         });
-        (Waiting(look.clone()), UnderWay(look))
+        (WaitingCaller(look.clone()), UnderWay(look))
     }
 }
 
@@ -112,9 +112,9 @@ struct Look {
     overdue: Arc<AtomicUsize>,
 }
 
-struct Waiting(Arc<Look>);
+struct WaitingCaller(Arc<Look>);
 
-impl Drop for Waiting {
+impl Drop for WaitingCaller {
     fn drop(&mut self) {
         // First, so that the thread's end never takes away what was not added.
         self.0.overdue.fetch_add(1, Ordering::SeqCst);

@@ -6,12 +6,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
 pub(super) struct SingleFlight<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<FlightState<T>>,
     ended: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct FlightState<T> {
     /// How many looks were begun so far: the number of the last one.
     begun: u64,
     is_under_way: bool,
@@ -23,7 +23,7 @@ struct State<T> {
 impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(FlightState {
                 begun: 0,
                 is_under_way: false,
                 waiting: 0,
@@ -67,12 +67,12 @@ impl<T> SingleFlight<T> {
         found
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, FlightState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> State<T> {
+impl<T> FlightState<T> {
     fn found_since(&self, wanted: u64) -> Option<Arc<T>> {
         let found = self.found.as_ref();
         found.and_then(|(number, found)| (*number >= wanted).then(|| found.clone()))

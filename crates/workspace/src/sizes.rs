@@ -122,7 +122,7 @@ impl Start {
 }
 
 fn measure(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
-    let mut walk = Walk {
+    let mut walk = SizeWalk {
         made: made
             .into_iter()
             .map(|made| (root.join(made.path), made.ignored))
@@ -136,17 +136,17 @@ fn measure(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
             measured_at: Timestamp::now(),
         },
     };
-    walk.dir(root, Kind::Source);
+    walk.dir(root, SizeKind::Source);
     walk.sizes
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum SizeKind {
     Source,
     Built { droppable: bool },
 }
 
-struct Walk {
+struct SizeWalk {
     /// Where build output starts, and whether git ignores it.
     made: HashMap<PathBuf, bool>,
     /// Files with several names that were counted.
@@ -156,13 +156,13 @@ struct Walk {
     sizes: Sizes,
 }
 
-impl Walk {
-    fn dir(&mut self, dir: &Path, kind: Kind) {
+impl SizeWalk {
+    fn dir(&mut self, dir: &Path, kind: SizeKind) {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let path = entry.path();
             let Ok(meta) = entry.metadata() else { continue };
             match (kind, self.made.get(&path)) {
-                (Kind::Source, Some(ignored)) => {
+                (SizeKind::Source, Some(ignored)) => {
                     let droppable = *ignored;
                     self.build_output(&path, &meta, droppable);
                 }
@@ -178,20 +178,20 @@ impl Walk {
     fn build_output(&mut self, path: &Path, meta: &Metadata, droppable: bool) {
         let before = self.sizes.droppable;
         self.holds_repository = false;
-        self.entry(path, meta, Kind::Built { droppable });
+        self.entry(path, meta, SizeKind::Built { droppable });
         if self.holds_repository {
             self.sizes.droppable = before;
         }
     }
 
-    fn entry(&mut self, path: &Path, meta: &Metadata, kind: Kind) {
+    fn entry(&mut self, path: &Path, meta: &Metadata, kind: SizeKind) {
         self.count(meta, kind);
         if meta.is_dir() {
             self.dir(path, kind);
         }
     }
 
-    fn count(&mut self, meta: &Metadata, kind: Kind) {
+    fn count(&mut self, meta: &Metadata, kind: SizeKind) {
         let is_counted =
             !meta.is_dir() && meta.nlink() > 1 && !self.linked.insert((meta.dev(), meta.ino()));
         if is_counted {
@@ -199,8 +199,8 @@ impl Walk {
         }
         let bytes = meta.blocks() * 512;
         match kind {
-            Kind::Source => self.sizes.source += bytes,
-            Kind::Built { droppable } => {
+            SizeKind::Source => self.sizes.source += bytes,
+            SizeKind::Built { droppable } => {
                 self.sizes.build_output += bytes;
                 self.sizes.droppable += if droppable { bytes } else { 0 };
             }

@@ -9,7 +9,7 @@ use super::{Check, Client};
 const NAME: &str = "sandbox";
 
 #[derive(Deserialize)]
-struct Ready {
+struct SandboxAnswer {
     sandbox: Sandbox,
 }
 
@@ -32,7 +32,7 @@ struct Mechanism {
 /// The profile in use, and every mechanism.
 pub(super) async fn look(client: &Client) -> Vec<Check> {
     let answer = match client.get("/readyz").await {
-        Ok(answer) => answer.parse::<Ready>(),
+        Ok(answer) => answer.parse::<SandboxAnswer>(),
         Err(error) => Err(error.into()),
     };
     match answer {

@@ -18,7 +18,7 @@ const WAITING: usize = 16;
 const LOOKED_THROUGH: u64 = 64 << 20;
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     Whole(Vec<u8>),
     /// Its id, where it has one, and what it may have at most.
     TooLong(Value, usize),
@@ -28,7 +28,7 @@ pub(super) enum Line {
 pub(super) fn lines(
     most: Arc<AtomicUsize>,
     gone: CancellationToken,
-) -> Result<mpsc::Receiver<Line>, Failure> {
+) -> Result<mpsc::Receiver<InputLine>, Failure> {
     let (tell, lines) = mpsc::channel(WAITING);
     let reading = move || {
         let _gone = gone.drop_guard();
@@ -47,7 +47,7 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-fn next(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+fn next(input: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     let mut line = Vec::new();
     let mut limited = input.by_ref().take((most as u64).saturating_add(1));
     if limited.read_until(b'\n', &mut line)? == 0 {
@@ -62,9 +62,9 @@ fn next(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
         };
         let id = id_of((&*line).chain(rest.by_ref().take(LOOKED_THROUGH)));
         io::copy(&mut rest, &mut io::sink())?;
-        return Ok(Some(Line::TooLong(id, most)));
+        return Ok(Some(InputLine::TooLong(id, most)));
     }
-    Ok(Some(Line::Whole(line)))
+    Ok(Some(InputLine::Whole(line)))
 }
 
 /// The id of a message, read without holding the message.
@@ -127,10 +127,13 @@ mod tests {
             let text = format!("{line}\nshort\n");
             // Small buffers, so that the line's end is found wherever it is.
             let mut input = io::BufReader::with_capacity(13, text.as_bytes());
-            assert_eq!(next(&mut input, 50).unwrap(), Some(Line::TooLong(id, 50)));
             assert_eq!(
                 next(&mut input, 50).unwrap(),
-                Some(Line::Whole(b"short".to_vec()))
+                Some(InputLine::TooLong(id, 50))
+            );
+            assert_eq!(
+                next(&mut input, 50).unwrap(),
+                Some(InputLine::Whole(b"short".to_vec()))
             );
             assert_eq!(next(&mut input, 50).unwrap(), None);
         }
@@ -141,12 +144,15 @@ mod tests {
         let mut input = &b"12345\n\n12345"[..];
         assert_eq!(
             next(&mut input, 5).unwrap(),
-            Some(Line::Whole(b"12345".to_vec()))
+            Some(InputLine::Whole(b"12345".to_vec()))
         );
-        assert_eq!(next(&mut input, 5).unwrap(), Some(Line::Whole(Vec::new())));
         assert_eq!(
             next(&mut input, 5).unwrap(),
-            Some(Line::Whole(b"12345".to_vec()))
+            Some(InputLine::Whole(Vec::new()))
+        );
+        assert_eq!(
+            next(&mut input, 5).unwrap(),
+            Some(InputLine::Whole(b"12345".to_vec()))
         );
         assert_eq!(next(&mut input, 5).unwrap(), None);
     }

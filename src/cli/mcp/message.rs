@@ -17,7 +17,7 @@ const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) struct Message {
     /// As it came.
     pub(super) line: Bytes,
-    pub(super) kind: Kind,
+    pub(super) kind: MessageKind,
     /// The version that it names itself, as messages of the newer protocol do.
     version: Option<String>,
     /// What it is about, for whoever routes by header.
@@ -25,7 +25,7 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Request {
         id: Value,
         method: String,
@@ -68,24 +68,26 @@ impl Message {
     }
 
     pub(super) fn is_initialize(&self) -> bool {
-        matches!(&self.kind, Kind::Request { method, .. } if method == "initialize")
+        matches!(&self.kind, MessageKind::Request { method, .. } if method == "initialize")
     }
 
     pub(super) fn is_initialized(&self) -> bool {
-        matches!(&self.kind, Kind::Notification { method } if method == "notifications/initialized")
+        matches!(&self.kind, MessageKind::Notification { method } if method == "notifications/initialized")
     }
 
     /// The method of a request that names something, and what it names.
     pub(super) fn about(&self) -> Option<(&str, &str)> {
         match &self.kind {
-            Kind::Request { method, .. } => Some((method, self.name.as_deref()?)),
-            Kind::Notification { .. } | Kind::Cancel { .. } | Kind::Response => None,
+            MessageKind::Request { method, .. } => Some((method, self.name.as_deref()?)),
+            MessageKind::Notification { .. }
+            | MessageKind::Cancel { .. }
+            | MessageKind::Response => None,
         }
     }
 
     /// Whether it may be sent again though the daemon may have seen it: a tool may have started something.
     pub(super) fn may_be_repeated(&self) -> bool {
-        !matches!(&self.kind, Kind::Request { method, .. } if method == "tools/call")
+        !matches!(&self.kind, MessageKind::Request { method, .. } if method == "tools/call")
     }
 
     /// The headers that its protocol asks for.
@@ -99,7 +101,9 @@ impl Message {
         };
         if let Some(version) = &self.version {
             add(PROTOCOL_VERSION, version);
-            if let Kind::Request { method, .. } | Kind::Notification { method } = &self.kind {
+            if let MessageKind::Request { method, .. } | MessageKind::Notification { method } =
+                &self.kind
+            {
                 add(METHOD, method);
             }
             if let Some(name) = &self.name {
@@ -112,25 +116,25 @@ impl Message {
     }
 }
 
-fn kind(value: &Value) -> Result<Kind, Refusal> {
+fn kind(value: &Value) -> Result<MessageKind, Refusal> {
     let id = value.get("id");
     let method = value.get("method").and_then(Value::as_str);
     let is_id = |id: &Value| id.is_string() || id.is_number();
     match (method, id) {
-        (Some(method), Some(id)) if is_id(id) => Ok(Kind::Request {
+        (Some(method), Some(id)) if is_id(id) => Ok(MessageKind::Request {
             id: id.clone(),
             method: method.to_owned(),
         }),
         (Some("notifications/cancelled"), None) if is_id(&value["params"]["requestId"]) => {
-            Ok(Kind::Cancel {
+            Ok(MessageKind::Cancel {
                 id: value["params"]["requestId"].clone(),
             })
         }
-        (Some(method), None) => Ok(Kind::Notification {
+        (Some(method), None) => Ok(MessageKind::Notification {
             method: method.to_owned(),
         }),
         (None, Some(_)) if value.get("result").or(value.get("error")).is_some() => {
-            Ok(Kind::Response)
+            Ok(MessageKind::Response)
         }
         (_, id) => {
             let why =
@@ -174,19 +178,22 @@ mod tests {
 
     #[test]
     fn a_line_is_a_message_of_some_kind_or_refused_by_its_id() {
-        let request = Kind::Request {
+        let request = MessageKind::Request {
             id: json!("a"),
             method: "ping".to_owned(),
         };
-        let cancel = Kind::Cancel { id: json!(7) };
+        let cancel = MessageKind::Cancel { id: json!(7) };
         for (line, kind) in [
             (json!({"id": "a", "method": "ping"}), request),
             (
                 json!({"method": "notifications/cancelled", "params": {"requestId": 7}}),
                 cancel,
             ),
-            (json!({"id": 1, "result": {}}), Kind::Response),
-            (json!({"id": 1, "error": {"code": 1}}), Kind::Response),
+            (json!({"id": 1, "result": {}}), MessageKind::Response),
+            (
+                json!({"id": 1, "error": {"code": 1}}),
+                MessageKind::Response,
+            ),
         ] {
             assert_eq!(parse(&line).unwrap().kind, kind, "{line}");
         }

@@ -38,8 +38,8 @@ use super::exit::{self, Failure};
 use super::render::Console;
 
 use daemon::{Cut, Daemon};
-use input::Line;
-use message::{Kind, Message};
+use input::InputLine;
+use message::{Message, MessageKind};
 use output::Output;
 use proxy::Proxy;
 use refusal::{INVALID_REQUEST, Refusal};
@@ -121,7 +121,7 @@ async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
 }
 
 /// Requests go side by side; everything else, and what opens a session, keeps its order.
-async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<Line>) {
+async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
     let mut tasks = JoinSet::new();
     let mut listening = JoinSet::new();
     while let Some(line) = lines.recv().await {
@@ -135,7 +135,7 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<Line>) {
             }
         };
         match message.kind.clone() {
-            Kind::Request { id, .. } => {
+            MessageKind::Request { id, .. } => {
                 let size = message.line.len();
                 match proxy.underway.enter(&id, size, message.is_newer()) {
                     Err(refusal) => proxy.refuse(&refusal).await,
@@ -152,11 +152,11 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<Line>) {
                     }
                 }
             }
-            Kind::Cancel { id } => {
+            MessageKind::Cancel { id } => {
                 let proxy = proxy.clone();
                 tasks.spawn(async move { proxy.cancel(&message, &id).await });
             }
-            Kind::Notification { .. } | Kind::Response => {
+            MessageKind::Notification { .. } | MessageKind::Response => {
                 proxy.notify(&message).await;
                 if message.is_initialized() {
                     proxy.sessions.confirmed(message.line).await;
@@ -172,11 +172,11 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<Line>) {
 }
 
 /// The message on a line; an empty line has none.
-fn read(line: Line) -> Result<Option<Message>, Refusal> {
+fn read(line: InputLine) -> Result<Option<Message>, Refusal> {
     match line {
-        Line::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
-        Line::Whole(line) => Message::parse(line).map(Some),
-        Line::TooLong(id, most) => {
+        InputLine::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
+        InputLine::Whole(line) => Message::parse(line).map(Some),
+        InputLine::TooLong(id, most) => {
             let why = format!("the message is longer than the daemon takes: {most} bytes at most");
             Err(Refusal::new(id, INVALID_REQUEST, why))
         }

@@ -205,7 +205,7 @@ impl EventStream {
         if let Subject::Group(_) = self.subject {
             return Ok(Ending::Summary(answer.parse()?));
         }
-        let record: Record = answer.parse()?;
+        let record: EndedRun = answer.parse()?;
         Ok(match record.error {
             Some(error) => Ending::Error(error),
             None => Ending::Complete(Complete {
@@ -230,7 +230,7 @@ impl EventStream {
 
 /// What `GET /api/runs/{id}` says about an end.
 #[derive(Deserialize)]
-struct Record {
+struct EndedRun {
     #[serde(flatten)]
     complete: Complete,
     #[serde(default)]

@@ -28,7 +28,7 @@ pub(super) struct Machine {
     pub(super) load: [f64; 3],
     pub(super) memory: Amounts,
     pub(super) disk: Amounts,
-    pub(super) runs: Queue,
+    pub(super) runs: QueueLength,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -41,7 +41,7 @@ pub(super) struct Amounts {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Queue {
+pub(super) struct QueueLength {
     pub(super) running: usize,
     pub(super) waiting: usize,
 }
@@ -106,7 +106,7 @@ impl State {
                 self.forget();
             }
             Some("queue") => {
-                if let Ok(queue) = Queue::deserialize(change) {
+                if let Ok(queue) = QueueLength::deserialize(change) {
                     self.machine.runs = queue;
                 }
             }

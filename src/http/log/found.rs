@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use schemars::JsonSchema;
 
-use branchyard_journal::{Line, Query, Report};
+use branchyard_journal::{Query, Report, SearchLine};
 
 /// What [`GrepJson`] writes, piece by piece.
 #[derive(JsonSchema)]
@@ -62,7 +62,7 @@ impl GrepText {
 }
 
 impl Report for GrepText {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
         for line in before {
             self.line(line.number, b'-', &line.text);
         }
@@ -123,7 +123,7 @@ impl GrepJson {
 }
 
 impl Report for GrepJson {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
         if std::mem::replace(&mut self.open, true) {
             self.buffer.put_slice(b"]},");
         }

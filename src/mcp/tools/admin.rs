@@ -13,7 +13,7 @@ use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_workspace::repos::Registration;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<Asked, Acted, _>(
+    vec![Tool::new::<AdminArgs, Acted, _>(
         &Entry {
             name: "repos",
             title: "Register and remove repositories",
@@ -35,9 +35,10 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+#[schemars(rename = "Asked")]
+struct AdminArgs {
     /// What to do.
-    action: Action,
+    action: AdminAction,
     /// The repository's name, in tools and on disk.
     name: RepoName,
     /// For register: where it is cloned from.
@@ -50,30 +51,31 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+#[schemars(rename = "Action")]
+enum AdminAction {
     Register,
     Remove,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Acted {
-    action: Action,
+    action: AdminAction,
     name: RepoName,
     /// The repository that was registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     repo: Option<RepoSummary>,
 }
 
-async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
+async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
     let (name, action) = (asked.name, asked.action);
     for (field, is_given) in [
         ("url", asked.url.is_some()),
         ("default_branch", asked.default_branch.is_some()),
     ] {
-        only_for(field, is_given, "register", action == Action::Register)?;
+        only_for(field, is_given, "register", action == AdminAction::Register)?;
     }
     let (repo, text) = match action {
-        Action::Register => {
+        AdminAction::Register => {
             let registration = Registration {
                 name: name.clone(),
                 url: needed("url", asked.url, "register")?,
@@ -83,7 +85,7 @@ async fn repos(call: Call, asked: Asked) -> Result<Reply, Problem> {
             let text = format!("{name} is registered, and cloned at its first use");
             (Some(call.app.repo_summary(&repo)), text)
         }
-        Action::Remove => {
+        AdminAction::Remove => {
             call.in_time(call.app.remove_repo(&name)).await?;
             (None, format!("{name} is removed"))
         }

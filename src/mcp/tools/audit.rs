@@ -14,7 +14,7 @@ use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
 const PAGE: usize = 100;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<Asked, Listed<'_>, _>(
+    vec![Tool::new::<AuditArgs, ListedRecords<'_>, _>(
         &Entry {
             name: "audit",
             title: "Who did what",
@@ -31,7 +31,8 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+#[schemars(rename = "Asked")]
+struct AuditArgs {
     /// Only what this principal did, such as session or token:ci.
     #[serde(default)]
     principal: Option<String>,
@@ -62,14 +63,15 @@ struct Asked {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed<'a> {
+#[schemars(rename = "Listed")]
+struct ListedRecords<'a> {
     records: &'a [AuditRecord],
     /// There are older ones.
     truncated: bool,
     next_cursor: Option<i64>,
 }
 
-async fn audit(call: Call, asked: Asked) -> Result<Reply, Problem> {
+async fn audit(call: Call, asked: AuditArgs) -> Result<Reply, Problem> {
     let time = |field, given: Option<String>| given.map(|text| moment(field, &text)).transpose();
     let filter = AuditFilter {
         principal: asked.principal,
@@ -88,7 +90,7 @@ async fn audit(call: Call, asked: Asked) -> Result<Reply, Problem> {
     fitted_items(found.len(), |count| {
         let records = &found[..count];
         let truncated = more || count < found.len();
-        let listed = Listed {
+        let listed = ListedRecords {
             records,
             truncated,
             next_cursor: records.last().filter(|_| truncated).map(|record| record.id),

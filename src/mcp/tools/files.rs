@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Tool> {
         hints: Hints::READS,
     };
     vec![
-        Tool::new::<Ls, Listed, _>(
+        Tool::new::<Ls, ListedFiles, _>(
             &entry(
                 "ls",
                 "List files",
@@ -77,7 +77,8 @@ struct Ls {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed<'a> {
+#[schemars(rename = "Listed")]
+struct ListedFiles<'a> {
     repo: &'a RepoName,
     branch: &'a BranchName,
     commit: &'a CommitId,
@@ -98,7 +99,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
     let listing = call.app.ls(&asked.repo, &asked.branch, request);
     let (about, listing) = call.in_time(listing).await?;
     paged(&listing.entries, asked.cursor.as_deref(), |page| {
-        let answer = Listed {
+        let answer = ListedFiles {
             repo: &asked.repo,
             branch: &asked.branch,
             commit: &about.commit,

@@ -20,7 +20,7 @@ use branchyard_workspace::{Description, Pin};
 const PAGE: usize = 64;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<List, Listed, _>(
+    vec![Tool::new::<List, ListedRepos, _>(
         &Entry {
             name: "list",
             title: "List repos and workspaces",
@@ -57,7 +57,8 @@ struct List {
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
-struct Listed<'a> {
+#[schemars(rename = "Listed")]
+struct ListedRepos<'a> {
     repos: &'a [RepoSummary],
     /// Of the repo that was asked for, in the order of their branches.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,10 +113,10 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
         None => workspaces(&call, &summary, asked.remote, cursor).await,
         Some(branch) => {
             let description = call.in_time(call.app.describe(&repo, &branch)).await?;
-            let answer = Listed {
+            let answer = ListedRepos {
                 repos: &summary,
                 workspace: Some(&description),
-                ..Listed::default()
+                ..ListedRepos::default()
             };
             let [repo] = &summary;
             Reply::new(
@@ -133,11 +134,11 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
         .map(|repo| call.app.repo_summary(repo))
         .collect();
     paged(&all, cursor, |page| {
-        let answer = Listed {
+        let answer = ListedRepos {
             repos: page.shown,
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),
-            ..Listed::default()
+            ..ListedRepos::default()
         };
         let mut text = match all.is_empty() {
             true => "there is no repository yet; `repos` (toolset admin) registers one".to_owned(),
@@ -173,13 +174,13 @@ async fn workspaces(
         false => all[..count].last().map(|shown| shown.branch.to_string()),
     };
     fitted_page(&all, next, |page| {
-        let answer = Listed {
+        let answer = ListedRepos {
             repos: summary,
             workspaces: Some(page.shown),
             unavailable: &found.unavailable,
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),
-            ..Listed::default()
+            ..ListedRepos::default()
         };
         let mut text = format!("{}\n", repo_line(repo));
         for workspace in page.shown {

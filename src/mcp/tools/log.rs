@@ -10,7 +10,7 @@ use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::window::{Window, readable};
 use branchyard_config::Toolset;
-use branchyard_journal::{Line, Pieces, Query, Report, Search, pattern};
+use branchyard_journal::{Pieces, Query, Report, Search, SearchLine, pattern};
 use branchyard_model::{Problem, RunId, Scope};
 use branchyard_runs::View;
 
@@ -237,7 +237,7 @@ struct Matches {
 }
 
 impl Report for Matches {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[Line]) {
+    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
         self.items.push(Match {
             line: number,
             text: shown(text),

@@ -33,7 +33,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             reap,
         ),
-        Tool::new::<Findings, Found, _>(
+        Tool::new::<Findings, DiskFindings, _>(
             &Entry {
                 name: "findings",
                 title: "Find and mend damage",
@@ -164,7 +164,8 @@ struct Findings {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found<'a> {
+#[schemars(rename = "Found")]
+struct DiskFindings<'a> {
     items: &'a [Mended],
     /// There are more items than these.
     truncated: bool,
@@ -185,7 +186,7 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
         untouched.chain(found.mended_at_start).collect()
     };
     paged(&found, asked.cursor.as_deref(), |page| {
-        let answer = Found {
+        let answer = DiskFindings {
             items: page.shown,
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),

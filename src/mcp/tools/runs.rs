@@ -61,7 +61,7 @@ pub(super) fn tools() -> Vec<Tool> {
             ),
             run_cancel,
         ),
-        Tool::new::<Runs, Listed<'_>, _>(
+        Tool::new::<Runs, ListedRuns<'_>, _>(
             &entry(
                 "runs",
                 "List runs",
@@ -167,15 +167,17 @@ struct Runs {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Listed<'a> {
-    runs: Vec<Item<'a>>,
+#[schemars(rename = "Listed")]
+struct ListedRuns<'a> {
+    runs: Vec<ListedRun<'a>>,
     /// There are older ones.
     truncated: bool,
     next_cursor: Option<RunId>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Item<'a> {
+#[schemars(rename = "Item")]
+struct ListedRun<'a> {
     run_id: RunId,
     repo: &'a RepoName,
     branch: &'a BranchName,
@@ -201,7 +203,7 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
     fitted_items(found.len(), |count| {
         let shown = &found[..count];
         let truncated = more || count < found.len();
-        let listed = Listed {
+        let listed = ListedRuns {
             runs: shown.iter().map(item).collect(),
             truncated,
             next_cursor: shown.last().filter(|_| truncated).map(|run| run.run_id),
@@ -216,8 +218,8 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
     })
 }
 
-fn item(run: &RunRecord) -> Item<'_> {
-    Item {
+fn item(run: &RunRecord) -> ListedRun<'_> {
+    ListedRun {
         run_id: run.run_id,
         repo: &run.spec.repo,
         branch: &run.spec.branch,

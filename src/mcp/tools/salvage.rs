@@ -19,7 +19,7 @@ use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, S
 use branchyard_workspace::Description;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<Asked, Answer, _>(
+    vec![Tool::new::<SalvageArgs, Answer, _>(
         &Entry {
             name: "salvage",
             title: "Look at and restore saved work",
@@ -41,9 +41,10 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+#[schemars(rename = "Asked")]
+struct SalvageArgs {
     /// What to do. All but list need salvage_id, read needs path too.
-    action: Action,
+    action: SalvageAction,
     #[serde(default)]
     salvage_id: Option<SalvageId>,
     /// For list: only of this repository.
@@ -65,7 +66,8 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+#[schemars(rename = "Action")]
+enum SalvageAction {
     List,
     Show,
     Read,
@@ -95,42 +97,60 @@ struct Answer<'a> {
     next_cursor: Option<String>,
 }
 
-async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
+async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
     let action = asked.action;
     for (field, is_given, actions, are) in [
         (
             "salvage_id",
             asked.salvage_id.is_some(),
             "the other actions",
-            action != Action::List,
+            action != SalvageAction::List,
         ),
-        ("repo", asked.repo.is_some(), "list", action == Action::List),
+        (
+            "repo",
+            asked.repo.is_some(),
+            "list",
+            action == SalvageAction::List,
+        ),
         (
             "branch",
             asked.branch.is_some(),
             "list and restore",
-            matches!(action, Action::List | Action::Restore),
+            matches!(action, SalvageAction::List | SalvageAction::Restore),
         ),
-        ("path", asked.path.is_some(), "read", action == Action::Read),
-        ("force", asked.force, "restore", action == Action::Restore),
+        (
+            "path",
+            asked.path.is_some(),
+            "read",
+            action == SalvageAction::Read,
+        ),
+        (
+            "force",
+            asked.force,
+            "restore",
+            action == SalvageAction::Restore,
+        ),
         (
             "cursor",
             asked.cursor.is_some(),
             "list, show and read",
-            matches!(action, Action::List | Action::Show | Action::Read),
+            matches!(
+                action,
+                SalvageAction::List | SalvageAction::Show | SalvageAction::Read
+            ),
         ),
     ] {
         only_for(field, is_given, actions, are)?;
     }
     let id = |action| needed("salvage_id", asked.salvage_id, action);
     match action {
-        Action::List => list(&call, asked).await,
-        Action::Show => show(&call, id("show")?, asked.cursor.as_deref()).await,
-        Action::Read => {
+        SalvageAction::List => list(&call, asked).await,
+        SalvageAction::Show => show(&call, id("show")?, asked.cursor.as_deref()).await,
+        SalvageAction::Read => {
             let path = needed("path", asked.path.as_deref(), "read")?;
             read(&call, id("read")?, path, asked.cursor.as_deref()).await
         }
-        Action::Restore => {
+        SalvageAction::Restore => {
             call.app.require(Scope::GitWrite)?;
             let request = RestoreRequest {
                 branch: asked.branch.clone(),
@@ -138,7 +158,7 @@ async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
             };
             restore(&call, id("restore")?, &request).await
         }
-        Action::Drop => {
+        SalvageAction::Drop => {
             call.app.require(Scope::Ops)?;
             let id = id("drop")?;
             call.in_time(call.app.drop_salvage(id)).await?;
@@ -147,7 +167,7 @@ async fn salvage(call: Call, asked: Asked) -> Result<Reply, Problem> {
     }
 }
 
-async fn list(call: &Call, asked: Asked) -> Result<Reply, Problem> {
+async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
     let filter = SalvageFilter {
         repo: asked.repo,
         branch: asked.branch,

@@ -44,7 +44,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             create,
         ),
-        Tool::new::<Wanted, Listed<'_>, _>(
+        Tool::new::<WantedToken, Listed<'_>, _>(
             &Entry {
                 name: "token_list",
                 title: "List tokens",
@@ -56,7 +56,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             list,
         ),
-        Tool::new::<Named, RevokedTokens, _>(
+        Tool::new::<NamedToken, RevokedTokens, _>(
             &Entry {
                 name: "token_revoke",
                 title: "Revoke a token",
@@ -81,14 +81,16 @@ struct Nothing {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Named {
+#[schemars(rename = "Named")]
+struct NamedToken {
     /// The token's name or id, as `token_list` shows them.
     token: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+#[schemars(rename = "Wanted")]
+struct WantedToken {
     /// Also those that expired or were revoked, for a week after that.
     #[serde(default)]
     all: bool,
@@ -120,7 +122,7 @@ async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
     Reply::new(&made, text)
 }
 
-async fn list(call: Call, asked: Wanted) -> Result<Reply, Problem> {
+async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
     let tokens = call.app.tokens(&TokenFilter { all: asked.all });
     paged(&tokens, asked.cursor.as_deref(), |page| {
         let mut text = match tokens.is_empty() {
@@ -142,7 +144,7 @@ async fn list(call: Call, asked: Wanted) -> Result<Reply, Problem> {
     })
 }
 
-async fn revoke(call: Call, Named { token }: Named) -> Result<Reply, Problem> {
+async fn revoke(call: Call, NamedToken { token }: NamedToken) -> Result<Reply, Problem> {
     let revoked = call.app.revoke_token(&token).await?;
     let mut text = format!("{} is revoked", revoked.revoked.name);
     if !revoked.with_it.is_empty() {

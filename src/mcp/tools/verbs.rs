@@ -14,7 +14,8 @@ use branchyard_model::{BranchName, Problem, RepoName};
 
 /// Where a verb is to be done; the rest of the arguments is the verb's own.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Place {
+#[schemars(rename = "Place")]
+struct VerbTarget {
     repo: RepoName,
     branch: BranchName,
 }
@@ -42,7 +43,7 @@ fn tool(verb: &'static Verb) -> Tool {
             open_world: effect.reaches_out,
         },
     };
-    let takes = schema::joined(schema::of::<Place>(), schema::taken(verb.takes));
+    let takes = schema::joined(schema::of::<VerbTarget>(), schema::taken(verb.takes));
     let takes = portable::taken(takes);
     let gives = schema::joined(schema::of_answer::<Common>(), schema::given(verb.gives));
     let gives = portable::given(gives);
@@ -59,7 +60,7 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
     for field in ["repo", "branch"] {
         place.extend(given.remove_entry(field));
     }
-    let Place { repo, branch } = read(Value::Object(place))?;
+    let VerbTarget { repo, branch } = read(Value::Object(place))?;
     let at = At { repo, branch };
     let said = call.in_time(verb.call(&call.app, at, Value::Object(given)));
     fitting(said.await?)

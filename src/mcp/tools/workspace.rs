@@ -12,7 +12,7 @@ use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<Asked, Acted, _>(
+    vec![Tool::new::<WorkspaceArgs, Acted, _>(
         &Entry {
             name: "workspace",
             title: "Manage a workspace",
@@ -34,11 +34,12 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+#[schemars(rename = "Asked")]
+struct WorkspaceArgs {
     repo: RepoName,
     branch: BranchName,
     /// What to do. A removal is refused while there is work in the workspace that could be missed.
-    action: Action,
+    action: WorkspaceAction,
     /// For prepare: a branch or commit at which to create this branch.
     #[serde(default)]
     from: Option<String>,
@@ -52,7 +53,8 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+#[schemars(rename = "Action")]
+enum WorkspaceAction {
     Describe,
     Prepare,
     Remove,
@@ -64,7 +66,7 @@ enum Action {
 struct Acted<'a> {
     repo: &'a RepoName,
     branch: &'a BranchName,
-    action: Action,
+    action: WorkspaceAction,
     /// As it is now; nothing once it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<Description>,
@@ -75,21 +77,31 @@ struct Acted<'a> {
     warnings: Vec<Warning>,
 }
 
-async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
-    let Asked {
+async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
+    let WorkspaceArgs {
         repo,
         branch,
         action,
         ..
     } = &asked;
     for (field, is_given, name, its) in [
-        ("from", asked.from.is_some(), "prepare", Action::Prepare),
-        ("force", asked.force, "remove", Action::Remove),
-        ("reason", asked.reason.is_some(), "pin", Action::Pin),
+        (
+            "from",
+            asked.from.is_some(),
+            "prepare",
+            WorkspaceAction::Prepare,
+        ),
+        ("force", asked.force, "remove", WorkspaceAction::Remove),
+        (
+            "reason",
+            asked.reason.is_some(),
+            "pin",
+            WorkspaceAction::Pin,
+        ),
     ] {
         only_for(field, is_given, name, *action == its)?;
     }
-    if *action != Action::Describe {
+    if *action != WorkspaceAction::Describe {
         call.app.require(Scope::GitWrite)?;
     }
     let mut acted = Acted {
@@ -102,27 +114,27 @@ async fn workspace(call: Call, asked: Asked) -> Result<Reply, Problem> {
     };
     let app = &call.app;
     match action {
-        Action::Describe => {
+        WorkspaceAction::Describe => {
             acted.workspace = Some(call.in_time(app.describe(repo, branch)).await?);
         }
-        Action::Prepare => {
+        WorkspaceAction::Prepare => {
             let preparing = app.prepare(repo, branch, asked.from.as_deref());
             let (description, warnings) = call.in_time(preparing).await?;
             acted.workspace = Some(description);
             acted.warnings = warnings;
         }
-        Action::Remove => {
+        WorkspaceAction::Remove => {
             let going = match asked.force {
                 true => Going::Forced,
                 false => Going::Unmissed,
             };
             acted.salvage = call.in_time(app.remove(repo, branch, going)).await?;
         }
-        Action::Pin => {
+        WorkspaceAction::Pin => {
             let pinning = app.pin(repo, branch, asked.reason.clone());
             acted.workspace = Some(call.in_time(pinning).await?);
         }
-        Action::Unpin => {
+        WorkspaceAction::Unpin => {
             let unpinning = async {
                 app.unpin(repo, branch).await?;
                 app.describe(repo, branch).await

@@ -15,7 +15,7 @@ fn window(raw: &[u8]) -> Window {
 #[test]
 fn lines_are_shown_whole_from_either_end() {
     let window = window(b"one\ntwo\nthree\n");
-    let shown = |shown: Shown| (shown.text, shown.from, shown.to);
+    let shown = |shown: ShownLines| (shown.text, shown.from, shown.to);
     assert_eq!(shown(window.head(11)), ("one\ntwo\n".into(), 100, 108));
     assert_eq!(shown(window.tail(11)), ("three\n".into(), 108, 114));
     assert_eq!(

@@ -24,13 +24,13 @@ pub(super) struct KeyFile {
 
 #[derive(Debug)]
 struct Seen {
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     keys: Arc<Keys>,
 }
 
 /// Differs when a file was written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     inode: u64,
     len: u64,
     modified: SystemTime,
@@ -69,9 +69,9 @@ impl KeyFile {
     }
 }
 
-fn stamp(config: &JwtConfig) -> Option<Stamp> {
+fn stamp(config: &JwtConfig) -> Option<FileStamp> {
     let of = |metadata: Metadata| {
-        Some(Stamp {
+        Some(FileStamp {
             inode: metadata.ino(),
             len: metadata.len(),
             modified: metadata.modified().ok()?,

@@ -18,19 +18,19 @@ pub(super) struct Jwks {
     issuer: Issuer,
     /// Between two questions, so that tokens with invented keys cannot make the daemon hammer the issuer.
     refetch: Duration,
-    known: Mutex<Known>,
+    known: Mutex<KnownKeys>,
     /// Whose it is to ask.
     turn: Arc<Turn<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    held: Option<Held>,
+struct KnownKeys {
+    held: Option<HeldKeys>,
     asked: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldKeys {
     keys: Arc<Keys>,
     since: Instant,
     fresh_for: Duration,
@@ -38,7 +38,7 @@ struct Held {
 
 /// What there is for a token.
 #[derive(Debug)]
-enum Found {
+enum CachedKeys {
     /// A key, and nothing says that it has changed.
     Fresh(Arc<Keys>),
     /// A key that may have been taken back meanwhile.
@@ -68,13 +68,13 @@ impl Jwks {
     pub(super) async fn keys(self: &Arc<Self>, token: &Token<'_>) -> Option<Arc<Keys>> {
         let found = self.known().look(token, Instant::now());
         let turn = match found {
-            Found::Fresh(keys) => return Some(keys),
-            Found::Old(keys) => match self.turn.clone().try_lock_owned() {
+            CachedKeys::Fresh(keys) => return Some(keys),
+            CachedKeys::Old(keys) => match self.turn.clone().try_lock_owned() {
                 Ok(turn) => turn,
                 // Somebody asks right now; that much older it does not get.
                 Err(_) => return Some(keys),
             },
-            Found::Nothing => self.turn.clone().lock_owned().await,
+            CachedKeys::Nothing => self.turn.clone().lock_owned().await,
         };
         // Somebody may have asked while this one waited.
         if self.is_due(token) {
@@ -89,7 +89,7 @@ impl Jwks {
 
     fn is_due(&self, token: &Token<'_>) -> bool {
         let (known, now) = (self.known(), Instant::now());
-        known.may_ask(self.refetch, now) && !matches!(known.look(token, now), Found::Fresh(_))
+        known.may_ask(self.refetch, now) && !matches!(known.look(token, now), CachedKeys::Fresh(_))
     }
 
     async fn ask(self: Arc<Self>, turn: OwnedMutexGuard<()>) {
@@ -100,7 +100,7 @@ impl Jwks {
                 if published.keys.is_empty() {
                     tracing::warn!(issuer, "the issuer has no key that can be used here");
                 }
-                self.known().held = Some(Held {
+                self.known().held = Some(HeldKeys {
                     keys: Arc::new(published.keys),
                     since: Instant::now(),
                     fresh_for: published.fresh_for,
@@ -111,22 +111,22 @@ impl Jwks {
         drop(turn);
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownKeys> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
-    fn look(&self, token: &Token<'_>, now: Instant) -> Found {
+impl KnownKeys {
+    fn look(&self, token: &Token<'_>, now: Instant) -> CachedKeys {
         let Some(held) = &self.held else {
-            return Found::Nothing;
+            return CachedKeys::Nothing;
         };
         let age = now.saturating_duration_since(held.since);
         let keys = held.keys.clone();
         match keys.know(token) {
-            true if age < held.fresh_for => Found::Fresh(keys),
-            true if age < LONGEST_KEPT => Found::Old(keys),
-            _ => Found::Nothing,
+            true if age < held.fresh_for => CachedKeys::Fresh(keys),
+            true if age < LONGEST_KEPT => CachedKeys::Old(keys),
+            _ => CachedKeys::Nothing,
         }
     }
 
@@ -154,19 +154,19 @@ mod tests {
         let token = Token::read(TOKEN).unwrap();
         let minutes = |n: u64| Duration::from_secs(n * 60);
         let start = Instant::now();
-        let mut known = Known::default();
-        assert!(matches!(known.look(&token, start), Found::Nothing));
+        let mut known = KnownKeys::default();
+        assert!(matches!(known.look(&token, start), CachedKeys::Nothing));
         assert!(known.kept(start).is_none());
-        known.held = Some(Held {
+        known.held = Some(HeldKeys {
             keys: Arc::new(Keys::of_set(SET, &[]).unwrap()),
             since: start,
             fresh_for: minutes(5),
         });
         let look = |after| known.look(&token, start + after);
-        assert!(matches!(look(minutes(4)), Found::Fresh(_)));
-        assert!(matches!(look(minutes(5)), Found::Old(_)));
-        assert!(matches!(look(minutes(23 * 60)), Found::Old(_)));
-        assert!(matches!(look(minutes(24 * 60)), Found::Nothing));
+        assert!(matches!(look(minutes(4)), CachedKeys::Fresh(_)));
+        assert!(matches!(look(minutes(5)), CachedKeys::Old(_)));
+        assert!(matches!(look(minutes(23 * 60)), CachedKeys::Old(_)));
+        assert!(matches!(look(minutes(24 * 60)), CachedKeys::Nothing));
         assert!(known.kept(start + minutes(23 * 60)).is_some());
         assert!(known.kept(start + minutes(24 * 60)).is_none());
     }
@@ -175,7 +175,7 @@ mod tests {
     fn an_issuer_is_not_asked_again_at_once() {
         let start = Instant::now();
         let refetch = Duration::from_secs(10);
-        let mut known = Known::default();
+        let mut known = KnownKeys::default();
         assert!(known.may_ask(refetch, start));
         known.asked = Some(start);
         assert!(!known.may_ask(refetch, start + Duration::from_secs(9)));

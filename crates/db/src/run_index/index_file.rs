@@ -11,10 +11,10 @@ use crate::{self as database, Error, Found};
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct IndexFile(Arc<Shared>);
+pub(super) struct IndexFile(Arc<IndexShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct IndexShared {
     path: PathBuf,
     reader: Mutex<Connection>,
     emptied: Notify,
@@ -24,7 +24,7 @@ impl IndexFile {
     /// A file that has a writer already.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let reader = database::reader(path).map_err(|source| Error::of(&SCHEMA, path, source))?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(IndexShared {
             path: path.to_owned(),
             reader: Mutex::new(reader),
             emptied: Notify::new(),

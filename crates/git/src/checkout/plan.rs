@@ -94,7 +94,7 @@ impl Plan {
     /// What a checkout of `tree` writes at `root`. An error if there is anything in it that is not plain.
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, root: &Path) -> Result<Self, LeftToGit> {
         let room = PATH_MAX.saturating_sub(root.as_os_str().as_bytes().len() + 2);
-        let mut walk = Walk {
+        let mut walk = TreeWalk {
             repo,
             room,
             plan: Self {
@@ -107,14 +107,14 @@ impl Plan {
     }
 }
 
-struct Walk<'repo> {
+struct TreeWalk<'repo> {
     repo: &'repo Repository,
     /// How long a path may be.
     room: usize,
     plan: Plan,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// Takes up all of `tree`, and returns the directory's place in the plan.
     fn enter(&mut self, tree: &Tree<'_>, path: &[u8], depth: usize) -> Result<usize, LeftToGit> {
         if tree.is_empty() || depth > MAX_DEPTH {

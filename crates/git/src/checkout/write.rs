@@ -35,7 +35,7 @@ pub(super) fn files(
     let portions = Portions::of(plan);
     let threads = threads.clamp(1, portions.all.len().max(1));
     let work = || {
-        let written = Writer::new(plan, &root, store).and_then(|writer| writer.work(&portions));
+        let written = FileWriter::new(plan, &root, store).and_then(|writer| writer.work(&portions));
         if written.is_err() {
             portions.give_up.store(true, Ordering::Relaxed);
         }
@@ -48,7 +48,7 @@ pub(super) fn files(
             stamps[number] = stamp;
         }
     }
-    Writer::new(plan, &root, store)?.links(&mut stamps)?;
+    FileWriter::new(plan, &root, store)?.links(&mut stamps)?;
     Ok(stamps)
 }
 
@@ -85,7 +85,7 @@ impl<'plan> Portions<'plan> {
     }
 }
 
-struct Writer<'a> {
+struct FileWriter<'a> {
     plan: &'a Plan,
     root: &'a OwnedFd,
     odb: Odb<'a>,
@@ -94,7 +94,7 @@ struct Writer<'a> {
 /// The entries of the plan that were dealt with, and what the file system says of those that were written.
 type Written = Vec<(usize, Option<Stamp>)>;
 
-impl<'a> Writer<'a> {
+impl<'a> FileWriter<'a> {
     fn new(plan: &'a Plan, root: &'a OwnedFd, store: &Path) -> Result<Self, LeftToGit> {
         let Some(objects) = store.join("objects").to_str().map(str::to_owned) else {
             return LeftToGit::unusual("the store's path is not UTF-8");

@@ -47,7 +47,7 @@ pub fn put_back(
     }
     let before = tracked(&repo)?;
     let files = entries(&repo, saved.part(&repo, "worktree")?)?;
-    let place = Place {
+    let place = RestorePlace {
         workdir: worktree.path(),
         modes: manifest
             .modes
@@ -100,7 +100,7 @@ fn branch_moved(name: &str) -> Problem {
 }
 
 /// The workspace that files are put into.
-struct Place<'a> {
+struct RestorePlace<'a> {
     workdir: &'a Path,
     /// Permissions that are not the usual ones, of files and directories.
     modes: BTreeMap<PathBuf, u32>,
@@ -152,7 +152,7 @@ fn entries(repo: &Repository, tree: Option<Oid>) -> Result<Vec<Entry>, Error> {
     tree.map_or(Ok(Vec::new()), |tree| entries_of(repo, tree))
 }
 
-impl Place<'_> {
+impl RestorePlace<'_> {
     fn put_files(
         &self,
         repo: &Repository,

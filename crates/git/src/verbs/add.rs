@@ -66,7 +66,7 @@ pub struct Added {
 
 /// What is to be staged, once all that can be refused was.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct AddPlan {
     how: Vec<&'static str>,
     /// Where everything is to be staged: all but these.
     everything_but: Option<Vec<PathBuf>>,
@@ -105,7 +105,7 @@ impl Request {
     }
 }
 
-impl Plan {
+impl AddPlan {
     /// Of `paths`, which lie inside the worktree of `repo`, those that there are; with a refusal for what
     /// git would get wrong. Of everything, what `left_out` names stays out.
     pub fn new(
@@ -177,7 +177,7 @@ impl Plan {
 }
 
 /// Stages what was planned, in the worktree at `dir`.
-pub async fn add(git: &Git, dir: &Path, plan: &Plan) -> Result<(), Error> {
+pub async fn add(git: &Git, dir: &Path, plan: &AddPlan) -> Result<(), Error> {
     if let Some(left_out) = &plan.everything_but {
         let add = git.at(dir).args(["add", "--all"]);
         // Paths are taken literally here too, though each begins with what it is for.

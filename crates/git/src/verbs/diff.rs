@@ -6,7 +6,7 @@ use git2::{ErrorCode, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::patch::{Detail, Files, Place, Sides, Wanted};
+use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::suspects::Against;
 use super::{Verbosity, revision};
 use crate::{Error, head};
@@ -108,8 +108,8 @@ impl Request {
         check_bounds(self.context, self.limit)
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> WantedFiles {
+        WantedFiles {
             detail: if self.name_only {
                 Detail::Names
             } else if self.stat || self.verbosity == Verbosity::Minimal {

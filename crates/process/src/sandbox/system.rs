@@ -65,15 +65,15 @@ pub(super) struct System {
     pub user_namespace: bool,
     /// Builds are root as well, and own whatever root owns.
     pub is_root: bool,
-    programs: Vec<Entry>,
-    to_start: Vec<Entry>,
-    to_build: Vec<Entry>,
+    programs: Vec<SystemEntry>,
+    to_start: Vec<SystemEntry>,
+    to_build: Vec<SystemEntry>,
     hidden: Vec<PathBuf>,
     kernel: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct SystemEntry {
     path: PathBuf,
     /// It is a link to what is shown anyway.
     target: Option<PathBuf>,
@@ -81,12 +81,12 @@ struct Entry {
 
 impl System {
     pub(super) fn look(bubblewrap: PathBuf, user_namespace: bool) -> Self {
-        let etc = |names: &[&str]| -> Vec<Entry> {
+        let etc = |names: &[&str]| -> Vec<SystemEntry> {
             let paths = names.iter().map(|name| Path::new("/etc").join(name));
-            paths.filter_map(Entry::find).collect()
+            paths.filter_map(SystemEntry::find).collect()
         };
         let mut to_build = etc(&ETC_TO_BUILD);
-        to_build.extend(versioned().filter_map(Entry::find));
+        to_build.extend(versioned().filter_map(SystemEntry::find));
         let is_root = geteuid().is_root();
         let programs = PROGRAMS.iter().copied().chain([MACHINE]);
         Self {
@@ -95,7 +95,7 @@ impl System {
             is_root,
             programs: programs
                 .map(PathBuf::from)
-                .filter_map(Entry::find)
+                .filter_map(SystemEntry::find)
                 .collect(),
             to_start: etc(&ETC_TO_START),
             to_build,
@@ -116,7 +116,7 @@ impl System {
         &self.kernel
     }
 
-    fn entries(&self, profile: SandboxProfile) -> impl Iterator<Item = &Entry> {
+    fn entries(&self, profile: SandboxProfile) -> impl Iterator<Item = &SystemEntry> {
         let to_build = match profile {
             SandboxProfile::Strict => &[][..],
             _ => &self.to_build,
@@ -185,7 +185,7 @@ fn versioned() -> impl Iterator<Item = PathBuf> {
     named.map(|entry| entry.path())
 }
 
-impl Entry {
+impl SystemEntry {
     fn find(path: PathBuf) -> Option<Self> {
         let target = fs::read_link(&path).ok();
         let real = path.canonicalize().ok()?;

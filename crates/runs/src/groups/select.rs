@@ -9,7 +9,7 @@ use branchyard_workspace::repos::Repo;
 /// More than anybody means.
 const MAX_MEMBERS: usize = 1000;
 
-enum Pattern {
+enum BranchPattern {
     Name(BranchName),
     Glob(String, Globs),
 }
@@ -45,7 +45,7 @@ pub(super) async fn select(
     let mut selected = Vec::new();
     for pattern in patterns {
         let found = match pattern {
-            Pattern::Name(name) => {
+            BranchPattern::Name(name) => {
                 let known = on_remote.contains(&name)
                     || (sees(&name) && workspaces.on_disk(repo).contains(&name));
                 known
@@ -53,7 +53,7 @@ pub(super) async fn select(
                     .map(|name| vec![name])
                     .ok_or(name.to_string())
             }
-            Pattern::Glob(text, glob) => {
+            BranchPattern::Glob(text, glob) => {
                 let matches = |branch: &&BranchName| glob.matches(branch.as_str());
                 let found: Vec<_> = on_remote.iter().filter(matches).cloned().collect();
                 if found.is_empty() {
@@ -79,16 +79,16 @@ pub(super) async fn select(
     Ok(selected)
 }
 
-fn parse(text: &str) -> Result<Pattern, Problem> {
+fn parse(text: &str) -> Result<BranchPattern, Problem> {
     if !text.contains(['*', '?', '[', '{']) {
         let name = BranchName::parse(text).map_err(|problem| problem.field("branches"))?;
-        return Ok(Pattern::Name(name));
+        return Ok(BranchPattern::Name(name));
     }
     let glob = Globs::one(text, Stars::WithinSegment).map_err(|rule| {
         let detail = format!("this is no glob of branches: {rule}");
         Problem::unprocessable("branches", detail)
     })?;
-    Ok(Pattern::Glob(text.to_owned(), glob))
+    Ok(BranchPattern::Glob(text.to_owned(), glob))
 }
 
 fn nothing(text: &str) -> Problem {

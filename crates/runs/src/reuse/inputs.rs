@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::key::ReuseKey;
-use super::toolchain::Identity;
+use super::toolchain::ProgramIdentity;
 use crate::sandbox::Decides;
 use branchyard_model::{CommitId, RepoName, RunKind};
 
@@ -29,7 +29,7 @@ pub(super) struct Inputs<'a> {
     pub(super) sandbox: Decides,
     /// What each tool said.
     pub(super) tools: Vec<String>,
-    pub(super) program: Option<Identity>,
+    pub(super) program: Option<ProgramIdentity>,
 }
 
 impl Inputs<'_> {

@@ -20,7 +20,7 @@ const MOST: usize = 64 * 1024;
 
 /// A program's file.
 #[derive(Debug, Serialize)]
-pub(super) struct Identity {
+pub(super) struct ProgramIdentity {
     path: PathBuf,
     size: u64,
     changed: (i64, i64),
@@ -60,7 +60,7 @@ pub(super) async fn versions(
 
 /// The file of a program that is found by its name. One that is named by a path in the workspace is part
 /// of the tree.
-pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<Identity> {
+pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<ProgramIdentity> {
     let file = match program.contains('/') {
         true => Path::new(program)
             .is_absolute()
@@ -73,7 +73,7 @@ pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<
     };
     let path = file?.canonicalize().ok()?;
     let meta = path.metadata().ok()?;
-    Some(Identity {
+    Some(ProgramIdentity {
         size: meta.size(),
         changed: (meta.mtime(), meta.mtime_nsec()),
         path,

@@ -19,10 +19,10 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct DiskGuard(Arc<Shared>);
+pub struct DiskGuard(Arc<GuardShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct GuardShared {
     workspaces: PathBuf,
     state: PathBuf,
     reserve: Reserve,
@@ -32,7 +32,7 @@ struct Shared {
 impl DiskGuard {
     /// The margin of the yard in `workspaces`, whose state is kept in `state`. Writes nothing.
     pub fn of(workspaces: &Path, state: &Path) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(GuardShared {
             workspaces: workspaces.to_owned(),
             state: state.to_owned(),
             reserve: Reserve::at(state.join("reserve")),

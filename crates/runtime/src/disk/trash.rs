@@ -151,9 +151,9 @@ fn lock(left: &Mutex<usize>) -> MutexGuard<'_, usize> {
 }
 
 /// One of the entries that wait, until it is deleted or could not be.
-struct Waiting<'a>(&'a (Mutex<usize>, Condvar));
+struct WaitingEntry<'a>(&'a (Mutex<usize>, Condvar));
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingEntry<'_> {
     fn drop(&mut self) {
         let (left, changed) = self.0;
         *lock(left) -= 1;
@@ -167,7 +167,7 @@ fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
         tracing::debug!(%error, "the trash is emptied at the usual priority");
     }
     for path in queue {
-        let _waiting = Waiting(left);
+        let _waiting = WaitingEntry(left);
         if let Err(error) = keep_what_came_late(&path) {
             tracing::warn!(path = %path.display(), %error, "stays in the trash: it may hold what was written late");
             continue;

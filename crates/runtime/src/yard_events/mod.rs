@@ -22,10 +22,10 @@ const KEPT: usize = 4096;
 
 /// Where it is told what changes, and heard; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct EventBus(Arc<Shared>);
+pub struct EventBus(Arc<BusShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct BusShared {
     epoch: u64,
     latest: Mutex<Latest>,
     /// How many there ever were, to wake those who wait.
@@ -55,7 +55,7 @@ pub struct Forgotten;
 impl Default for EventBus {
     fn default() -> Self {
         let began = Timestamp::now().as_microsecond();
-        Self(Arc::new(Shared {
+        Self(Arc::new(BusShared {
             // Another daemon's places are not ours, though it counted as far.
             epoch: began.unsigned_abs(),
             latest: Mutex::default(),
@@ -95,7 +95,7 @@ impl EventBus {
     }
 }
 
-impl Shared {
+impl BusShared {
     fn lock(&self) -> MutexGuard<'_, Latest> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }

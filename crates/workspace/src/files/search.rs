@@ -15,7 +15,7 @@ use super::beneath::{open_beneath, shown};
 use super::lines::{End, Go, Hit, Lines};
 use super::query::{Grep, Place};
 use super::read::open_regular;
-use super::walk::{Step, Walk};
+use super::walk::{Walk, WalkStep};
 use crate::{Error, Workspace};
 use branchyard_model::About;
 
@@ -118,9 +118,9 @@ impl Grep {
             }
             match walk.step() {
                 None => break,
-                Some(Step::Ignored) => {}
-                Some(Step::Entered(path)) => search.is_in(&path),
-                Some(Step::File(path)) => {
+                Some(WalkStep::Ignored) => {}
+                Some(WalkStep::Entered(path)) => search.is_in(&path),
+                Some(WalkStep::File(path)) => {
                     let is_meant = self.glob.as_ref().is_none_or(|glob| glob.matches(&path));
                     let file = is_meant.then(|| walk.open(&path)).flatten();
                     match file {

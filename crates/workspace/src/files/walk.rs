@@ -45,7 +45,7 @@ struct Level {
     /// Beneath `start`.
     dir: PathBuf,
     /// What is still to come, the last first.
-    names: Vec<(OsString, Kind)>,
+    names: Vec<(OsString, FileKind)>,
     rules: Option<Rules>,
 }
 
@@ -56,7 +56,7 @@ struct Rules {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum FileKind {
     File,
     Dir,
 }
@@ -64,7 +64,7 @@ enum Kind {
 /// One step of a walk, with its path in the workspace. Whoever walks can stop in a tree without files too,
 /// or full of ignored ones.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum WalkStep {
     Entered(PathBuf),
     File(PathBuf),
     Ignored,
@@ -97,7 +97,7 @@ impl Walk {
         walk
     }
 
-    pub(super) fn step(&mut self) -> Option<Step> {
+    pub(super) fn step(&mut self) -> Option<WalkStep> {
         loop {
             let level = self.levels.last_mut()?;
             let Some((name, kind)) = level.names.pop() else {
@@ -110,14 +110,14 @@ impl Walk {
             if self.is_past(&path) {
                 continue;
             }
-            if self.is_ignored(&path, kind == Kind::Dir) {
-                return Some(Step::Ignored);
+            if self.is_ignored(&path, kind == FileKind::Dir) {
+                return Some(WalkStep::Ignored);
             }
-            if kind == Kind::File {
-                return Some(Step::File(path));
+            if kind == FileKind::File {
+                return Some(WalkStep::File(path));
             }
             self.enter(beneath);
-            return Some(Step::Entered(path));
+            return Some(WalkStep::Entered(path));
         }
     }
 
@@ -167,7 +167,7 @@ impl Walk {
         }
     }
 
-    fn names(&mut self, dir: &Path) -> Result<Vec<(OsString, Kind)>, Errno> {
+    fn names(&mut self, dir: &Path) -> Result<Vec<(OsString, FileKind)>, Errno> {
         let fd = open(&self.start, dir, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut names = Vec::new();
         for item in Dir::read_from(&fd)? {
@@ -188,8 +188,8 @@ impl Walk {
                 known => known,
             };
             match kind {
-                FileType::RegularFile => names.push((name.to_owned(), Kind::File)),
-                FileType::Directory => names.push((name.to_owned(), Kind::Dir)),
+                FileType::RegularFile => names.push((name.to_owned(), FileKind::File)),
+                FileType::Directory => names.push((name.to_owned(), FileKind::Dir)),
                 // Neither a link nor anything that is no file has lines of its own.
                 _ => {}
             }
@@ -260,12 +260,12 @@ mod tests {
         let (_place, root, mut walk) = alike();
         swap(&root);
         let mut steps = std::iter::from_fn(|| walk.step());
-        assert!(!steps.any(|step| matches!(step, Step::File(_))));
+        assert!(!steps.any(|step| matches!(step, WalkStep::File(_))));
         assert_eq!(walk.skipped, 1);
 
         let (_place, root, mut walk) = alike();
-        assert!(matches!(walk.step(), Some(Step::Entered(_))));
-        let Some(Step::File(path)) = walk.step() else {
+        assert!(matches!(walk.step(), Some(WalkStep::Entered(_))));
+        let Some(WalkStep::File(path)) = walk.step() else {
             panic!("no file");
         };
         assert!(walk.open(&path).is_some());
@@ -279,7 +279,7 @@ mod tests {
         fs::write(place.path().join("outside/rules"), "dir\n").unwrap();
         symlink("../outside/rules", root.join(IGNORE)).unwrap();
         let mut walk = Walk::new(&opened(&root), opened(&root), PathBuf::new(), None);
-        assert!(matches!(walk.step(), Some(Step::Entered(_))));
+        assert!(matches!(walk.step(), Some(WalkStep::Entered(_))));
     }
 
     #[test]

@@ -23,11 +23,11 @@ enum Stage<T> {
 #[derive(Debug)]
 pub(super) struct SingleFlight<T> {
     tasks: TaskTracker,
-    state: Mutex<State<T>>,
+    state: Mutex<BatchState<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct BatchState<T> {
     running: bool,
     next: Option<Batch<T>>,
 }
@@ -52,7 +52,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     pub(super) fn new(tasks: TaskTracker) -> Arc<Self> {
         Arc::new(Self {
             tasks,
-            state: Mutex::new(State {
+            state: Mutex::new(BatchState {
                 running: false,
                 next: None,
             }),

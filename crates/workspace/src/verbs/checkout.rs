@@ -15,7 +15,7 @@ use branchyard_git::verbs::{Kept, Named, Verbosity, confirm_needed, few, revisio
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
-struct Plan {
+struct CheckoutPlan {
     source: Source,
     files: Vec<PathBuf>,
     saved: Option<Salvage>,
@@ -53,7 +53,12 @@ impl Workspace {
         })
     }
 
-    fn plan_checkout(&self, repo: &Repository, request: &Request, by: &str) -> Result<Plan, Error> {
+    fn plan_checkout(
+        &self,
+        repo: &Repository,
+        request: &Request,
+        by: &str,
+    ) -> Result<CheckoutPlan, Error> {
         let from = match &request.from {
             Some(revision) => Some(revision::commit(repo, "from", revision)?.id()),
             None => None,
@@ -75,7 +80,7 @@ impl Workspace {
                 self.keep_overwritten(repo, &written, request.confirm, by)?
             }
         };
-        Ok(Plan {
+        Ok(CheckoutPlan {
             source,
             files,
             saved,

@@ -9,7 +9,7 @@ use super::in_gits_words;
 use crate::left_out::LeftOut;
 use crate::{Error, Report, Reporter, Workspace};
 use branchyard_git as git;
-use branchyard_git::verbs::add::{self, Added, Plan};
+use branchyard_git::verbs::add::{self, AddPlan, Added};
 use branchyard_git::verbs::commit::{self, Committed};
 use branchyard_git::verbs::withheld::Withheld;
 use branchyard_git::verbs::{Named, conflicted, few, operation_under_way, unresolved};
@@ -27,7 +27,7 @@ impl Workspace {
     async fn stage_only(
         self: &Arc<Self>,
         request: add::Request,
-    ) -> Result<(Plan, Vec<Withheld>), Error> {
+    ) -> Result<(AddPlan, Vec<Withheld>), Error> {
         let (plan, withheld) = self
             .with_repository(move |this, repo| {
                 let paths = this.inside("paths", &request.paths)?;
@@ -36,7 +36,7 @@ impl Workspace {
                     false => LeftOut::default(),
                 };
                 let out = left_out.paths.into_iter().collect();
-                let plan = Plan::new(repo, &request, paths, out)?;
+                let plan = AddPlan::new(repo, &request, paths, out)?;
                 Ok((plan, left_out.withheld))
             })
             .await?;

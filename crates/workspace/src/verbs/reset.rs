@@ -22,7 +22,7 @@ use branchyard_model::{CommitId, Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
 /// What is to be done, once all that can be refused was, and all that it discards saved.
-struct Plan {
+struct ResetPlan {
     was: Oid,
     tips: Tips,
     to: Oid,
@@ -84,7 +84,7 @@ impl Workspace {
         request: Request,
         by: &str,
         report: &Reporter,
-    ) -> Result<Plan, Error> {
+    ) -> Result<ResetPlan, Error> {
         let by = by.to_owned();
         let plan = self
             .with_repository(move |this, repo| this.plan_reset(repo, &request, &by))
@@ -108,7 +108,12 @@ impl Workspace {
         }
     }
 
-    fn plan_reset(&self, repo: &Repository, request: &Request, by: &str) -> Result<Plan, Error> {
+    fn plan_reset(
+        &self,
+        repo: &Repository,
+        request: &Request,
+        by: &str,
+    ) -> Result<ResetPlan, Error> {
         let tips = self.worktree.tips()?;
         let head = git::head(repo)?;
         let paths = self.inside("paths", &request.paths)?;
@@ -153,7 +158,7 @@ impl Workspace {
                 None
             }
         };
-        Ok(Plan {
+        Ok(ResetPlan {
             was: head.commit,
             tips,
             to,

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::AT_ONCE;
 use super::hand::{
-    Ends, Hand, Place, Transfer, copy_link, create, leads_out, modified, open_dir, open_source,
+    CopyTarget, Ends, Hand, Transfer, copy_link, create, leads_out, modified, open_dir, open_source,
 };
 use super::naming::{Home, Naming};
 use super::output::OutputFile;
@@ -232,7 +232,7 @@ impl<'a> Copies<'a> {
     /// A link that leads to another workspace is of no use.
     fn output_link(
         &self,
-        place: &Place,
+        place: &CopyTarget,
         file: &OutputFile,
         name: &OsStr,
         times: &Timestamps,

@@ -20,11 +20,11 @@ const BUFFER: usize = 256 << 10;
 /// What a thread has at hand.
 pub(super) struct Hand {
     pub(super) buffer: Vec<u8>,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<CopyTarget>,
 }
 
 /// A directory, in the original and in the copy.
-pub(super) struct Place {
+pub(super) struct CopyTarget {
     dir: PathBuf,
     pub(super) from: OwnedFd,
     pub(super) to: OwnedFd,
@@ -49,13 +49,13 @@ impl Ends<'_> {
     /// The directory of `path`, which mostly is that of the last one.
     pub(super) fn enter<'p>(
         &self,
-        place: &'p mut Option<Place>,
+        place: &'p mut Option<CopyTarget>,
         path: &Path,
-    ) -> io::Result<&'p Place> {
+    ) -> io::Result<&'p CopyTarget> {
         let dir = path.parent().unwrap_or(Path::new(""));
         let there = match place.take() {
             Some(there) if there.dir == dir => there,
-            _ => Place {
+            _ => CopyTarget {
                 dir: dir.to_owned(),
                 from: open_dir(self.from, dir)?,
                 to: open_dir(self.to, dir)?,
@@ -87,7 +87,7 @@ pub(super) fn create(dir: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File>
     Ok(openat(dir, name, flags, Mode::from_raw_mode(mode))?.into())
 }
 
-pub(super) fn copy_link(place: &Place, name: &OsStr, times: &Timestamps) -> io::Result<()> {
+pub(super) fn copy_link(place: &CopyTarget, name: &OsStr, times: &Timestamps) -> io::Result<()> {
     let target = readlinkat(&place.from, name, Vec::new())?;
     symlinkat(target, &place.to, name)?;
     Ok(utimensat(

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, statat};
 use super::tracked::TYPE;
 use super::{Copied, disturbed};
 use crate::{Error, Workspace};
-use branchyard_git::{Change, FileStat, GITLINK, IndexFile};
+use branchyard_git::{FileStat, GITLINK, IndexFile, TreeChange};
 
 impl Workspace {
     /// An error unless the index has every path that it should have, and what differed is on disk as the index
@@ -31,7 +31,7 @@ impl Workspace {
     }
 }
 
-fn is_done(root: &OwnedFd, index: &IndexFile, change: &Change) -> bool {
+fn is_done(root: &OwnedFd, index: &IndexFile, change: &TreeChange) -> bool {
     let entry = index.find(&change.path);
     let stat = statat(root, &change.path[..], AtFlags::SYMLINK_NOFOLLOW);
     match (change.is, entry) {

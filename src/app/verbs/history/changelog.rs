@@ -45,7 +45,7 @@ impl Render for Changelog {
     }
 
     fn cut(&mut self, room: usize) {
-        let mut limits = Limits::new(self, room);
+        let mut limits = ChangelogLimits::new(self, room);
         while size(self) > room && limits.tighten() {
             shrink(self, limits);
         }
@@ -54,7 +54,7 @@ impl Render for Changelog {
 
 /// How much is left of an answer that does not fit.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ChangelogLimits {
     /// Changes of one scope.
     changes: usize,
     /// Bytes of one text.
@@ -63,7 +63,7 @@ struct Limits {
     items: usize,
 }
 
-impl Limits {
+impl ChangelogLimits {
     fn new(log: &Changelog, room: usize) -> Self {
         Self {
             changes: log.commits,
@@ -105,8 +105,8 @@ fn paragraph(text: &mut String, group: &Group) {
 }
 
 /// Leaves no more than the limits allow. The counts stay.
-fn shrink(log: &mut Changelog, limits: Limits) {
-    let Limits {
+fn shrink(log: &mut Changelog, limits: ChangelogLimits) {
+    let ChangelogLimits {
         changes,
         text,
         items,
@@ -140,7 +140,7 @@ fn shrink(log: &mut Changelog, limits: Limits) {
     log.truncated |= is_cut;
 }
 
-fn shrink_change(change: &mut Change, limits: Limits) -> bool {
+fn shrink_change(change: &mut Change, limits: ChangelogLimits) -> bool {
     let mut is_cut = keep(&mut change.pull_requests, limits.items);
     is_cut |= shorten(&mut change.description, limits.text);
     for text in [&mut change.body, &mut change.author].into_iter().flatten() {

@@ -1,7 +1,7 @@
 //! A call that has begun.
 
 use super::record::{Call, End, Outcome};
-use super::writer::Change;
+use super::writer::AuditChange;
 use super::{Audit, count_refusal, writer};
 
 /// Whatever becomes of it is recorded: of one that is dropped, that nobody knows.
@@ -36,18 +36,19 @@ impl Entry {
         };
         let (number, call) = (self.number, call.bounded());
         if end.outcome != Outcome::Refused {
-            self.audit.change(Change::Record(Some(number), call, end));
+            self.audit
+                .change(AuditChange::Record(Some(number), call, end));
             return;
         }
         count_refusal(&end);
-        self.audit.change(Change::Forget(number));
-        self.audit.order(writer::Order::Refusal(call, end));
+        self.audit.change(AuditChange::Forget(number));
+        self.audit.order(writer::AuditOrder::Refusal(call, end));
     }
 
     /// It was a look after all.
     pub fn forget(mut self) {
         self.call = None;
-        self.audit.change(Change::Forget(self.number));
+        self.audit.change(AuditChange::Forget(self.number));
     }
 }
 
@@ -63,6 +64,7 @@ impl Drop for Entry {
                 .detail("the caller left before the answer; what was begun goes on"),
         };
         let (number, call) = (self.number, call.bounded());
-        self.audit.change(Change::Record(Some(number), call, end));
+        self.audit
+            .change(AuditChange::Record(Some(number), call, end));
     }
 }

@@ -17,7 +17,7 @@ const SOURCES: usize = 500;
 
 /// Whoever is refused: a principal, else an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Source {
+enum FloodSource {
     Principal(String),
     Peer(Option<String>),
     /// All for whom there is no room.
@@ -35,7 +35,7 @@ struct Count {
 pub(super) struct Floods {
     began: Instant,
     strangers: usize,
-    sources: HashMap<Source, Count>,
+    sources: HashMap<FloodSource, Count>,
 }
 
 impl Floods {
@@ -81,7 +81,7 @@ impl Floods {
             .into_iter()
             .filter_map(|(source, count)| {
                 let (mut call, mut end, held) = count.held?;
-                if source == Source::Others {
+                if source == FloodSource::Others {
                     (call.principal, call.peer) = (None, None);
                 }
                 end.count = held;
@@ -93,13 +93,13 @@ impl Floods {
             .collect()
     }
 
-    fn source(&self, call: &Call) -> Source {
+    fn source(&self, call: &Call) -> FloodSource {
         let source = match &call.principal {
-            Some(principal) => Source::Principal(principal.clone()),
-            None => Source::Peer(call.peer.clone()),
+            Some(principal) => FloodSource::Principal(principal.clone()),
+            None => FloodSource::Peer(call.peer.clone()),
         };
         match self.sources.len() >= SOURCES && !self.sources.contains_key(&source) {
-            true => Source::Others,
+            true => FloodSource::Others,
             false => source,
         }
     }

@@ -30,7 +30,7 @@ use super::schema::SCHEMA;
 use super::{Error, SecurityDb};
 use crate as database;
 use branchyard_runtime::background::Loops;
-use writer::Change;
+use writer::AuditChange;
 
 pub use entry::Entry;
 pub use query::{Filter, Order};
@@ -51,7 +51,7 @@ struct Shared {
     /// Of calls that have begun since the start.
     numbers: AtomicI64,
     /// Taken when the audit goes, which ends the writer.
-    orders: Option<mpsc::Sender<writer::Order>>,
+    orders: Option<mpsc::Sender<writer::AuditOrder>>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -100,7 +100,7 @@ impl Audit {
     pub async fn begin(&self, call: Call) -> Option<Entry> {
         let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let call = call.bounded();
-        self.change(Change::Begin(number, call.clone()));
+        self.change(AuditChange::Begin(number, call.clone()));
         // Whoever leaves while this waits leaves no note behind.
         let entry = Entry::new(self.clone(), number, call);
         let written = tokio::time::timeout(PATIENCE, self.written()).await;
@@ -113,19 +113,19 @@ impl Audit {
 
     /// Records something that the daemon did by itself; returns at once.
     pub fn record(&self, call: Call, end: End) {
-        self.change(Change::Record(None, call.bounded(), end));
+        self.change(AuditChange::Record(None, call.bounded(), end));
     }
 
     /// Records a refusal, or counts it where there are many; returns at once.
     pub fn refused(&self, call: Call, end: End) {
         count_refusal(&end);
-        self.order(writer::Order::Refusal(call.bounded(), end));
+        self.order(writer::AuditOrder::Refusal(call.bounded(), end));
     }
 
     /// Records by `filter`, at most `limit`, with everything that was recorded before. Blocks.
     pub fn page(&self, filter: &Filter, order: Order, limit: usize) -> Result<Vec<Record>, Error> {
         let (done, written) = oneshot::channel();
-        self.order(writer::Order::Barrier(done));
+        self.order(writer::AuditOrder::Barrier(done));
         // Err means that the writer is gone, which was logged with the order.
         let _ = written.blocking_recv();
         let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,16 +136,16 @@ impl Audit {
     /// When everything that was ordered before was tried: whether it is written.
     async fn written(&self) -> bool {
         let (done, written) = oneshot::channel();
-        self.order(writer::Order::Barrier(done));
+        self.order(writer::AuditOrder::Barrier(done));
         // Err means that the writer is gone, which was logged with the order.
         written.await.unwrap_or(false)
     }
 
-    fn change(&self, change: Change) {
-        self.order(writer::Order::Change(change));
+    fn change(&self, change: AuditChange) {
+        self.order(writer::AuditOrder::Change(change));
     }
 
-    fn order(&self, order: writer::Order) {
+    fn order(&self, order: writer::AuditOrder) {
         let orders = self.0.orders.as_ref();
         if orders.is_none_or(|orders| orders.send(order).is_err()) {
             tracing::error!("the writer of the audit is gone; restart the daemon");

@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-use super::writer::{Change, Writer};
+use super::writer::{AuditChange, Writer};
 use super::*;
 use crate::security_db::Opened;
 use crate::security_db::tally::Tally;
@@ -63,7 +63,7 @@ fn all(audit: &Audit) -> Vec<(String, Outcome)> {
 }
 
 fn put(writer: &mut Writer, call: Call, outcome: Outcome) {
-    writer.put(Change::Record(None, call, End::new(outcome)));
+    writer.put(AuditChange::Record(None, call, End::new(outcome)));
     writer.write();
 }
 
@@ -137,7 +137,7 @@ fn what_a_full_disk_refused_is_written_once_there_is_room() {
     writer.pragma("max_page_count", 1);
     for _ in 0..200 {
         let end = End::new(Outcome::Allowed).detail("long ".repeat(100));
-        writer.put(Change::Record(None, call("meanwhile"), end));
+        writer.put(AuditChange::Record(None, call("meanwhile"), end));
         writer.write();
     }
     assert!(writer.waiting() > 0, "the disk was full");

@@ -29,8 +29,8 @@ const BETWEEN_EXPIRIES: Duration = Duration::from_secs(60 * 60);
 /// Makes room on a full disk; false where that cannot be, or would not help.
 pub(super) type MakeRoom = Box<dyn FnMut() -> bool + Send>;
 
-pub(super) enum Order {
-    Change(Change),
+pub(super) enum AuditOrder {
+    Change(AuditChange),
     /// A refusal, unless there are too many of them.
     Refusal(Call, End),
     /// Answered when everything before it was tried: whether it is written.
@@ -38,7 +38,7 @@ pub(super) enum Order {
 }
 
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum AuditChange {
     /// A call is about to be made.
     Begin(i64, Call),
     /// It changed nothing after all, or is recorded otherwise.
@@ -50,7 +50,7 @@ pub(super) enum Change {
 /// Ends, after a last attempt to write, when nobody can order any more.
 pub(super) fn spawn(
     connection: Connection,
-    inbox: Receiver<Order>,
+    inbox: Receiver<AuditOrder>,
     tally: Tally,
     retention: Retention,
     loops: &Loops,
@@ -63,7 +63,7 @@ pub(super) fn spawn(
 pub(super) struct Writer {
     connection: Connection,
     tally: Tally,
-    changes: VecDeque<Change>,
+    changes: VecDeque<AuditChange>,
     /// Some of `changes` could not be written.
     is_stuck: bool,
     floods: Floods,
@@ -91,14 +91,14 @@ impl Writer {
         }
     }
 
-    fn serve(&mut self, inbox: &Receiver<Order>) {
+    fn serve(&mut self, inbox: &Receiver<AuditOrder>) {
         while let Ok(first) = self.next(inbox) {
             let mut waiting = Vec::new();
             for order in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
                 match order {
-                    Order::Change(change) => self.changes.push_back(change),
-                    Order::Refusal(call, end) => self.refused(call, end),
-                    Order::Barrier(done) => waiting.push(done),
+                    AuditOrder::Change(change) => self.changes.push_back(change),
+                    AuditOrder::Refusal(call, end) => self.refused(call, end),
+                    AuditOrder::Barrier(done) => waiting.push(done),
                 }
             }
             self.tell_floods(false);
@@ -117,7 +117,7 @@ impl Writer {
     }
 
     /// Waits for an order, or until something is due.
-    fn next(&self, inbox: &Receiver<Order>) -> Result<Option<Order>, RecvTimeoutError> {
+    fn next(&self, inbox: &Receiver<AuditOrder>) -> Result<Option<AuditOrder>, RecvTimeoutError> {
         let now = Instant::now();
         let due = [
             Some(self.next_expiry),
@@ -133,7 +133,7 @@ impl Writer {
 
     fn refused(&mut self, call: Call, end: End) {
         if let Some((call, end)) = self.floods.take(call, end) {
-            self.changes.push_back(Change::Record(None, call, end));
+            self.changes.push_back(AuditChange::Record(None, call, end));
         }
     }
 
@@ -141,7 +141,7 @@ impl Writer {
         let told = self.floods.tell(Instant::now(), at_once);
         let told = told.into_iter();
         self.changes
-            .extend(told.map(|(call, end)| Change::Record(None, call, end)));
+            .extend(told.map(|(call, end)| AuditChange::Record(None, call, end)));
     }
 
     /// Writes all changes or none. What failed is tried again with what comes next; meanwhile what is to be
@@ -203,7 +203,7 @@ impl Writer {
 
 #[cfg(test)]
 impl Writer {
-    pub(super) fn put(&mut self, change: Change) {
+    pub(super) fn put(&mut self, change: AuditChange) {
         self.changes.push_back(change);
     }
 
@@ -216,7 +216,7 @@ impl Writer {
     }
 }
 
-impl Change {
+impl AuditChange {
     fn write(&self, to: &Connection) -> rusqlite::Result<()> {
         match self {
             Self::Begin(number, call) => {

@@ -47,7 +47,7 @@ pub struct Hunk {
 
 /// What is known of a commit so far.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownCommit {
     author: Who,
     committer: Who,
     subject: String,
@@ -95,7 +95,7 @@ fn minutes(offset: &str) -> i32 {
 
 /// A group whose lines are still coming.
 #[derive(Debug)]
-struct Group {
+struct LineGroup {
     id: String,
     original: usize,
     first: usize,
@@ -106,8 +106,8 @@ struct Group {
 #[derive(Debug)]
 struct Reader {
     verbosity: Verbosity,
-    known: HashMap<String, Known>,
-    group: Option<Group>,
+    known: HashMap<String, KnownCommit>,
+    group: Option<LineGroup>,
     hunks: Vec<Hunk>,
 }
 
@@ -139,7 +139,7 @@ impl Reader {
             Some((id, numbers)) => {
                 if let [original, first, count] = numbers[..] {
                     self.close();
-                    self.group = Some(Group {
+                    self.group = Some(LineGroup {
                         id,
                         original,
                         first,
@@ -181,7 +181,7 @@ fn header(line: &[u8]) -> Option<(String, Vec<usize>)> {
 }
 
 /// One field of a commit.
-fn note(known: &mut Known, line: &[u8]) {
+fn note(known: &mut KnownCommit, line: &[u8]) {
     let space = line.iter().position(|byte| *byte == b' ');
     let (field, value) = line.split_at(space.unwrap_or(line.len()));
     let value = value.strip_prefix(b" ").unwrap_or_default();
@@ -200,7 +200,7 @@ fn note(known: &mut Known, line: &[u8]) {
     }
 }
 
-fn hunk(group: Group, known: &Known, verbosity: Verbosity) -> Hunk {
+fn hunk(group: LineGroup, known: &KnownCommit, verbosity: Verbosity) -> Hunk {
     let uncommitted = group.id.bytes().all(|byte| byte == b'0');
     let more = verbosity > Verbosity::Minimal;
     let full = verbosity == Verbosity::Full;

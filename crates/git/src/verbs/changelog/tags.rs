@@ -7,7 +7,7 @@ use git2::{Oid, Repository};
 use super::version::Version;
 use crate::Error;
 use crate::verbs::budget::Budget;
-use crate::verbs::log::{Bounds, Ends, Step, Walk};
+use crate::verbs::log::{Bounds, Ends, LogStep, Walk};
 use crate::verbs::person::text;
 
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Tags {
         };
         let budget = Budget::of_a_look();
         let mut walk = Walk::new(repo, &ends, None, Bounds::default(), budget)?;
-        while let Step::Commit(commit) = walk.step()? {
+        while let LogStep::Commit(commit) = walk.step()? {
             let names = self.0.get(&commit).into_iter().flatten();
             let mut tags = names.map(|name| Tag {
                 name: name.clone(),

@@ -36,12 +36,12 @@ pub(super) struct Read {
 
 /// The youngest first, then the first that came.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct CommitQueue {
     waiting: BinaryHeap<(i64, Reverse<u64>, Oid)>,
     came: u64,
 }
 
-impl Queue {
+impl CommitQueue {
     pub(super) fn push(&mut self, time: i64, id: Oid) {
         self.waiting.push((time, Reverse(self.came), id));
         self.came += 1;
@@ -114,7 +114,7 @@ impl<'repo> Graph<'repo> {
         const OTHER: u8 = 2;
         const STALE: u8 = 4;
         let mut sides: HashMap<Oid, u8> = HashMap::new();
-        let mut queue = Queue::default();
+        let mut queue = CommitQueue::default();
         for (id, side) in [(one, ONE), (other, OTHER)] {
             *sides.entry(id).or_default() |= side;
             queue.push(self.read(id)?.time, id);

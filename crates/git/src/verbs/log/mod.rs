@@ -20,7 +20,7 @@ use entry::Teller;
 pub use entry::{Entry, FileStat, PatchText, Stat};
 pub use follow::{Followed, follow};
 pub use request::{Merges, Query, Request};
-pub use walk::{Bounds, Ends, Step, Walk};
+pub use walk::{Bounds, Ends, LogStep, Walk};
 
 /// Patches beyond this are for the next answer.
 const MOST_PATCHES: usize = 1024 * 1024;
@@ -42,18 +42,18 @@ pub struct Log {
 }
 
 /// Where commits come from.
-enum Source<'repo> {
+enum LogSource<'repo> {
     Walk(Box<Walk<'repo>>),
     Followed(std::vec::IntoIter<Followed>),
 }
 
-impl Source<'_> {
-    fn step(&mut self) -> Result<(Step, Option<Followed>), Error> {
+impl LogSource<'_> {
+    fn step(&mut self) -> Result<(LogStep, Option<Followed>), Error> {
         Ok(match self {
             Self::Walk(walk) => (walk.step()?, None),
             Self::Followed(list) => match list.next() {
-                Some(followed) => (Step::Commit(followed.id), Some(followed)),
-                None => (Step::End, None),
+                Some(followed) => (LogStep::Commit(followed.id), Some(followed)),
+                None => (LogStep::End, None),
             },
         })
     }
@@ -68,18 +68,18 @@ pub fn log(repo: &Repository, query: &Query, path: Option<&Path>) -> Result<Log,
         query.bounds,
         Budget::of_a_look(),
     )?;
-    pick(repo, query, Source::Walk(Box::new(walk)), path)
+    pick(repo, query, LogSource::Walk(Box::new(walk)), path)
 }
 
 /// The same of commits that are known to have changed a file.
 pub fn log_of(repo: &Repository, query: &Query, followed: Vec<Followed>) -> Result<Log, Error> {
-    pick(repo, query, Source::Followed(followed.into_iter()), None)
+    pick(repo, query, LogSource::Followed(followed.into_iter()), None)
 }
 
 fn pick(
     repo: &Repository,
     query: &Query,
-    mut source: Source<'_>,
+    mut source: LogSource<'_>,
     path: Option<&Path>,
 ) -> Result<Log, Error> {
     let teller = Teller::new(repo, &query.request)?;
@@ -97,9 +97,9 @@ fn pick(
     loop {
         let (step, followed) = source.step()?;
         let id = match step {
-            Step::Commit(id) => id,
-            Step::End => return Ok(log),
-            Step::GaveUp(at) => {
+            LogStep::Commit(id) => id,
+            LogStep::End => return Ok(log),
+            LogStep::GaveUp(at) => {
                 log.truncated = true;
                 log.stopped_at = Some(at.to_string());
                 return Ok(log);
@@ -139,9 +139,9 @@ pub(super) fn ids(
     let mut ids = Vec::new();
     loop {
         match walk.step()? {
-            Step::Commit(id) => ids.push(id),
-            Step::End => return Ok((ids, None)),
-            Step::GaveUp(at) => return Ok((ids, Some(at))),
+            LogStep::Commit(id) => ids.push(id),
+            LogStep::End => return Ok((ids, None)),
+            LogStep::GaveUp(at) => return Ok((ids, Some(at))),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
-use super::graph::{Graph, Queue, Read};
+use super::graph::{CommitQueue, Graph, Read};
 use super::place::Place;
 use crate::Error;
 use crate::verbs::budget::Budget;
@@ -36,7 +36,7 @@ pub struct Bounds {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum LogStep {
     Commit(Oid),
     End,
     /// The budget was spent at this commit.
@@ -48,7 +48,7 @@ pub struct Walk<'repo> {
     bounds: Bounds,
     place: Option<Place<'repo>>,
     budget: Budget,
-    queue: Queue,
+    queue: CommitQueue,
     /// How many of those in the queue are not hidden.
     interesting: usize,
     /// What is to be shown of a range, which has to be walked as a whole first: a commit may turn out to
@@ -70,7 +70,7 @@ impl<'repo> Walk<'repo> {
             bounds,
             place: path.map(|path| Place::new(repo, path)),
             budget,
-            queue: Queue::default(),
+            queue: CommitQueue::default(),
             interesting: 0,
             range: None,
             is_range: !ends.hidden.is_empty(),
@@ -94,34 +94,34 @@ impl<'repo> Walk<'repo> {
     }
 
     /// The next commit to show.
-    pub fn step(&mut self) -> Result<Step, Error> {
+    pub fn step(&mut self) -> Result<LogStep, Error> {
         if !self.is_range {
             return self.stroll();
         }
         if self.range.is_none()
             && let Some(at) = self.limit()?
         {
-            return Ok(Step::GaveUp(at));
+            return Ok(LogStep::GaveUp(at));
         }
         let shown = self.range.as_mut().and_then(VecDeque::pop_front);
-        Ok(shown.map_or(Step::End, Step::Commit))
+        Ok(shown.map_or(LogStep::End, LogStep::Commit))
     }
 
     /// Commit by commit, where nothing is hidden.
-    fn stroll(&mut self) -> Result<Step, Error> {
+    fn stroll(&mut self) -> Result<LogStep, Error> {
         while let Some((id, time)) = self.dequeue() {
             if self.budget.is_spent() {
-                return Ok(Step::GaveUp(id));
+                return Ok(LogStep::GaveUp(id));
             }
             if self.bounds.since.is_some_and(|since| time < since) {
                 continue;
             }
             self.follow(id)?;
             if self.bounds.until.is_none_or(|until| time <= until) && !self.graph.node(id).is_same {
-                return Ok(Step::Commit(id));
+                return Ok(LogStep::Commit(id));
             }
         }
-        Ok(Step::End)
+        Ok(LogStep::End)
     }
 
     /// Walks until nothing but hidden commits is left; where it gave up, if it did.

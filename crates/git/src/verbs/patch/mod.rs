@@ -33,7 +33,7 @@ const BESIDE_PATCH: usize = 300;
 
 /// What is wanted of the files that differ.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct WantedFiles {
     pub detail: Detail,
     /// Lines around each change.
     pub context: u32,
@@ -98,7 +98,7 @@ impl Files {
         repo: &Repository,
         sides: &Sides<'_>,
         paths: &[PathBuf],
-        wanted: &Wanted,
+        wanted: &WantedFiles,
     ) -> Result<Self, Error> {
         if !sides.have_files() {
             return Self::found(repo, sides, paths, wanted);
@@ -114,7 +114,7 @@ impl Files {
         repo: &Repository,
         sides: &Sides<'_>,
         paths: &[PathBuf],
-        wanted: &Wanted,
+        wanted: &WantedFiles,
     ) -> Result<Self, Error> {
         let mut diff = sides.diff(repo, &mut wanted.options(paths))?;
         delta::find_renames(&mut diff)?;
@@ -146,7 +146,7 @@ impl Files {
     }
 
     /// Nothing differs.
-    pub fn none(wanted: &Wanted) -> Self {
+    pub fn none(wanted: &WantedFiles) -> Self {
         let none = (wanted.detail > Detail::Names).then_some(0);
         Self {
             files: Vec::new(),
@@ -235,7 +235,7 @@ impl Totals {
     }
 }
 
-impl Wanted {
+impl WantedFiles {
     fn options(&self, paths: &[PathBuf]) -> DiffOptions {
         let mut options = delta::options(paths);
         options
@@ -252,7 +252,7 @@ impl Wanted {
 fn compare<'repo>(
     repo: &'repo Repository,
     sides: &Sides<'_>,
-    wanted: &Wanted,
+    wanted: &WantedFiles,
     diff: &Diff<'repo>,
     number: usize,
 ) -> Result<Option<(FileDiff, Vec<Patch<'repo>>)>, Error> {
@@ -277,7 +277,7 @@ fn compare<'repo>(
 fn halves<'repo>(
     repo: &'repo Repository,
     sides: &Sides<'_>,
-    wanted: &Wanted,
+    wanted: &WantedFiles,
     path: Option<&[u8]>,
 ) -> Result<Vec<Patch<'repo>>, Error> {
     let path = PathBuf::from(OsStr::from_bytes(path.unwrap_or_default()));

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::diff::{CONTEXT, LIMIT, check_bounds};
-use super::patch::{Detail, Files, Place, Sides, Wanted};
+use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::person::{Person, text};
 use super::{Verbosity, revision};
 use crate::Error;
@@ -122,8 +122,8 @@ impl Request {
         check_bounds(self.context, self.limit)
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self) -> WantedFiles {
+        WantedFiles {
             detail: match self.patch && self.verbosity > Verbosity::Minimal {
                 true => Detail::Patches,
                 false => Detail::Counts,

@@ -99,7 +99,7 @@ impl Workspace {
                 .with_repository(|this, repo| {
                     let (paths, withheld) = this.everything(repo)?;
                     let request = add::Request::default();
-                    let plan = add::Plan::new(repo, &request, paths, Vec::new())?;
+                    let plan = add::AddPlan::new(repo, &request, paths, Vec::new())?;
                     Ok((plan, withheld))
                 })
                 .await?;

@@ -33,10 +33,13 @@ fn who_gives_up_says_where() {
     };
     let few = Budget::new(2, Duration::from_secs(3600));
     let [one, two, end] = steps(&[], few);
-    assert_eq!([one, two], [Step::Commit(ids[0]), Step::Commit(ids[1])]);
-    assert_eq!(end, Step::GaveUp(ids[2]));
-    assert_eq!(steps(&[ids[8]], few)[0], Step::GaveUp(ids[2]));
-    assert_eq!(steps(&[ids[2]], Budget::of_a_look())[2], Step::End);
+    assert_eq!(
+        [one, two],
+        [LogStep::Commit(ids[0]), LogStep::Commit(ids[1])]
+    );
+    assert_eq!(end, LogStep::GaveUp(ids[2]));
+    assert_eq!(steps(&[ids[8]], few)[0], LogStep::GaveUp(ids[2]));
+    assert_eq!(steps(&[ids[2]], Budget::of_a_look())[2], LogStep::End);
     let late = Budget::new(65, Duration::ZERO);
-    assert_eq!(steps(&[], late)[0], Step::GaveUp(ids[0]));
+    assert_eq!(steps(&[], late)[0], LogStep::GaveUp(ids[0]));
 }
