@@ -24,12 +24,12 @@ pub trait Sink: Send + 'static {
         None
     }
 
-    /// Sinks of the same format_id make the same of what follows a place. None for one that has a memory
-    /// of its own.
+    /// Sinks with the same `format_id` render the same bytes from the same cursor. `None` for a sink that
+    /// keeps state of its own.
     fn format_id(&self) -> Option<u8> {
         None
     }
 
-    /// One of the same format_id made this chunk in its stead.
+    /// Another sink with the same `format_id` rendered this chunk.
     fn skip(&mut self, _piece: &Bytes) {}
 }

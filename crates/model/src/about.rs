@@ -11,7 +11,7 @@ use super::{BranchName, CommitId};
 pub struct About {
     pub commit: CommitId,
     pub tree: CommitId,
-    /// Whether tracked files or the index differ from `commit`; left out where nobody looked.
+    /// Whether tracked files or the index differ from `commit`; left out where the daemon did not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty: Option<bool>,
     /// Commits here that the remote branch was never seen to have.

@@ -145,6 +145,7 @@ mod tests {
     use rustix::process::set_child_subreaper;
 
     use super::*;
+    use crate::test_process::assert_passes_alone;
 
     #[test]
     fn a_name_cannot_pass_for_the_fields_after_it() {
@@ -184,13 +185,7 @@ mod tests {
     #[test]
     fn nothing_escapes_a_subreaper() {
         // It reaps every child of its process, so it is given one of its own.
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "process::descendants::tests::as_a_subreaper"])
-            .args(["--ignored", "--nocapture"])
-            .stdout(Stdio::null())
-            .status()
-            .unwrap();
-        assert!(status.success());
+        assert_passes_alone(module_path!(), "as_a_subreaper");
     }
 
     #[test]

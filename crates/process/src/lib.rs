@@ -24,6 +24,8 @@ mod supervise;
 mod supervisor;
 mod supervisor_handle;
 mod supervisor_pool;
+#[cfg(test)]
+mod test_process;
 
 pub use capture::{CaptureError, Captured, Timeouts, capture, plain_command};
 pub use cgroup::{Cgroup, Exceeded, Limits, Mechanisms, StartLimit};

@@ -86,7 +86,7 @@ impl Runs {
         let path = self.0.history.journal(id);
         let watch = self.0.watcher.watch(&path, start.len, extent.clone());
         if let Err(error) = &watch {
-            // It goes on all the same, and nobody else may have its lock.
+            // It goes on all the same, and no other run may take its lock.
             tracing::error!(run = %id, %error, "the journal of a run that goes on cannot be followed");
         }
         let live = self.live_left(record, seen);

@@ -66,8 +66,8 @@ struct Ready {
     files_guard: FilesGuard,
 }
 
-/// The lock of a workspace, and the workspace: once nobody has it, the next one who asks for it gets
-/// another, whose lock is free.
+/// The lock of a workspace, and the workspace: without a holder of the workspace, the next caller would
+/// get another one, whose lock is free.
 pub(super) type Held = (WorkspaceLock, Arc<Workspace>);
 
 pub(super) struct Drive {

@@ -110,7 +110,7 @@ impl Drive {
     /// Has the workspace know until when its files were the command's doing.
     async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
         let spec = self.live.record().spec;
-        // Ended while there was no daemon, it holds no lock; nobody else has it yet.
+        // A run that ended without a daemon holds no lock, and no other run has it yet.
         let workspace = match held {
             Some((_, workspace)) => Some(workspace.clone()),
             None => self

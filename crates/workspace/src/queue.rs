@@ -1,5 +1,5 @@
-//! The lock of a workspace: exclusive, first come first served, and visible. Whoever waits can see
-//! how many are before them and who has the lock now, and since when.
+//! The lock of a workspace: exclusive, first come first served, and visible. A waiting caller sees
+//! its position in the queue, and who holds the lock since when.
 //!
 //! The lock is released when its guard is dropped, by a panic as well; a waiter that is dropped leaves the
 //! queue without a trace.
@@ -83,7 +83,7 @@ impl WorkspaceQueue {
         self.enter(what, who, None).wait(|_| {}).await
     }
 
-    /// Takes the lock if nobody has it or waits for it.
+    /// Takes the lock if it is free and no caller waits for it.
     pub fn try_lock(&self, what: &str, who: &str) -> Option<WorkspaceLock> {
         let holder = Holder {
             what: what.to_owned(),

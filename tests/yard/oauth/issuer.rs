@@ -17,12 +17,12 @@ pub const KEYS: &str = "/keys";
 pub struct TestIssuer {
     pub url: String,
     pub address: SocketAddr,
-    app: Arc<AuthorizedApp>,
+    state: Arc<IssuerState>,
     serving: JoinHandle<()>,
 }
 
 #[derive(Default)]
-struct AuthorizedApp {
+struct IssuerState {
     answers: Mutex<BTreeMap<String, Answer>>,
     asked: Mutex<Vec<String>>,
 }
@@ -39,18 +39,18 @@ impl TestIssuer {
     pub async fn silent() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = Arc::new(AuthorizedApp::default());
-        let at = app.clone();
+        let state = Arc::new(IssuerState::default());
+        let at = state.clone();
         let router = Router::new().fallback(move |uri: Uri| {
-            let app = at.clone();
-            async move { app.answer(&uri) }
+            let state = at.clone();
+            async move { state.answer(&uri) }
         });
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let url = format!("http://{address}");
         Self {
             url,
             address,
-            app,
+            state,
             serving,
         }
     }
@@ -89,13 +89,13 @@ impl TestIssuer {
             location,
             body,
         };
-        let mut answers = self.app.answers.lock().unwrap();
+        let mut answers = self.state.answers.lock().unwrap();
         answers.insert(path.to_owned(), answer);
     }
 
     /// Every path that anybody asked for, in order.
     pub fn asked(&self) -> Vec<String> {
-        self.app.asked.lock().unwrap().clone()
+        self.state.asked.lock().unwrap().clone()
     }
 
     pub fn times_asked(&self, path: &str) -> usize {
@@ -109,7 +109,7 @@ impl Drop for TestIssuer {
     }
 }
 
-impl AuthorizedApp {
+impl IssuerState {
     fn answer(&self, uri: &Uri) -> impl IntoResponse + use<> {
         self.asked.lock().unwrap().push(uri.path().to_owned());
         let answers = self.answers.lock().unwrap();

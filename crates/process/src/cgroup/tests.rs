@@ -3,6 +3,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::*;
+use crate::test_process::assert_passes_alone;
 
 /// A shell in the supervisor's place, which stays outside, and a command below it that waits for a
 /// line before it begins. Whatever happens, nothing of it is left.
@@ -219,7 +220,7 @@ fn whoever_forks_while_it_is_enclosed_is_inside_in_the_end() {
 }
 
 #[test]
-fn a_cage_that_never_was_is_empty_and_removed() {
+fn a_control_group_that_never_was_is_empty_and_removed() {
     let cgroup = Cgroup::find(&Mechanisms::probe(), RunId::new());
     assert!(cgroup.is_empty());
     assert_eq!((cgroup.kill(), cgroup.exceeded()), (0, None));
@@ -229,13 +230,7 @@ fn a_cage_that_never_was_is_empty_and_removed() {
 #[test]
 fn a_child_inherits_limits_that_the_supervisor_does_not_keep() {
     // Limits are the whole process's, so it is done in one of its own.
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "cgroup::tests::as_a_supervisor"])
-        .args(["--ignored", "--nocapture"])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    assert_passes_alone(module_path!(), "as_a_supervisor");
 }
 
 #[test]

@@ -209,7 +209,7 @@ impl Drive {
         let (Some(mut reusable), Some(about)) = (record.reusable, record.about) else {
             return;
         };
-        // Where nobody held the lock to the end, files may have been changed since.
+        // Where the run did not hold the lock to its end, files may have been changed since.
         let workspace = held.map(|(_, workspace)| workspace);
         let after = match workspace.filter(|workspace| fills_reuse(workspace, exit)) {
             Some(workspace) => workspace.untracked_digest(about.tree).await,

@@ -29,7 +29,7 @@ pub enum WorkspaceChange {
     Removed,
     /// Brought up to date, used or measured.
     Updated,
-    /// Somebody has its lock, or somebody else than before.
+    /// Its lock was taken, or changed hands.
     Locked,
     Unlocked,
     Pinned,

@@ -72,7 +72,7 @@ impl LineMatch {
 }
 
 impl Workspace {
-    /// Searches the files, until all is found or nobody waits for it any more. The caller shares them.
+    /// Searches the files, until all is found or the caller went away. The caller shares them.
     pub async fn grep(self: &Arc<Self>, grep: Grep) -> Result<(About, Matches), Error> {
         let nobody_waits = CancellationToken::new();
         let _waiting = nobody_waits.clone().drop_guard();
