@@ -14,7 +14,9 @@ use branchyard_model::{
     AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Scope, Warning,
 };
 use branchyard_workspace::repos::{Registration, Repo};
-use branchyard_workspace::{AgentBranch, PrepareOptions, Reporter, Workspace};
+use branchyard_workspace::{
+    AgentBranch, PrepareOptions, Reporter, Workspace, prepare, standing, sync,
+};
 
 /// What can be part of the name of a branch.
 const AGENT_ID: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
@@ -89,7 +91,7 @@ impl AuthorizedApp {
         let (known, created) = self
             .branch_for(&workspace, task, request.base.as_deref(), &report)
             .await?;
-        let about = workspace.about().await;
+        let about = standing::about(&workspace).await;
         let about = about.map_err(|error| error.problem())?;
         Ok(Begun {
             repo: repo.name.clone(),
@@ -110,14 +112,14 @@ impl AuthorizedApp {
         branch: &BranchName,
         task: &AgentTask,
     ) -> Result<Option<Begun>, Problem> {
-        let known = self.yard.workspaces.agent_branch(&repo.name, branch);
+        let known = self.yard.workspaces.agents().of(&repo.name, branch);
         let known = known.map_err(|error| error.problem())?;
         let workspace = self.workspace_in(repo, branch)?;
         let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
             return Ok(None);
         };
         let about = self.read(&repo.name, branch, |workspace| async move {
-            workspace.about().await
+            standing::about(&workspace).await
         });
         Ok(Some(Begun {
             repo: repo.name.clone(),
@@ -140,8 +142,8 @@ impl AuthorizedApp {
         report: &Reporter,
     ) -> Result<(AgentBranch, bool), Problem> {
         let told = |error: branchyard_workspace::Error| self.yard.margin.judge(error.problem());
-        let (repo, branch) = (&workspace.repo, &workspace.branch);
-        let known = self.yard.workspaces.agent_branch(&repo.name, branch);
+        let (repo, branch) = (workspace.repo(), workspace.branch());
+        let known = self.yard.workspaces.agents().of(&repo.name, branch);
         let known = known.map_err(told)?;
         if let Some(known) = &known
             && known.task != task
@@ -149,7 +151,8 @@ impl AuthorizedApp {
             return Err(taken(known));
         }
         let made = Instant::now();
-        let is_new = !workspace.exists() && !workspace.is_to_be_had(made).await.map_err(told)?;
+        let is_new =
+            !workspace.exists() && !prepare::is_to_be_had(workspace, made).await.map_err(told)?;
         let base = match (&known, base) {
             (Some(known), _) if !is_new => known.base.clone(),
             (_, Some(base)) => base.to_owned(),
@@ -158,23 +161,23 @@ impl AuthorizedApp {
         match is_new {
             true => {
                 self.check_unprotected(repo, branch, "created").await?;
-                let created = workspace.create_branch(&base, report).await;
+                let created = prepare::create_branch(workspace, &base, report).await;
                 created.map_err(|error| match told(error) {
                     problem if problem.field.as_deref() == Some("from") => problem.field("base"),
                     problem => problem,
                 })?;
             }
             false => {
-                let ensured = workspace.ensure(made, report).await;
+                let ensured = prepare::ensure(workspace, made, report).await;
                 drop(ensured.map_err(told)?);
             }
         }
         if let Some(known) = known.filter(|_| !is_new) {
             return Ok((known, false));
         }
-        let start = workspace.about().await.map_err(told)?.commit;
+        let start = standing::about(workspace).await.map_err(told)?.commit;
         let begun = AgentBranch::new(branch.clone(), task, base, start);
-        let kept = self.yard.workspaces.keep_agent_branch(&repo.name, &begun);
+        let kept = self.yard.workspaces.agents().keep(&repo.name, &begun);
         kept.map_err(told)?;
         Ok((begun, is_new))
     }
@@ -252,12 +255,12 @@ impl AuthorizedApp {
         let repo = repo.map_err(|error| self.yard.margin.judge(error.problem()))?;
         let workspace = self.workspace_in(&repo, &branch)?;
         let _lock = workspace
-            .queue
+            .queue()
             .lock("git init", &self.principal().name)
             .await;
         let (report, warnings) = collecting();
         let options = PrepareOptions::up_to_date(&self.principal().name, Instant::now());
-        let prepared = workspace.prepare(&options, &report).await;
+        let prepared = sync::prepare(&workspace, &options, &report).await;
         let (about, _) = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
         Ok(Begun {
             repo: repo.name.clone(),

@@ -14,7 +14,8 @@ use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use branchyard_workspace::repos::{Registration, Repo, Source};
 use branchyard_workspace::{
-    Description, Going, LIST_PATIENCE, PrepareOptions, Report, Reporter, parallel, unresponsive,
+    Description, Going, LIST_PATIENCE, PrepareOptions, Report, Reporter, describe, parallel,
+    prepare, remove, sync, unresponsive,
 };
 
 /// Some workspaces of a repo, in the order of their names.
@@ -76,7 +77,7 @@ impl AuthorizedApp {
                 if !workspace.exists() {
                     return Ok(None);
                 }
-                let described = timeout(LIST_PATIENCE, workspace.describe(false)).await;
+                let described = timeout(LIST_PATIENCE, describe::describe(&workspace, false)).await;
                 match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
                     // It is being made or removed.
                     Err(_) if !workspace.exists() => Ok(None),
@@ -144,8 +145,7 @@ impl AuthorizedApp {
             .field("branch")
             .help("PUT the same address or `branchyard prepare` makes one"));
         }
-        workspace
-            .describe(true)
+        describe::describe(&workspace, true)
             .await
             .map_err(|error| error.problem())
     }
@@ -160,26 +160,28 @@ impl AuthorizedApp {
         let workspace = self.workspace(repo, branch)?;
         self.yard.margin.check()?;
         if from.is_some() {
-            self.check_unprotected(&workspace.repo, branch, "created")
+            self.check_unprotected(workspace.repo(), branch, "created")
                 .await?;
         }
         let asked_at = Instant::now();
         let _lock = workspace
-            .queue
+            .queue()
             .lock("prepare", &self.principal().name)
             .await;
         let (report, warnings) = collecting();
         let prepared = match from {
-            Some(start) => workspace.create_branch(start, &report).await.map(|()| None),
+            Some(start) => prepare::create_branch(&workspace, start, &report)
+                .await
+                .map(|()| None),
             None => {
                 let options = PrepareOptions::up_to_date(&self.principal().name, asked_at);
-                workspace.prepare(&options, &report).await.map(Some)
+                sync::prepare(&workspace, &options, &report).await.map(Some)
             }
         };
         let prepared = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
         let description = match prepared {
-            Some(prepared) => workspace.describe_prepared(prepared).await,
-            None => workspace.describe(true).await,
+            Some(prepared) => describe::describe_prepared(&workspace, prepared).await,
+            None => describe::describe(&workspace, true).await,
         };
         let description = description.map_err(|error| error.problem())?;
         Ok((description, warnings.so_far()))
@@ -194,13 +196,15 @@ impl AuthorizedApp {
         going: Going,
     ) -> Result<Option<Salvage>, Problem> {
         let workspace = self.workspace(repo, branch)?;
-        self.check_unprotected(&workspace.repo, branch, "removed")
+        self.check_unprotected(workspace.repo(), branch, "removed")
             .await?;
-        let _lock = workspace.queue.lock("remove", &self.principal().name).await;
+        let _lock = workspace
+            .queue()
+            .lock("remove", &self.principal().name)
+            .await;
         // What makes room must not need any.
         self.yard.margin.make_do();
-        workspace
-            .remove(going, &self.principal().name)
+        remove::remove(&workspace, going, &self.principal().name)
             .await
             .map_err(|error| self.yard.margin.judge(error.problem()))
     }
@@ -229,11 +233,8 @@ impl AuthorizedApp {
         }
         let _registry = repo.registry.lock().await;
         self.yard.margin.make_do();
-        let left = self
-            .yard
-            .workspaces
-            .left_of(&repo)
-            .map_err(|error| error.problem())?;
+        let left =
+            remove::left_of(&self.yard.workspaces, &repo).map_err(|error| error.problem())?;
         if !left.is_empty() {
             return Err(Problem::new(
                 ErrorKind::Conflict,
@@ -246,10 +247,7 @@ impl AuthorizedApp {
             .repos
             .unregister(name)
             .map_err(|error| error.problem())?;
-        self.yard
-            .workspaces
-            .discard(repo.home())
-            .map_err(|error| error.problem())
+        remove::discard(&self.yard.workspaces, repo.home()).map_err(|error| error.problem())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::AuthorizedApp;
 use branchyard_model::{Problem, RepoName};
 use branchyard_workspace::repos::{Maintained, Repo};
-use branchyard_workspace::{Error, Finding, Mended, RepairScope, Workspaces, Zeal};
+use branchyard_workspace::{Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile};
 
 /// What is amiss, and what was.
 #[derive(Debug)]
@@ -24,13 +24,13 @@ impl AuthorizedApp {
         let looking = move || {
             let mut found = Vec::new();
             for repo in &repos {
-                found.extend(workspaces.look(repo, &RepairScope::whole())?);
+                found.extend(reconcile::look(&workspaces, repo, &RepairScope::whole())?);
             }
             let names: Vec<_> = repos.iter().map(|repo| repo.name.clone()).collect();
             if let Some(repo) = repos.first() {
-                found.extend(Workspaces::look_into(&repo.quarantine, &names)?);
+                found.extend(reconcile::look_into(&repo.quarantine, &names)?);
             }
-            found.extend(Workspaces::look_for_databases(&state)?);
+            found.extend(reconcile::look_for_databases(&state)?);
             Ok(found)
         };
         Ok(Findings {
@@ -128,7 +128,7 @@ async fn mend(
     let mending = tokio::spawn(async move {
         let _registry = repo.registry.lock().await;
         let mended = repo.clone();
-        blocking(move || workspaces.mend(&mended, &scope, zeal)).await
+        blocking(move || reconcile::mend(&workspaces, &mended, &scope, zeal)).await
     });
     mending
         .await

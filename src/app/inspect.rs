@@ -1,7 +1,6 @@
 //! Reads of a workspace. The first one makes the workspace; none after that uses the network, and none
 //! waits for a build.
 
-use branchyard_workspace::FilesGuard;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,8 +12,8 @@ use super::machine::{EnvironmentReport, Machine};
 use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::{self, Args};
 use branchyard_workspace::{
-    Error, FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp, Workspace,
-    silent,
+    Error, FileText, FilesGuard, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp,
+    Workspace, files, prepare, recover, silent, standing,
 };
 
 pub use branchyard_model::About;
@@ -53,7 +52,7 @@ impl AuthorizedApp {
     ) -> Result<(About, Listing), Problem> {
         self.read(repo, branch, move |workspace| {
             let request = request.clone();
-            async move { workspace.list(request).await }
+            async move { files::list(&workspace, request).await }
         })
         .await
     }
@@ -67,7 +66,7 @@ impl AuthorizedApp {
         let max = self.yard.config.limits.max_read.as_usize();
         self.read(repo, branch, move |workspace| {
             let request = request.clone();
-            async move { workspace.read(request, max).await }
+            async move { files::read(&workspace, request, max).await }
         })
         .await
     }
@@ -82,7 +81,7 @@ impl AuthorizedApp {
         let grep = request.check()?;
         self.read(repo, branch, move |workspace| {
             let grep = grep.clone();
-            async move { workspace.grep(grep).await }
+            async move { files::grep(&workspace, grep).await }
         })
         .await
     }
@@ -97,7 +96,7 @@ impl AuthorizedApp {
     ) -> Result<Option<Stamp>, Problem> {
         self.check(repo, branch)?;
         let workspace = self.yard.workspaces.look_at(&self.repo(repo)?, branch);
-        let stamp = workspace.stamp(path.to_owned()).await;
+        let stamp = files::stamp(&workspace, path.to_owned()).await;
         stamp.map_err(|error| error.problem())
     }
 
@@ -113,10 +112,9 @@ impl AuthorizedApp {
                 let args = args.args.clone();
                 async move {
                     // First, for it finds what git could only stumble over.
-                    let about = workspace.about().await?;
-                    let output = workspace
-                        .git_read(&args, QUICK_LIMIT, QUICK_PATIENCE)
-                        .await?;
+                    let about = standing::about(&workspace).await?;
+                    let output =
+                        standing::git_read(&workspace, &args, QUICK_LIMIT, QUICK_PATIENCE).await?;
                     Ok((about, output))
                 }
             })
@@ -138,8 +136,10 @@ impl AuthorizedApp {
         branch: &BranchName,
     ) -> Result<(About, EnvironmentReport), Problem> {
         let (workspace, _files) = self.step_in(repo, branch).await?;
-        let about = workspace.about().await.map_err(|error| error.problem())?;
-        let mut environment = self.yard.runs.declared_environment(&workspace.repo);
+        let about = standing::about(&workspace)
+            .await
+            .map_err(|error| error.problem())?;
+        let mut environment = self.yard.runs.declared_environment(workspace.repo());
         for (name, value) in [
             ("BRANCHYARD_REPO", repo.to_string()),
             ("BRANCHYARD_BRANCH", branch.to_string()),
@@ -150,7 +150,7 @@ impl AuthorizedApp {
             environment.insert(name.to_owned(), value);
         }
         // What the operator set for builds may be a secret; that it is set is not.
-        for name in workspace.repo.config.env.keys() {
+        for name in workspace.repo().config.env.keys() {
             environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
         }
         environment.extend(self.yard.runs.secret_variables(repo, branch));
@@ -175,7 +175,7 @@ impl AuthorizedApp {
     {
         let workspace = self.workspace(repo, branch)?;
         let (told, silent) = (|error: Error| error.problem(), silent());
-        let mut attempts = workspace.attempts(&silent).await.map_err(told)?;
+        let mut attempts = recover::attempts(&workspace, &silent).await.map_err(told)?;
         loop {
             let (_, files_guard) = self.step_in(repo, branch).await?;
             let outcome = read(workspace.clone()).await;
@@ -197,7 +197,7 @@ impl AuthorizedApp {
             self.yard.margin.check()?;
         }
         loop {
-            match workspace.ensure(Instant::now(), &silent()).await {
+            match prepare::ensure(&workspace, Instant::now(), &silent()).await {
                 Ok(files_guard) => return Ok((workspace, files_guard)),
                 // Git's own files may have to be put back before they can be trusted.
                 Err(_) if workspace.exists() && self.yard.margin.make_room() => {}

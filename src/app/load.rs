@@ -10,6 +10,7 @@ use super::{AuthorizedApp, Queue};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 use branchyard_runtime::background::LoopStatus;
 use branchyard_runtime::disk::Room;
+use branchyard_workspace::sizes;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Load {
@@ -130,7 +131,7 @@ impl AuthorizedApp {
         let repos = self.repos();
         repos
             .iter()
-            .map(|repo| usage(&repo.name, self.yard.workspaces.usage(repo)))
+            .map(|repo| usage(&repo.name, sizes::usage(&self.yard.workspaces, repo)))
             .collect()
     }
 }

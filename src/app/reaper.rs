@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::AuthorizedApp;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
-use branchyard_workspace::{Description, Pin, Reaped, Reaping};
+use branchyard_workspace::{Description, Pin, Reaped, Reaping, pin};
 
 /// Enough for a sentence or two; it is shown in lists.
 const LONGEST_REASON: usize = 500;
@@ -67,8 +67,7 @@ impl AuthorizedApp {
         pin: Option<Pin>,
     ) -> Result<(), Problem> {
         let workspace = self.workspace(repo, branch)?;
-        workspace
-            .set_pin(pin)
+        pin::set_pin(&workspace, pin)
             .await
             .map_err(|error| error.problem())
     }

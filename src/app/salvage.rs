@@ -13,7 +13,7 @@ use branchyard_model::{
     BranchName, ErrorKind, Problem, RepoName, Salvage, SalvageId, SalvagedFile, Warning,
 };
 use branchyard_workspace::repos::Repo;
-use branchyard_workspace::{Description, no_salvage};
+use branchyard_workspace::{Description, describe, no_salvage, restore, salvage};
 
 /// Which salvages are wanted.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl AuthorizedApp {
         };
         let mut found = Vec::new();
         for repo in repos {
-            let salvages = self.yard.workspaces.salvages(&repo).await;
+            let salvages = salvage::salvages(&self.yard.workspaces, &repo).await;
             found.extend(salvages.map_err(|error| error.problem())?);
         }
         found.retain(|Manifest { salvage, .. }| {
@@ -84,7 +84,7 @@ impl AuthorizedApp {
 
     pub async fn salvage(&self, id: SalvageId) -> Result<SalvageDetail, Problem> {
         let repo = self.repo_of_salvage(id).await?;
-        let found = self.yard.workspaces.salvage(&repo, id).await;
+        let found = salvage::read(&self.yard.workspaces, &repo, id).await;
         let found = found.map_err(|error| error.problem())?;
         let (manifest, files) = found.ok_or_else(|| no_salvage(id))?;
         Ok(SalvageDetail {
@@ -96,10 +96,7 @@ impl AuthorizedApp {
     /// The bytes of one file of a salvage.
     pub async fn salvaged_file(&self, id: SalvageId, path: &str) -> Result<Vec<u8>, Problem> {
         let repo = self.repo_of_salvage(id).await?;
-        let found = self
-            .yard
-            .workspaces
-            .salvaged_file(&repo, id, PathBuf::from(path))
+        let found = salvage::salvaged_file(&self.yard.workspaces, &repo, id, PathBuf::from(path))
             .await
             .map_err(|error| error.problem())?;
         found.ok_or_else(|| {
@@ -128,15 +125,20 @@ impl AuthorizedApp {
         let workspace = self.workspace_in(&repo, &branch)?;
         self.check_unprotected(&repo, &branch, "restored").await?;
         let _lock = workspace
-            .queue
+            .queue()
             .lock("restore", &self.principal().name)
             .await;
         let (report, warnings) = collecting();
-        workspace
-            .restore(id, request.force, &self.principal().name, &report)
-            .await
-            .map_err(|error| self.yard.margin.judge(error.problem()))?;
-        let description = workspace.describe(true).await;
+        restore::restore(
+            &workspace,
+            id,
+            request.force,
+            &self.principal().name,
+            &report,
+        )
+        .await
+        .map_err(|error| self.yard.margin.judge(error.problem()))?;
+        let description = describe::describe(&workspace, true).await;
         Ok((
             description.map_err(|error| error.problem())?,
             warnings.so_far(),
@@ -146,7 +148,7 @@ impl AuthorizedApp {
     /// Lets go of a salvage for good.
     pub async fn drop_salvage(&self, id: SalvageId) -> Result<(), Problem> {
         let repo = self.repo_of_salvage(id).await?;
-        let had = self.yard.workspaces.drop_salvage(&repo, id).await;
+        let had = salvage::drop_salvage(&self.yard.workspaces, &repo, id).await;
         if !had.map_err(|error| error.problem())? {
             return Err(no_salvage(id));
         }
@@ -156,7 +158,7 @@ impl AuthorizedApp {
 
     async fn repo_of_salvage(&self, id: SalvageId) -> Result<Arc<Repo>, Problem> {
         for repo in self.repos() {
-            let branch = self.yard.workspaces.branch_of_salvage(&repo, id).await;
+            let branch = salvage::branch_of_salvage(&self.yard.workspaces, &repo, id).await;
             if let Some(branch) = branch.map_err(|error| error.problem())?
                 && self.principal().sees(&repo.name, &branch)
             {
@@ -169,7 +171,7 @@ impl AuthorizedApp {
     fn item(&self, manifest: Manifest) -> SalvageItem {
         let ttl = self.yard.config.reaper.salvage_ttl;
         SalvageItem {
-            expires_in: self.yard.workspaces.salvage_expires_in(&manifest, ttl),
+            expires_in: salvage::salvage_expires_in(&self.yard.workspaces, &manifest, ttl),
             salvage: manifest.salvage,
         }
     }

@@ -37,7 +37,7 @@ use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Room, Trash};
 use branchyard_runtime::yard_events::EventBus;
 use branchyard_workspace::repos::Repos;
-use branchyard_workspace::{Reaper, Ticks, Workspaces};
+use branchyard_workspace::{Reaper, Ticks, Workspaces, salvage};
 use connection::Speaker;
 use connection_limits::ConnectionLimits;
 use endpoint::Endpoint;
@@ -147,9 +147,7 @@ impl Server {
         for repo in repos.list() {
             mended_at_start.extend(reconcile(&workspaces, &repo).await);
         }
-        workspaces
-            .converge(&repos)
-            .context("failed to tidy up the workspaces")?;
+        salvage::converge(&workspaces, &repos).context("failed to tidy up the workspaces")?;
         let reaper = Reaper::new(
             config.reaper.clone(),
             config.workspaces.clone(),

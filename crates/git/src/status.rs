@@ -8,7 +8,7 @@ use git2::{ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, Repository
 use super::file_comparer::hash_plain;
 use super::refs::parked_oid;
 use super::{Error, Seen, read_ref};
-use branchyard_model::{About, BranchName, CommitId};
+use branchyard_model::{About, BranchName};
 
 /// Bits of an index entry that tell git not to look at the file.
 pub(super) const ASSUME_UNCHANGED: u16 = 0x8000;
@@ -57,8 +57,8 @@ pub fn standing(
     let remote = read_ref(repo, &branch.remote_ref())?;
     let known = known_commits(repo, branch, remote)?;
     Ok(About {
-        commit: id(head.commit)?,
-        tree: id(head.tree)?,
+        commit: crate::commit_id(head.commit)?,
+        tree: crate::commit_id(head.tree)?,
         dirty,
         ahead: missing_from(repo, head.commit, &known)?,
         behind: remote.map_or(Ok(0), |remote| missing_from(repo, remote, &[head.commit]))?,
@@ -165,11 +165,6 @@ fn missing_from(repo: &Repository, tip: Oid, known: &[Oid]) -> Result<usize, Err
     }
     walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
         .map_err(Error::from)
-}
-
-fn id(oid: Oid) -> Result<CommitId, Error> {
-    CommitId::parse(&oid.to_string())
-        .map_err(|problem| Error::io("name a commit")(std::io::Error::other(problem)))
 }
 
 /// Status passes over files flagged `assume-unchanged` or `skip-worktree`, but an edit to one is

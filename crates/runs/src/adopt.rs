@@ -97,7 +97,9 @@ impl Runs {
         let held = match &workspace {
             Some(workspace) => {
                 let what = spec.argv.join(" ");
-                let place = workspace.queue.enter(&what, &spec.principal, Some(live.id));
+                let place = workspace
+                    .queue()
+                    .enter(&what, &spec.principal, Some(live.id));
                 // Nobody else is here yet.
                 Some((place.wait(|_| {}).await, workspace.share_files().await))
             }
@@ -115,7 +117,7 @@ impl Runs {
             let ending = {
                 // Pushes and fetches of the store go one at a time, those taken over too.
                 let _network = match workspace.as_ref().filter(|_| network) {
-                    Some(workspace) => Some(workspace.repo.network.lock().await),
+                    Some(workspace) => Some(workspace.repo().network.lock().await),
                     None => None,
                 };
                 drive.attend(supervisor, watch.ok()).await
@@ -208,7 +210,7 @@ impl Runs {
         let what = record.spec.argv.join(" ");
         let errand = RunJob {
             place: workspace
-                .queue
+                .queue()
                 .enter(&what, &record.spec.principal, Some(live.id)),
             workspace,
             checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),

@@ -5,7 +5,7 @@
 use super::drive::Checks;
 use branchyard_config::{RepoConfig, TaskName};
 use branchyard_model::{About, RunKind, RunSpec};
-use branchyard_workspace::{Error, Workspace};
+use branchyard_workspace::{Error, Workspace, built_from, work};
 
 /// Notes what is about to happen in the workspace, before it does. After an error the command must not start.
 pub(super) fn note_begin(
@@ -18,11 +18,14 @@ pub(super) fn note_begin(
         // No file of the workspace is changed by it.
         RunKind::Git if checks.reads || checks.network => Ok(()),
         // What git makes was asked for; it is no build's output.
-        RunKind::Git => workspace.note_files_changed(),
+        RunKind::Git => built_from::note_files_changed(workspace),
         RunKind::Make | RunKind::Task => {
             let is_clean = about.dirty == Some(false);
-            let is_declared = supplied(spec, &workspace.repo.config).is_none();
-            workspace.command_begins((is_clean && is_declared).then_some(&about.commit))
+            let is_declared = supplied(spec, &workspace.repo().config).is_none();
+            work::command_begins(
+                workspace,
+                (is_clean && is_declared).then_some(&about.commit),
+            )
         }
     }
 }

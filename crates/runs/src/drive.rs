@@ -1,7 +1,6 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
 //! take the lock, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
-use branchyard_workspace::FilesGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -21,8 +20,8 @@ use branchyard_model::{
     About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
 };
 use branchyard_workspace::{
-    self as workspace, PrepareOptions, QueuePlace, Report, Reporter, Waiting, Workspace,
-    WorkspaceLock, protected_from,
+    self as workspace, FilesGuard, PrepareOptions, QueuePlace, Report, Reporter, Waiting,
+    Workspace, WorkspaceLock, files, guard, protected_from, sync, verbs, warm,
 };
 
 /// What is left to see to when the command starts.
@@ -170,13 +169,13 @@ impl Drive {
         let (about, not_before) = (ready.about, ready.not_before);
         let _held_while_it_runs = (ready.slot, ready.files_guard);
         if checks.brings
-            && let Err(error) = workspace.fetch(&fetch::Request::default()).await
+            && let Err(error) = verbs::fetch(workspace, &fetch::Request::default()).await
         {
             return Some(Ending::Refused(error.problem()));
         }
         // Pushes and fetches of the store go one at a time, ours and the callers'.
         let _network = match checks.network {
-            true => Some(workspace.repo.network.lock().await),
+            true => Some(workspace.repo().network.lock().await),
             false => None,
         };
         let reach = match checks.network {
@@ -184,16 +183,16 @@ impl Drive {
             false => NetworkAccess::Here,
         };
         if reach == NetworkAccess::Remote
-            && let Err(error) = workspace.repo.git().check_host("git").await
+            && let Err(error) = workspace.repo().git().check_host("git").await
         {
             return Some(Ending::Refused(error.problem()));
         }
-        let lease = match (workspace.repo.git().lease(), reach) {
+        let lease = match (workspace.repo().git().lease(), reach) {
             (Ok(lease), _) => lease,
             (Err(error), NetworkAccess::Remote) => return Some(Ending::Refused(error.problem())),
             // It is only to be kept out of the output.
             (Err(error), NetworkAccess::Here) => {
-                tracing::warn!(repo = %workspace.repo.name, %error, "a run's output is not searched for the token");
+                tracing::warn!(repo = %workspace.repo().name, %error, "a run's output is not searched for the token");
                 None
             }
         };
@@ -202,7 +201,7 @@ impl Drive {
             Err(problem) => return Some(Ending::Refused(problem)),
         };
         if !secrets.env.is_empty() {
-            workspace.note_secret();
+            warm::note_secret(workspace);
         }
         for withheld in &secrets.withheld {
             self.tell(&Event::Warning(withheld.clone()));
@@ -240,7 +239,7 @@ impl Drive {
     ) -> Result<Ready, Problem> {
         let spec = self.live.record().spec;
         let max = workspace
-            .repo
+            .repo()
             .config
             .max_concurrent_runs
             .unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo);
@@ -265,7 +264,7 @@ impl Drive {
         };
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
-        let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo.config, &spec);
+        let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo().config, &spec);
         let options = PrepareOptions {
             sync: match &spec.sync {
                 // Clean means exactly what the remote has, where a secret depends on it.
@@ -277,17 +276,16 @@ impl Drive {
             not_before,
             by: spec.principal.clone(),
         };
-        let prepared = workspace.prepare(&options, &report).await;
+        let prepared = sync::prepare(workspace, &options, &report).await;
         let (about, files_guard) = prepared.map_err(judged)?;
-        if checks.guards_branch && workspace.repo.protects(&workspace.branch) {
-            return Err(protected_from(&workspace.branch, "changed"));
+        if checks.guards_branch && workspace.repo().protects(workspace.branch()) {
+            return Err(protected_from(workspace.branch(), "changed"));
         }
-        workspace
-            .check_beneath(checks.beneath.clone())
+        files::check_beneath(workspace, checks.beneath.clone())
             .await
             .map_err(judged)?;
         if spec.kind == RunKind::Git {
-            workspace.guard(&report).map_err(judged)?;
+            guard::guard(workspace, &report).map_err(judged)?;
         }
         Ok(Ready {
             about,

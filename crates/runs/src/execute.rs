@@ -197,7 +197,7 @@ impl Drive {
         secrets: Handed,
     ) -> Launch {
         let spec = self.live.record().spec;
-        let (config, repo) = (&self.shared.config, &workspace.repo);
+        let (config, repo) = (&self.shared.config, &workspace.repo());
         let place = Surroundings {
             repo: &spec.repo,
             branch: &spec.branch,

@@ -18,6 +18,7 @@ use branchyard_model::{
 use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
+use branchyard_workspace::work;
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -130,7 +131,7 @@ impl Drive {
         let noted = tokio::task::spawn_blocking(move || {
             // Of all commands, what the one made that filled the disk must not pass for work.
             margin.make_do();
-            workspace.command_ended(at);
+            work::command_ended(&workspace, at);
         })
         .await;
         if let Err(error) = noted {

@@ -47,7 +47,7 @@ impl Runs {
         let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
         crash_point("recorded");
         let errand = RunJob {
-            place: workspace.queue.enter(
+            place: workspace.queue().enter(
                 &record.spec.argv.join(" "),
                 &record.spec.principal,
                 Some(id),

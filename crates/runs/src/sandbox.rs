@@ -125,7 +125,7 @@ impl Sandboxes {
         kind: RunKind,
         checks: &Checks,
     ) -> Result<Option<Sandbox>, Problem> {
-        let (config, repo) = (&self.config, &workspace.repo);
+        let (config, repo) = (&self.config, &workspace.repo());
         let profile = self.profile(&repo.config, kind)?;
         // Git that talks to the remote needs keys and the network, and is not started where a build's files are.
         if profile == SandboxProfile::None || checks.network {

@@ -19,7 +19,7 @@ use branchyard_config::{MAKE, RepoConfig, Secret, Secrets};
 use branchyard_model::{
     BranchName, CommitId, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning,
 };
-use branchyard_workspace::Workspace;
+use branchyard_workspace::{Workspace, built_from, standing, taint};
 
 /// What secrets mean for one run that is about to start. It holds them, hence no `Debug`.
 #[derive(Default)]
@@ -78,7 +78,7 @@ impl Drive {
         not_before: Instant,
     ) -> Result<Handed, Problem> {
         let (spec, secrets) = (self.live.record().spec, &self.shared.config.secrets);
-        let repo = &workspace.repo.config;
+        let repo = &workspace.repo().config;
         let mut of_repo = secrets.of_repo(&spec.repo);
         let is_bound = of_repo.any(|(_, _, secret)| secret.is_for(&spec.branch));
         let judged = |error: branchyard_workspace::Error| self.shared.margin.judge(error.problem());
@@ -88,12 +88,12 @@ impl Drive {
             let head = match is_due {
                 true => Some(remote_head(workspace, not_before).await?),
                 // What it makes is only as good as a commit that the remote was seen to have.
-                false => workspace.remote_tip().await.map_err(judged)?,
+                false => standing::remote_tip(workspace).await.map_err(judged)?,
             };
             let taint = match head {
-                Some(head) => workspace.taint(head).await.map_err(judged)?,
+                Some(head) => taint::taint(workspace, head).await.map_err(judged)?,
                 None => {
-                    workspace.note_files_changed().map_err(judged)?;
+                    built_from::note_files_changed(workspace).map_err(judged)?;
                     None
                 }
             };
@@ -107,9 +107,9 @@ impl Drive {
 
 /// What the remote has for the branch of a workspace, asked no earlier than `not_before`.
 async fn remote_head(workspace: &Arc<Workspace>, not_before: Instant) -> Result<CommitId, Problem> {
-    let branch = &workspace.branch;
+    let branch = &workspace.branch();
     let rule = format!("a secret is given only at the commit that the remote has for {branch}");
-    match workspace.repo.ask(branch, not_before).await {
+    match workspace.repo().ask(branch, not_before).await {
         Ok(asked) => asked.head.ok_or_else(|| {
             let detail = format!("{rule}, and it has no such branch");
             Problem::new(ErrorKind::Conflict, "tainted", detail)

@@ -12,8 +12,8 @@ use super::request::{Action, RunRequest};
 use super::{Launching, spec};
 use branchyard_auth::Principal;
 use branchyard_model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
-use branchyard_workspace::Workspace;
 use branchyard_workspace::repos::Repo;
+use branchyard_workspace::{Workspace, prepare};
 
 /// A remote that answers within this decides about an unknown branch before the stream opens.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(3);
@@ -180,7 +180,9 @@ impl Runs {
         if workspace.exists() {
             return Ok(());
         }
-        match tokio::time::timeout(REMOTE_PATIENCE, workspace.check_branch(asked_at)).await {
+        match tokio::time::timeout(REMOTE_PATIENCE, prepare::check_branch(workspace, asked_at))
+            .await
+        {
             Ok(outcome) => outcome.map_err(|error| self.0.margin.judge(error.problem())),
             Err(_) => {
                 tracing::debug!(repo = %repo.name, "the remote is slow; the run will find out");

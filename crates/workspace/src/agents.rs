@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Workspaces};
+use super::Error;
 use branchyard_model::{AgentTask, BranchName, CommitId, RepoName};
 
 const VERSION: u32 = 1;
@@ -38,19 +38,23 @@ impl AgentBranch {
     }
 }
 
-impl Workspaces {
+/// The notes on all of them.
+#[derive(Debug)]
+pub struct AgentBranches(PathBuf);
+
+impl AgentBranches {
+    pub(super) fn at(dir: PathBuf) -> Self {
+        Self(dir)
+    }
+
     /// Whose task this branch was made for, as far as that is known.
-    pub fn agent_branch(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-    ) -> Result<Option<AgentBranch>, Error> {
-        read(&self.agent_file(repo, branch))
+    pub fn of(&self, repo: &RepoName, branch: &BranchName) -> Result<Option<AgentBranch>, Error> {
+        read(&self.file(repo, branch))
     }
 
     /// The branches of this repo that were made for agents.
-    pub fn agent_branches(&self, repo: &RepoName) -> Result<Vec<AgentBranch>, Error> {
-        let entries = match fs::read_dir(self.agent_dir(repo)) {
+    pub fn all(&self, repo: &RepoName) -> Result<Vec<AgentBranch>, Error> {
+        let entries = match fs::read_dir(self.dir(repo)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::io("list the branches of agents")(error)),
@@ -70,18 +74,18 @@ impl Workspaces {
     }
 
     /// Notes whose a branch is. Written by rename, so that a reader sees all of it or nothing.
-    pub fn keep_agent_branch(&self, repo: &RepoName, branch: &AgentBranch) -> Result<(), Error> {
-        let file = self.agent_file(repo, &branch.branch);
+    pub fn keep(&self, repo: &RepoName, branch: &AgentBranch) -> Result<(), Error> {
+        let file = self.file(repo, &branch.branch);
         let fresh = file.with_extension("new");
-        fs::create_dir_all(self.agent_dir(repo))
+        fs::create_dir_all(self.dir(repo))
             .and_then(|()| Ok(serde_json::to_vec_pretty(branch)?))
             .and_then(|json| fs::write(&fresh, json))
             .and_then(|()| fs::rename(&fresh, &file))
             .map_err(Error::io("note whose branch it is"))
     }
 
-    pub fn forget_agent_branch(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Error> {
-        match fs::remove_file(self.agent_file(repo, branch)) {
+    pub fn forget(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Error> {
+        match fs::remove_file(self.file(repo, branch)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io("forget whose branch it was")(error))
             }
@@ -89,12 +93,12 @@ impl Workspaces {
         }
     }
 
-    fn agent_dir(&self, repo: &RepoName) -> PathBuf {
-        self.agents.join(repo.dir().as_str())
+    fn dir(&self, repo: &RepoName) -> PathBuf {
+        self.0.join(repo.dir().as_str())
     }
 
-    fn agent_file(&self, repo: &RepoName, branch: &BranchName) -> PathBuf {
-        self.agent_dir(repo).join(format!("{}.json", branch.dir()))
+    fn file(&self, repo: &RepoName, branch: &BranchName) -> PathBuf {
+        self.dir(repo).join(format!("{}.json", branch.dir()))
     }
 }
 

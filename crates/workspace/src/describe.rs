@@ -1,6 +1,5 @@
 //! A workspace as people and programs see it.
 
-use crate::FilesGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::no_workspace;
-use super::record::Record;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
+use crate::{FilesGuard, sizes, standing, work};
 use branchyard_git::{self as git, ScanResult, Seen};
 use branchyard_model::{About, BranchName, CommitId, Holder, RepoName};
 
@@ -47,35 +46,35 @@ pub struct Description {
     pub holder: Option<Holder>,
 }
 
-impl Workspace {
-    /// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
-    /// walks all of it.
-    pub async fn describe(self: &Arc<Self>, with_size: bool) -> Result<Description, Error> {
-        let files_guard = self.share_files().await;
-        // It may have gone while another held the files.
-        if !self.exists() {
-            return Err(no_workspace(&self.branch).into());
-        }
-        self.describe_with(with_size, None, files_guard).await
+/// Describes a workspace that exists. One that was never measured is, if `with_size` says so: that
+/// walks all of it.
+pub async fn describe(workspace: &Arc<Workspace>, with_size: bool) -> Result<Description, Error> {
+    let files_guard = workspace.share_files().await;
+    // It may have gone while another held the files.
+    if !workspace.exists() {
+        return Err(no_workspace(workspace.branch()).into());
     }
+    describe_with(workspace, with_size, None, files_guard).await
+}
 
-    /// Describes what was just made ready: what is known of its tracked files holds for as long as its files are
-    /// held.
-    pub async fn describe_prepared(
-        self: &Arc<Self>,
-        (about, files_guard): Prepared,
-    ) -> Result<Description, Error> {
-        self.describe_with(true, about.dirty, files_guard).await
-    }
+/// Describes what was just made ready: what is known of its tracked files holds for as long as its files are
+/// held.
+pub async fn describe_prepared(
+    workspace: &Arc<Workspace>,
+    (about, files_guard): Prepared,
+) -> Result<Description, Error> {
+    describe_with(workspace, true, about.dirty, files_guard).await
+}
 
-    async fn describe_with(
-        self: &Arc<Self>,
-        with_size: bool,
-        changed: Option<bool>,
-        _files: FilesGuard,
-    ) -> Result<Description, Error> {
-        self.looking(move |this| {
-            let repo = this.worktree.open()?;
+async fn describe_with(
+    workspace: &Arc<Workspace>,
+    with_size: bool,
+    changed: Option<bool>,
+    _files: FilesGuard,
+) -> Result<Description, Error> {
+    workspace
+        .looking(move |this| {
+            let repo = this.worktree().open()?;
             let head = git::head(&repo);
             let operation = head.as_ref().ok().and_then(|head| head.operation);
             let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
@@ -84,19 +83,23 @@ impl Workspace {
                     changed,
                     untracked: git::untracked_entries(&repo)?,
                 },
-                None => ScanResult::closely(&repo, this.looks.all(&repo)?.as_ref().as_ref())?,
+                None => ScanResult::closely(&repo, this.scanner().all(&repo)?.as_ref().as_ref())?,
             };
-            let belongings = this.told_apart(&repo, Look::UntilFound, looked)?;
+            let belongings = work::told_apart(this, &repo, Look::UntilFound, looked)?;
             let about = match head {
                 Err(git::Error::Unborn) => None,
-                _ => Some(this.standing(&repo, Some(belongings.is_changed))?),
+                _ => Some(standing::standing(
+                    this,
+                    &repo,
+                    Some(belongings.is_changed),
+                )?),
             };
-            let seen = !Seen(&this.branch.dir()).commits(&repo)?.is_empty();
-            let on_remote = git::read_ref(&repo, &this.branch.remote_ref())?.is_some();
-            let record = Record::load(this.worktree.admin());
+            let seen = !Seen(&this.branch().dir()).commits(&repo)?.is_empty();
+            let on_remote = git::read_ref(&repo, &this.branch().remote_ref())?.is_some();
+            let record = this.record();
             let known = record.as_ref().and_then(|record| record.sizes);
             let sizes = match known {
-                None if with_size => Some(this.measure_now()?),
+                None if with_size => Some(sizes::measure_now(this)?),
                 known => known,
             };
             Ok(Description {
@@ -104,17 +107,16 @@ impl Workspace {
                 subject,
                 untracked: belongings.untracked,
                 gone_upstream: seen && !on_remote,
-                pins: this.reasons(&repo, &belongings)?,
+                pins: work::reasons(this, &repo, &belongings)?,
                 size: sizes.map(|sizes| sizes.total()),
                 sizes,
                 last_used: record.as_ref().map(|record| record.last_used),
                 pinned: record.and_then(|record| record.pinned),
-                holder: this.queue.holder(),
-                ..Description::of(&this.repo.name, &this.branch, Some(this.path()), about)
+                holder: this.queue().holder(),
+                ..Description::of(&this.repo().name, this.branch(), Some(this.path()), about)
             })
         })
         .await
-    }
 }
 
 impl Description {

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::decide::oid;
 use super::{Error, Workspace};
 use branchyard_git as git;
+use branchyard_git::oid;
 use branchyard_model::{CommitId, ErrorKind, Problem};
 use branchyard_runtime::disk::{Amount, Room};
 
@@ -15,50 +15,56 @@ const PLENTY: Amount = Amount {
     inodes: 50_000,
 };
 
-impl Workspace {
-    /// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
-    pub(super) async fn check_fits(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
-        self.check_extent(target).await?;
-        match Room::of(self.repo.home()) {
-            Ok(room) if room.less_than(PLENTY).is_some() => self.would_fit(target).await,
-            // Where the room cannot be told, git finds out.
-            _ => Ok(()),
-        }
+/// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
+pub(super) async fn check_fits(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
+    check_extent(workspace, target).await?;
+    match Room::of(workspace.repo().home()) {
+        Ok(room) if room.less_than(PLENTY).is_some() => would_fit(workspace, target).await,
+        // Where the room cannot be told, git finds out.
+        _ => Ok(()),
     }
+}
 
-    async fn check_extent(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
-        let target = target.clone();
-        self.blocking(move |this| {
-            let store = this.repo.open_store()?;
+async fn check_extent(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
+    let target = target.clone();
+    workspace
+        .blocking(move |this| {
+            let store = this.repo().open_store()?;
             let to = git::tree_of(&store, &target)?;
             // Where HEAD is nowhere, all of the target counts.
-            let head = this.worktree.open().and_then(|repo| git::head(&repo)).ok();
+            let head = this
+                .worktree()
+                .open()
+                .and_then(|repo| git::head(&repo))
+                .ok();
             let from = head.and_then(|head| store.find_tree(head.tree).ok());
             Ok(git::check_extent(&store, from.as_ref(), Some(&to))?)
         })
         .await
-    }
+}
 
-    /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.
-    pub(super) fn has_plenty_beside(&self, more: Amount) -> bool {
-        let wanted = Amount {
-            bytes: PLENTY.bytes + more.bytes,
-            inodes: PLENTY.inodes + more.inodes,
-        };
-        Room::of(self.repo.home()).is_ok_and(|room| room.less_than(wanted).is_none())
-    }
+/// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.
+pub(super) fn has_plenty_beside(workspace: &Workspace, more: Amount) -> bool {
+    let wanted = Amount {
+        bytes: PLENTY.bytes + more.bytes,
+        inodes: PLENTY.inodes + more.inodes,
+    };
+    Room::of(workspace.repo().home()).is_ok_and(|room| room.less_than(wanted).is_none())
+}
 
-    /// An error if a checkout of `target` does not fit.
-    pub(super) async fn would_fit(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
-        let target = target.clone();
-        self.blocking(move |this| {
+/// An error if a checkout of `target` does not fit.
+pub(super) async fn would_fit(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
+    let target = target.clone();
+    workspace
+        .blocking(move |this| {
             let from = match this.exists() {
-                true => Some(git::head(&this.worktree.open()?)?.commit),
+                true => Some(git::head(&this.worktree().open()?)?.commit),
                 false => None,
             };
             let to = oid(&target)?;
-            let need = git::checkout_need(&this.repo.open_store()?, from, to)?;
-            let room = Room::of(this.repo.home()).map_err(Error::io("see how full the disk is"))?;
+            let need = git::checkout_need(&this.repo().open_store()?, from, to)?;
+            let room =
+                Room::of(this.repo().home()).map_err(Error::io("see how full the disk is"))?;
             let Some(shortage) = room.less_than(need) else {
                 return Ok(());
             };
@@ -66,5 +72,4 @@ impl Workspace {
             Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
         })
         .await
-    }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::decide::oid;
 use super::error::incomplete;
 use super::{Error, Report, Reporter, Workspace};
+use crate::{decide, fits, in_the_way, reset, standing};
 use branchyard_config::crash_point;
-use branchyard_git::{self as git, Moved, Tips};
+use branchyard_git::{self as git, Moved, Tips, oid};
 use branchyard_model::{About, CommitId, ErrorKind, Phase, Problem, SyncMode, Warning};
 use branchyard_runtime::disk::{Moment, Room};
 
@@ -22,97 +22,101 @@ pub(super) struct Step {
     pub looked_at: Moment,
 }
 
-impl Workspace {
-    /// Moves branch, index and tracked files. Untracked and ignored files stay; if one is in the way, nothing moves.
-    /// `None` if there is a commit that was made meanwhile. the caller holds the files exclusively.
-    pub(super) async fn follow(
-        self: &Arc<Self>,
-        mode: &SyncMode,
-        step: Step,
-        report: &Reporter,
-    ) -> Result<Option<About>, Error> {
-        let Step {
-            from,
-            to,
-            looked_at,
-        } = step;
-        self.check_fits(&to).await?;
-        let [from, goal] = [oid(&from)?, oid(&to)?];
-        let in_the_way = self
-            .with_repository(move |this, repo| this.in_the_way_of_a_move(repo, goal))
-            .await?;
-        if !in_the_way.is_empty() {
-            return self.stay(mode, &to, &in_the_way, report).await.map(Some);
-        }
-        report(Report::Phase(Phase::Checkout, None));
-        self.seen(to.clone(), |seen, store, id| seen.begin_move(store, id))
-            .await?;
-        self.with_repository(move |this, repo| {
-            this.set_aside(&git::changed_by_move(repo, goal)?, looked_at)
+/// Moves branch, index and tracked files. Untracked and ignored files stay; if one is in the way, nothing moves.
+/// `None` if there is a commit that was made meanwhile. the caller holds the files exclusively.
+pub(super) async fn follow(
+    workspace: &Arc<Workspace>,
+    mode: &SyncMode,
+    step: Step,
+    report: &Reporter,
+) -> Result<Option<About>, Error> {
+    let Step {
+        from,
+        to,
+        looked_at,
+    } = step;
+    fits::check_fits(workspace, &to).await?;
+    let [from, goal] = [oid(&from)?, oid(&to)?];
+    let in_the_way = workspace
+        .with_repository(move |this, repo| in_the_way::in_the_way_of_a_move(this, repo, goal))
+        .await?;
+    if !in_the_way.is_empty() {
+        return stay(workspace, mode, &to, &in_the_way, report)
+            .await
+            .map(Some);
+    }
+    report(Report::Phase(Phase::Checkout, None));
+    standing::seen(workspace, to.clone(), |seen, store, id| {
+        seen.begin_move(store, id)
+    })
+    .await?;
+    workspace
+        .with_repository(move |this, repo| {
+            reset::set_aside(this, &git::changed_by_move(repo, goal)?, looked_at)
         })
         .await?;
-        crash_point("move-begun");
-        let git = self.repo.git();
-        let seen = Tips {
-            head: Some(from),
-            branch: Some(from),
-        };
-        let moved = self.worktree.move_to(git, &to, seen).await;
-        crash_point("move-moved");
-        if let Ok(Moved::TipMoved) = moved {
-            self.worktree.fill_by_git(git).await?;
-            self.abandon_move(&to).await?;
-            return Ok(None);
+    crash_point("move-begun");
+    let git = workspace.repo().git();
+    let seen = Tips {
+        head: Some(from),
+        branch: Some(from),
+    };
+    let moved = workspace.worktree().move_to(git, &to, seen).await;
+    crash_point("move-moved");
+    if let Ok(Moved::TipMoved) = moved {
+        workspace.worktree().fill_by_git(git).await?;
+        abandon_move(workspace, &to).await?;
+        return Ok(None);
+    }
+    let about = standing::about(workspace).await?;
+    if moved.is_err() && about.dirty == Some(false) {
+        // Nothing was touched, so nothing is half done.
+        abandon_move(workspace, &to).await?;
+    }
+    match moved? {
+        Moved::Done(Some(complaint)) if about.dirty != Some(false) => {
+            Err(match Room::shortage_at(workspace.path()) {
+                Some(shortage) => {
+                    let detail = format!("some files of {to} could not be written; {shortage}");
+                    Problem::new(ErrorKind::StorageFull, "disk_full", detail).into()
+                }
+                None => incomplete(to.as_str(), &complaint).into(),
+            })
         }
-        let about = self.about().await?;
-        if moved.is_err() && about.dirty == Some(false) {
-            // Nothing was touched, so nothing is half done.
-            self.abandon_move(&to).await?;
-        }
-        match moved? {
-            Moved::Done(Some(complaint)) if about.dirty != Some(false) => {
-                Err(match Room::shortage_at(self.path()) {
-                    Some(shortage) => {
-                        let detail = format!("some files of {to} could not be written; {shortage}");
-                        Problem::new(ErrorKind::StorageFull, "disk_full", detail).into()
-                    }
-                    None => incomplete(to.as_str(), &complaint).into(),
-                })
-            }
-            _ => {
-                self.seen(to, |seen, store, id| seen.finish_move(store, id))
-                    .await?;
-                Ok(Some(about))
-            }
+        _ => {
+            standing::seen(workspace, to, |seen, store, id| seen.finish_move(store, id)).await?;
+            Ok(Some(about))
         }
     }
+}
 
-    async fn stay(
-        self: &Arc<Self>,
-        mode: &SyncMode,
-        target: &CommitId,
-        in_the_way: &[PathBuf],
-        report: &Reporter,
-    ) -> Result<About, Error> {
-        let named = in_the_way.iter().take(NAMED);
-        let mut named: Vec<_> = named.map(|path| path.display().to_string()).collect();
-        if in_the_way.len() > NAMED {
-            named.push(format!("{} more", in_the_way.len() - NAMED));
-        }
-        let named = named.join(", ");
-        if matches!(mode, SyncMode::Commit(_)) {
-            let work = format!("files in the way of the new tree ({named})");
-            return Err(self.has_work(target, &work).into());
-        }
-        let detail = format!(
-            "not moved to the remote's {target}: files stand in the way of the new tree: {named}"
-        );
-        report(Report::Warning(Warning::new("left_alone", detail)));
-        self.about().await
+async fn stay(
+    workspace: &Arc<Workspace>,
+    mode: &SyncMode,
+    target: &CommitId,
+    in_the_way: &[PathBuf],
+    report: &Reporter,
+) -> Result<About, Error> {
+    let named = in_the_way.iter().take(NAMED);
+    let mut named: Vec<_> = named.map(|path| path.display().to_string()).collect();
+    if in_the_way.len() > NAMED {
+        named.push(format!("{} more", in_the_way.len() - NAMED));
     }
+    let named = named.join(", ");
+    if matches!(mode, SyncMode::Commit(_)) {
+        let work = format!("files in the way of the new tree ({named})");
+        return Err(decide::has_work(workspace, target, &work).into());
+    }
+    let detail = format!(
+        "not moved to the remote's {target}: files stand in the way of the new tree: {named}"
+    );
+    report(Report::Warning(Warning::new("left_alone", detail)));
+    standing::about(workspace).await
+}
 
-    async fn abandon_move(self: &Arc<Self>, target: &CommitId) -> Result<(), Error> {
-        self.seen(target.clone(), |seen, store, _| seen.abandon_move(store))
-            .await
-    }
+async fn abandon_move(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
+    standing::seen(workspace, target.clone(), |seen, store, _| {
+        seen.abandon_move(store)
+    })
+    .await
 }

@@ -10,48 +10,53 @@ use branchyard_runtime::disk::Moment;
 
 const WHY: &str = "put into a workspace while it was being made, which failed";
 
-impl Workspace {
-    /// Takes away what there is of the workspace's directory, at once: most likely the disk is full, and that is what
-    /// filled it.
-    pub(super) fn take_half_made(&self) -> Result<(), Error> {
-        if self.path().symlink_metadata().is_err() {
-            return Ok(());
-        }
-        let (trash, dir) = (&self.grounds.trash, self.branch.dir());
-        let begun = self.worktree.begun();
-        // Out of reach first: a program that saves by path fails from here on.
-        let aside = trash
-            .set_aside(self.path(), &dir)
-            .map_err(Error::io("take a half-made workspace away"))?;
-        // What a link leads to is not the workspace's.
-        let is_dir = fs::symlink_metadata(&aside).is_ok_and(|meta| meta.is_dir());
-        if let Some(begun) = begun.filter(|_| is_dir) {
-            self.keep_strangers(&aside, begun)?;
-        }
-        let gone = match is_dir {
-            true => fs::remove_dir_all(&aside),
-            false => fs::remove_file(&aside),
-        };
-        gone.map_err(Error::io("delete a half-made workspace"))
+/// Takes away what there is of the workspace's directory, at once: most likely the disk is full, and that is what
+/// filled it.
+pub(super) fn take_half_made(workspace: &Workspace) -> Result<(), Error> {
+    if workspace.path().symlink_metadata().is_err() {
+        return Ok(());
     }
+    let (trash, dir) = (&workspace.yard().trash, workspace.branch().dir());
+    let begun = workspace.worktree().begun();
+    // Out of reach first: a program that saves by path fails from here on.
+    let aside = trash
+        .set_aside(workspace.path(), &dir)
+        .map_err(Error::io("take a half-made workspace away"))?;
+    // What a link leads to is not the workspace's.
+    let is_dir = fs::symlink_metadata(&aside).is_ok_and(|meta| meta.is_dir());
+    if let Some(begun) = begun.filter(|_| is_dir) {
+        keep_strangers(workspace, &aside, begun)?;
+    }
+    let gone = match is_dir {
+        true => fs::remove_dir_all(&aside),
+        false => fs::remove_file(&aside),
+    };
+    gone.map_err(Error::io("delete a half-made workspace"))
+}
 
-    fn keep_strangers(&self, aside: &Path, begun: Moment) -> Result<(), Error> {
-        let strangers = git::strangers(&self.worktree, aside, begun)?;
-        if strangers.is_empty() {
-            return Ok(());
-        }
-        let name = format!("{}-{}", self.repo.name.dir(), self.branch.dir());
-        let keep = || {
-            let room = self.repo.quarantine.make_room(&name, self.path(), WHY)?;
-            for path in &strangers {
-                let to = room.join("files").join(path);
-                fs::create_dir_all(to.parent().unwrap_or(&room))?;
-                fs::rename(aside.join(path), to)?;
-            }
-            Ok(room)
-        };
-        let room = keep().map_err(Error::io("keep what people put into a half-made workspace"))?;
-        tracing::warn!(repo = %self.repo.name, branch = %self.branch, files = strangers.len(), room = %room.display(), "kept: {WHY}");
-        Ok(())
+fn keep_strangers(workspace: &Workspace, aside: &Path, begun: Moment) -> Result<(), Error> {
+    let strangers = git::strangers(workspace.worktree(), aside, begun)?;
+    if strangers.is_empty() {
+        return Ok(());
     }
+    let name = format!(
+        "{}-{}",
+        workspace.repo().name.dir(),
+        workspace.branch().dir()
+    );
+    let keep = || {
+        let room = workspace
+            .repo()
+            .quarantine
+            .make_room(&name, workspace.path(), WHY)?;
+        for path in &strangers {
+            let to = room.join("files").join(path);
+            fs::create_dir_all(to.parent().unwrap_or(&room))?;
+            fs::rename(aside.join(path), to)?;
+        }
+        Ok(room)
+    };
+    let room = keep().map_err(Error::io("keep what people put into a half-made workspace"))?;
+    tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), files = strangers.len(), room = %room.display(), "kept: {WHY}");
+    Ok(())
 }

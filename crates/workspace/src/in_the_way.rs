@@ -8,51 +8,49 @@ use super::work::Belongings;
 use super::{Error, Workspace};
 use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 
-impl Workspace {
-    /// Build output that git shows, and in whose place `goal` has something else.
-    pub(super) fn output_in_the_way(
-        &self,
-        repo: &Repository,
-        goal: Oid,
-        belongings: &Belongings,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let output = belongings.output.iter().filter(|output| !output.ignored);
-        let output = output.map(|output| output.item.clone()).collect();
-        self.among(output, &tree_of(repo, goal)?)
-    }
+/// Build output that git shows, and in whose place `goal` has something else.
+pub(super) fn output_in_the_way(
+    workspace: &Workspace,
+    repo: &Repository,
+    goal: Oid,
+    belongings: &Belongings,
+) -> Result<Vec<PathBuf>, Error> {
+    let output = belongings.output.iter().filter(|output| !output.ignored);
+    let output = output.map(|output| output.item.clone()).collect();
+    among(workspace, output, &tree_of(repo, goal)?)
+}
 
-    /// The same of all that is there. Where a submodule belongs, git leaves whatever repository there is alone.
-    pub(super) fn in_the_way_of_a_move(
-        &self,
-        repo: &Repository,
-        goal: Oid,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let tree = tree_of(repo, goal)?;
-        let mut found = self.among(git::untracked_entries(repo)?, &tree)?;
-        found.retain(|path| !git::is_submodule(&tree, path));
-        Ok(found)
-    }
+/// The same of all that is there. Where a submodule belongs, git leaves whatever repository there is alone.
+pub(super) fn in_the_way_of_a_move(
+    workspace: &Workspace,
+    repo: &Repository,
+    goal: Oid,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = tree_of(repo, goal)?;
+    let mut found = among(workspace, git::untracked_entries(repo)?, &tree)?;
+    found.retain(|path| !git::is_submodule(&tree, path));
+    Ok(found)
+}
 
-    /// The files in `untracked` in whose place the tree has something else.
-    fn among(
-        &self,
-        mut untracked: Vec<UntrackedEntry>,
-        tree: &Tree<'_>,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let mut found = Vec::new();
-        while let Some(item) = untracked.pop() {
-            if !is_wanted(tree, &item.path) {
-                continue;
-            }
-            match item.kind {
-                UntrackedKind::Directory => {
-                    untracked.extend(git::untracked_in(self.path(), &item.path)?);
-                }
-                UntrackedKind::File | UntrackedKind::Repository => found.push(item.path),
-            }
+/// The files in `untracked` in whose place the tree has something else.
+fn among(
+    workspace: &Workspace,
+    mut untracked: Vec<UntrackedEntry>,
+    tree: &Tree<'_>,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    while let Some(item) = untracked.pop() {
+        if !is_wanted(tree, &item.path) {
+            continue;
         }
-        Ok(found)
+        match item.kind {
+            UntrackedKind::Directory => {
+                untracked.extend(git::untracked_in(workspace.path(), &item.path)?);
+            }
+            UntrackedKind::File | UntrackedKind::Repository => found.push(item.path),
+        }
     }
+    Ok(found)
 }
 
 /// What people have there, and in whose place `goal` has something else.

@@ -10,6 +10,7 @@ use git2::Repository;
 
 use super::work::{Look, Output};
 use super::{Error, Workspace};
+use crate::work;
 use branchyard_git::verbs::withheld::Withheld;
 use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedKind};
 
@@ -39,57 +40,55 @@ impl LeftOut {
     }
 }
 
-impl Workspace {
-    /// New files that git would add and the yard holds to be build output, whole directories as one. Blocks.
-    pub(super) fn left_out(&self, repo: &Repository) -> Result<LeftOut, Error> {
-        let rules = IgnoreRules::of(repo)?;
-        let mut untracked = git::untracked_entries(repo)?;
-        untracked.retain(|item| !rules.is_ignored(&item.path));
-        let looked = ScanResult {
-            changed: false,
-            untracked,
-        };
-        let mut found = LeftOut::default();
-        for output in self.told_apart(repo, Look::Whole, looked)?.output {
-            if output.ignored || !self.is_shown(&rules, &output)? {
-                continue;
-            }
-            found.withheld.push(self.withheld(&output));
-            found.paths.insert(output.item.path);
+/// New files that git would add and the yard holds to be build output, whole directories as one. Blocks.
+pub(super) fn left_out(workspace: &Workspace, repo: &Repository) -> Result<LeftOut, Error> {
+    let rules = IgnoreRules::of(repo)?;
+    let mut untracked = git::untracked_entries(repo)?;
+    untracked.retain(|item| !rules.is_ignored(&item.path));
+    let looked = ScanResult {
+        changed: false,
+        untracked,
+    };
+    let mut found = LeftOut::default();
+    for output in work::told_apart(workspace, repo, Look::Whole, looked)?.output {
+        if output.ignored || !is_shown(workspace, &rules, &output)? {
+            continue;
         }
-        Ok(found)
+        found.withheld.push(withheld(workspace, &output));
+        found.paths.insert(output.item.path);
     }
+    Ok(found)
+}
 
-    /// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
-    fn is_shown(&self, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
-        let mut pending = vec![output.item.clone()];
-        while let Some(item) = pending.pop() {
-            if rules.is_ignored(&item.path) {
-                continue;
-            }
-            match item.kind {
-                UntrackedKind::File | UntrackedKind::Repository => return Ok(true),
-                UntrackedKind::Directory => {
-                    pending.extend(git::untracked_in(self.path(), &item.path)?);
-                }
+/// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
+fn is_shown(workspace: &Workspace, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
+    let mut pending = vec![output.item.clone()];
+    while let Some(item) = pending.pop() {
+        if rules.is_ignored(&item.path) {
+            continue;
+        }
+        match item.kind {
+            UntrackedKind::File | UntrackedKind::Repository => return Ok(true),
+            UntrackedKind::Directory => {
+                pending.extend(git::untracked_in(workspace.path(), &item.path)?);
             }
         }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    fn withheld(&self, output: &Output) -> Withheld {
-        let path = &output.item.path;
-        let why = match self.repo.config.build_output.matches(path) {
-            true => DECLARED,
-            false => BORN_DURING_RUN,
-        };
-        let slash = match output.item.kind {
-            UntrackedKind::File => "",
-            UntrackedKind::Directory | UntrackedKind::Repository => "/",
-        };
-        Withheld {
-            path: format!("{}{slash}", path.to_string_lossy()),
-            why: why.to_owned(),
-        }
+fn withheld(workspace: &Workspace, output: &Output) -> Withheld {
+    let path = &output.item.path;
+    let why = match workspace.repo().config.build_output.matches(path) {
+        true => DECLARED,
+        false => BORN_DURING_RUN,
+    };
+    let slash = match output.item.kind {
+        UntrackedKind::File => "",
+        UntrackedKind::Directory | UntrackedKind::Repository => "/",
+    };
+    Withheld {
+        path: format!("{}{slash}", path.to_string_lossy()),
+        why: why.to_owned(),
     }
 }

@@ -8,69 +8,79 @@
 
 mod agents;
 mod build_output;
-mod built_from;
+pub mod built_from;
 mod create;
 mod decide;
-mod describe;
+pub mod describe;
 mod error;
-mod files;
+pub mod files;
+mod files_lock;
+mod fill;
 mod fits;
 mod follow;
+pub mod guard;
 mod half_made;
 mod in_the_way;
 mod left_out;
+mod lending;
+mod live;
 mod names;
 mod parallel;
-mod pin;
-mod prepare;
+pub mod pin;
+pub mod prepare;
 mod queue;
 mod reaper;
-mod reconcile;
+pub mod reconcile;
 mod record;
-mod recover;
+pub mod recover;
 mod registry;
-mod remove;
+pub mod removal;
+pub mod remove;
 pub mod repos;
 mod reset;
-mod restore;
-mod salvage;
+pub mod restore;
+pub mod salvage;
 mod scan_limit;
 mod scanner;
 mod single_flight;
-mod sizes;
-mod sync;
-mod taint;
+pub mod sizes;
+pub mod standing;
+pub mod sync;
+pub mod taint;
 mod ticks;
-mod untracked_digest;
-mod verbs;
-mod warm;
-mod work;
+pub mod untracked_digest;
+pub mod verbs;
+pub mod warm;
+pub mod work;
+mod workspace;
 
 use std::sync::Arc;
 
 use branchyard_model::{Phase, Warm, Warning};
 
-pub use agents::AgentBranch;
+pub use agents::{AgentBranch, AgentBranches};
 pub use describe::Description;
 pub use error::{Error, protected_branch, protected_from};
 pub use files::{
     Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
     ReadRequest, Stamp,
 };
+pub use files_lock::FilesGuard;
 pub use parallel::parallel;
-pub use pin::Pin;
 pub use queue::{QueuePlace, Waiting, WorkspaceLock, WorkspaceQueue};
 pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, RepairScope, Zeal};
+pub use record::{Pin, Sizes};
 pub use recover::Attempts;
-pub use registry::{FilesGuard, Workspace, Workspaces};
+pub use registry::Workspaces;
 pub use remove::Going;
 pub use salvage::no_salvage;
 pub use scan_limit::{LIST_PATIENCE, unresponsive};
-pub use sizes::{Sizes, Usage};
+pub use sizes::Usage;
 pub use sync::{PrepareOptions, Prepared};
 pub use ticks::Ticks;
 pub use verbs::{Files, GoOn};
+pub use workspace::Workspace;
 
 /// What happens on the way, for whoever watches.
 #[derive(Debug, Clone)]

@@ -2,51 +2,29 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::error::{conflict, no_workspace};
-use super::record::Record;
-use super::{Error, Workspace};
+use super::{Error, Pin, Workspace};
+use crate::standing;
 use branchyard_model::Problem;
 use branchyard_runtime::yard_events::WorkspaceChange;
 
-/// Who wants a workspace kept, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Pin {
-    pub by: String,
-    pub reason: Option<String>,
-    pub at: Timestamp,
+/// Who wants this workspace kept.
+pub(super) fn pinned(workspace: &Workspace) -> Option<Pin> {
+    workspace.record()?.pinned
 }
 
-impl Pin {
-    /// As a reason to stay.
-    pub fn says(&self) -> String {
-        match &self.reason {
-            Some(reason) => format!("pinned by {}: {reason}", self.by),
-            None => format!("pinned by {}", self.by),
-        }
+/// Pins the workspace, or with `None` lets it go again.
+pub async fn set_pin(workspace: &Arc<Workspace>, pin: Option<Pin>) -> Result<(), Error> {
+    // Removal holds the files exclusively: it sees the pin, or there is nothing to pin any more.
+    let _files = workspace.share_files().await;
+    if !workspace.exists() {
+        return Err(no_workspace(workspace.branch())
+            .help("PUT …/branches/{branch} or `branchyard prepare` makes one")
+            .into());
     }
-}
-
-impl Workspace {
-    /// Who wants this workspace kept.
-    pub(super) fn pinned(&self) -> Option<Pin> {
-        Record::load(self.worktree.admin())?.pinned
-    }
-
-    /// Pins the workspace, or with `None` lets it go again.
-    pub async fn set_pin(self: &Arc<Self>, pin: Option<Pin>) -> Result<(), Error> {
-        // Removal holds the files exclusively: it sees the pin, or there is nothing to pin any more.
-        let _files = self.share_files().await;
-        if !self.exists() {
-            return Err(no_workspace(&self.branch)
-                .help("PUT …/branches/{branch} or `branchyard prepare` makes one")
-                .into());
-        }
-        self.blocking(move |this| {
-            this.check_owner()?;
+    workspace
+        .blocking(move |this| {
+            standing::check_owner(this)?;
             let change = match pin {
                 Some(_) => WorkspaceChange::Pinned,
                 None => WorkspaceChange::Unpinned,
@@ -56,13 +34,12 @@ impl Workspace {
             Ok(())
         })
         .await
-    }
+}
 
-    /// The answer to a removal of what was pinned by hand.
-    pub(super) fn refuse_pinned(&self, pin: &Pin) -> Problem {
-        let detail = format!("the workspace of {} is {}", self.branch, pin.says());
-        conflict("workspace_pinned", detail)
-            .field("branch")
-            .help("DELETE …/pin or `branchyard unpin` lets it go")
-    }
+/// The answer to a removal of what was pinned by hand.
+pub(super) fn refuse_pinned(workspace: &Workspace, pin: &Pin) -> Problem {
+    let detail = format!("the workspace of {} is {}", workspace.branch(), pin.says());
+    conflict("workspace_pinned", detail)
+        .field("branch")
+        .help("DELETE …/pin or `branchyard unpin` lets it go")
 }

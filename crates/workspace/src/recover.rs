@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::error::locked;
 use super::{Error, Report, Reporter, Workspace};
+use crate::reconcile::repair;
 use branchyard_git::{self as git, Lock};
 use branchyard_model::{ErrorKind, Problem, Warning};
 use branchyard_process::Presence;
@@ -32,128 +33,138 @@ impl Attempts<'_> {
         }
         self.left -= 1;
         let workspace = self.workspace;
-        tracing::warn!(repo = %workspace.repo.name, branch = %workspace.branch, %error, "looking for damage");
-        match workspace.recover(&error, report).await? {
+        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "looking for damage");
+        match recover(workspace, &error, report).await? {
             true => Ok(()),
             false => Err(error),
         }
     }
 }
 
-impl Workspace {
-    /// To be asked before work that can be tried again. Damage that is already known is mended first.
-    pub async fn attempts(self: &Arc<Self>, report: &Reporter) -> Result<Attempts<'_>, Error> {
-        if self.repo.is_suspect() && self.repo.is_cloned() {
-            self.heal(report).await?;
-        }
-        Ok(Attempts {
-            workspace: self,
-            left: ATTEMPTS,
-        })
+/// To be asked before work that can be tried again. Damage that is already known is mended first.
+pub async fn attempts<'a>(
+    workspace: &'a Arc<Workspace>,
+    report: &Reporter,
+) -> Result<Attempts<'a>, Error> {
+    if workspace.repo().is_suspect() && workspace.repo().is_cloned() {
+        heal(workspace, report).await?;
     }
+    Ok(Attempts {
+        workspace,
+        left: ATTEMPTS,
+    })
+}
 
-    /// Mends what may have caused `error`; whether it is worth trying again.
-    async fn recover(self: &Arc<Self>, error: &Error, report: &Reporter) -> Result<bool, Error> {
-        if !self.repo.is_cloned() {
-            return Ok(false);
-        }
-        if self.mend_here(report).await? || self.wait_for_locks(report).await? {
-            return Ok(true);
-        }
-        if !error.may_be_lost_objects() {
-            return Ok(false);
-        }
-        self.heal(report).await
+/// Mends what may have caused `error`; whether it is worth trying again.
+async fn recover(
+    workspace: &Arc<Workspace>,
+    error: &Error,
+    report: &Reporter,
+) -> Result<bool, Error> {
+    if !workspace.repo().is_cloned() {
+        return Ok(false);
     }
+    if mend_here(workspace, report).await? || wait_for_locks(workspace, report).await? {
+        return Ok(true);
+    }
+    if !error.may_be_lost_objects() {
+        return Ok(false);
+    }
+    heal(workspace, report).await
+}
 
-    /// Mends what needs no remote; whether there was anything.
-    pub(super) async fn mend_here(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
-        let (this, report) = (self.clone(), report.clone());
-        self.uninterrupted(async move {
+/// Mends what needs no remote; whether there was anything.
+pub(super) async fn mend_here(
+    workspace: &Arc<Workspace>,
+    report: &Reporter,
+) -> Result<bool, Error> {
+    let (this, report) = (workspace.clone(), report.clone());
+    workspace
+        .uninterrupted(async move {
             let _files = this.share_files().await;
-            let _registry = this.repo.registry.lock().await;
+            let _registry = this.repo().registry.lock().await;
             let workspace = this.clone();
-            this.blocking(move |_| workspace.mend_and_tell(&report))
+            this.blocking(move |_| mend_and_tell(&workspace, &report))
                 .await
         })
         .await
-    }
+}
 
-    /// As [`Workspace::mend_here`], with the registry lock and the files held by the caller. Blocks.
-    pub(super) fn mend_and_tell(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
-        self.repo.guard_store()?;
-        let mended = self.mend_around()?;
-        let mut any = false;
-        for (finding, done) in mended
-            .iter()
-            .filter_map(|mended| Some((&mended.finding, mended.done.as_ref()?)))
-        {
-            any = true;
-            // A lock that nobody was behind is nobody's concern.
-            if finding.code != "stale_lock" {
-                let detail = format!("{}: {done}", finding.detail);
-                report(Report::Warning(Warning::new("mended", detail)));
-            }
+/// As [`Workspace::mend_here`], with the registry lock and the files held by the caller. Blocks.
+pub(super) fn mend_and_tell(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool, Error> {
+    workspace.repo().guard_store()?;
+    let mended = repair::mend_around(workspace)?;
+    let mut any = false;
+    for (finding, done) in mended
+        .iter()
+        .filter_map(|mended| Some((&mended.finding, mended.done.as_ref()?)))
+    {
+        any = true;
+        // A lock that nobody was behind is nobody's concern.
+        if finding.code != "stale_lock" {
+            let detail = format!("{}: {done}", finding.detail);
+            report(Report::Warning(Warning::new("mended", detail)));
         }
-        Ok(any)
     }
+    Ok(any)
+}
 
-    /// Waits a while for whoever holds a lock that could be in the way, and removes one that nobody is
-    /// behind. Whether there was one and it is gone now.
-    async fn wait_for_locks(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
-        let patience = Instant::now() + LOCK_PATIENCE;
-        let mut waited = false;
-        loop {
-            let locks = self.blocking(|this| this.locks_in_the_way()).await?;
-            let Some(lock) = locks.first() else {
-                return Ok(waited);
+/// Waits a while for whoever holds a lock that could be in the way, and removes one that nobody is
+/// behind. Whether there was one and it is gone now.
+async fn wait_for_locks(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool, Error> {
+    let patience = Instant::now() + LOCK_PATIENCE;
+    let mut waited = false;
+    loop {
+        let locks = workspace.blocking(locks_in_the_way).await?;
+        let Some(lock) = locks.first() else {
+            return Ok(waited);
+        };
+        if Instant::now() >= patience {
+            let presence = Presence::below(workspace.repo().home());
+            return match locks.iter().find(|lock| lock.is_held(&presence)) {
+                Some(held) => Err(locked(&held.path).into()),
+                None => Err(locked(&lock.path).into()),
             };
-            if Instant::now() >= patience {
-                let presence = Presence::below(self.repo.home());
-                return match locks.iter().find(|lock| lock.is_held(&presence)) {
-                    Some(held) => Err(locked(&held.path).into()),
-                    None => Err(locked(&lock.path).into()),
-                };
-            }
-            waited = true;
-            tokio::time::sleep(LOCK_POLL).await;
-            if self.mend_here(report).await? {
-                return Ok(true);
-            }
+        }
+        waited = true;
+        tokio::time::sleep(LOCK_POLL).await;
+        if mend_here(workspace, report).await? {
+            return Ok(true);
         }
     }
+}
 
-    fn locks_in_the_way(&self) -> Result<Vec<Lock>, Error> {
-        let worktrees = self.repo.store().path().join("worktrees");
-        let mut locks = git::all_locks(self.repo.store())?;
-        locks.retain(|lock| {
-            let others =
-                lock.path.starts_with(&worktrees) && !lock.path.starts_with(self.worktree.admin());
-            !others && !lock.path.ends_with("gc.pid")
-        });
-        Ok(locks)
-    }
+fn locks_in_the_way(workspace: &Workspace) -> Result<Vec<Lock>, Error> {
+    let worktrees = workspace.repo().store().path().join("worktrees");
+    let mut locks = git::all_locks(workspace.repo().store())?;
+    locks.retain(|lock| {
+        let others = lock.path.starts_with(&worktrees)
+            && !lock.path.starts_with(workspace.worktree().admin());
+        !others && !lock.path.ends_with("gc.pid")
+    });
+    Ok(locks)
+}
 
-    /// Scanner through the whole store and clones it anew where something is missing; whether that was so.
-    pub(super) async fn heal(self: &Arc<Self>, report: &Reporter) -> Result<bool, Error> {
-        let (this, report) = (self.clone(), report.clone());
-        self.uninterrupted(async move {
-            let _registry = this.repo.registry.lock().await;
+/// Looks through the whole store and clones it anew where something is missing; whether that was so.
+pub(super) async fn heal(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool, Error> {
+    let (this, report) = (workspace.clone(), report.clone());
+    workspace
+        .uninterrupted(async move {
+            let _registry = this.repo().registry.lock().await;
             let tell = report.clone();
             let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-            let healed = this.repo.heal(Some(&this.branch), &progress).await;
+            let healed = this.repo().heal(Some(this.branch()), &progress).await;
             let Some(warning) = healed.map_err(|error| damaged(&error))? else {
                 return Ok(false);
             };
             report(Report::Warning(warning));
             // Heads and indexes that name what is lost.
             let workspace = this.clone();
-            this.blocking(move |_| workspace.mend_and_tell(&report))
+            this.blocking(move |_| mend_and_tell(&workspace, &report))
                 .await?;
             Ok(true)
         })
         .await
-    }
 }
 
 /// Damage that only the remote could help with.

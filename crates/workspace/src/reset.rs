@@ -7,256 +7,277 @@ use std::sync::Arc;
 
 use git2::{Oid, Repository};
 
-use super::decide::oid;
 use super::error::{branch_moves, incomplete, mounted};
 use super::in_the_way::in_the_way;
 use super::salvage::{SalvageScope, tell};
 use super::work::Look;
 use super::{Error, Report, Reporter, Workspace};
+use crate::{in_the_way, salvage, standing, warm, work};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::conflicts::Working;
-use branchyard_git::{self as git, Moved, UntrackedEntry};
+use branchyard_git::{self as git, Moved, UntrackedEntry, oid};
 use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
 /// How often a reset is begun anew because there is a commit that was not there when it was looked at.
 pub(super) const ROUNDS: usize = 5;
 
-impl Workspace {
-    /// Moves branch, index and tracked files to `target`; with `clean`, what is not tracked goes too.
-    pub(super) async fn reset(
-        self: &Arc<Self>,
-        target: &CommitId,
-        reason: SalvageReason,
-        clean: bool,
-        by: &str,
-        report: &Reporter,
-    ) -> Result<About, Error> {
-        for _ in 0..ROUNDS {
-            match self.reset_once(target, (reason, clean), by, report).await? {
-                Moved::TipMoved => {}
-                Moved::Done(complaint) => return self.finish_reset(target, complaint).await,
-            }
+/// Moves branch, index and tracked files to `target`; with `clean`, what is not tracked goes too.
+pub(super) async fn reset(
+    workspace: &Arc<Workspace>,
+    target: &CommitId,
+    reason: SalvageReason,
+    clean: bool,
+    by: &str,
+    report: &Reporter,
+) -> Result<About, Error> {
+    for _ in 0..ROUNDS {
+        match reset_once(workspace, target, (reason, clean), by, report).await? {
+            Moved::TipMoved => {}
+            Moved::Done(complaint) => return finish_reset(workspace, target, complaint).await,
         }
-        Err(branch_moves(&self.branch).into())
     }
+    Err(branch_moves(workspace.branch()).into())
+}
 
-    async fn reset_once(
-        self: &Arc<Self>,
-        target: &CommitId,
-        how: (SalvageReason, bool),
-        by: &str,
-        report: &Reporter,
-    ) -> Result<Moved, Error> {
-        let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
-        let (tips, saved) = self
-            .blocking(move |this| {
-                this.grounds
-                    .trash
-                    .check(this.path())
-                    .map_err(|error| this.cannot_discard("look at the workspace", error))?;
-                let tips = this.worktree.tips()?;
-                Ok((tips, this.clear_the_way(&goal, how, looked_at, &who)?))
-            })
-            .await?;
-        if let Some(salvage) = &saved {
-            tell(report, salvage);
-        }
-        report(Report::Phase(Phase::Checkout, None));
-        self.seen(target.clone(), |seen, store, id| seen.begin_move(store, id))
-            .await?;
-        // Not before: files that are gone are known to be a move's own from here on.
-        let goal = oid(target)?;
-        self.with_repository(move |this, repo| this.set_aside_changing(repo, goal, looked_at))
-            .await?;
-        crash_point("reset-begun");
-        let git = self.repo.git();
-        Ok(self.worktree.reset_to(git, target, tips).await?)
-    }
-
-    async fn finish_reset(
-        self: &Arc<Self>,
-        target: &CommitId,
-        complaint: Option<String>,
-    ) -> Result<About, Error> {
-        crash_point("reset-moved");
-        let about = self.about().await?;
-        if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
-            return Err(incomplete(target.as_str(), &complaint).into());
-        }
-        self.seen(target.clone(), |seen, store, id| {
-            seen.finish_move(store, id)
+async fn reset_once(
+    workspace: &Arc<Workspace>,
+    target: &CommitId,
+    how: (SalvageReason, bool),
+    by: &str,
+    report: &Reporter,
+) -> Result<Moved, Error> {
+    let (goal, who, looked_at) = (target.clone(), by.to_owned(), Moment::now());
+    let (tips, saved) = workspace
+        .blocking(move |this| {
+            this.yard()
+                .trash
+                .check(this.path())
+                .map_err(|error| cannot_discard(this, "look at the workspace", error))?;
+            let tips = this.worktree().tips()?;
+            Ok((tips, clear_the_way(this, &goal, how, looked_at, &who)?))
         })
         .await?;
-        Ok(about)
+    if let Some(salvage) = &saved {
+        tell(report, salvage);
     }
+    report(Report::Phase(Phase::Checkout, None));
+    standing::seen(workspace, target.clone(), |seen, store, id| {
+        seen.begin_move(store, id)
+    })
+    .await?;
+    // Not before: files that are gone are known to be a move's own from here on.
+    let goal = oid(target)?;
+    workspace
+        .with_repository(move |this, repo| set_aside_changing(this, repo, goal, looked_at))
+        .await?;
+    crash_point("reset-begun");
+    let git = workspace.repo().git();
+    Ok(workspace.worktree().reset_to(git, target, tips).await?)
+}
 
-    /// Saves what a reset to `goal` would discard, if anything, and takes away what is not tracked and
-    /// in its way.
-    fn clear_the_way(
-        &self,
-        goal: &CommitId,
-        (reason, clean): (SalvageReason, bool),
-        looked_at: Moment,
-        by: &str,
-    ) -> Result<Option<Salvage>, Error> {
-        let repo = self.worktree.open()?;
-        let goal = oid(goal)?;
-        // Files that are as the old or the new tree has them are a cut-off move's own.
-        if reason == SalvageReason::CutOff
-            && self.standing(&repo, None)?.ahead == 0
-            && git::head(&repo)?.operation.is_none()
-            && git::is_between(&repo, goal)?
-        {
-            return Ok(None);
+async fn finish_reset(
+    workspace: &Arc<Workspace>,
+    target: &CommitId,
+    complaint: Option<String>,
+) -> Result<About, Error> {
+    crash_point("reset-moved");
+    let about = standing::about(workspace).await?;
+    if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
+        return Err(incomplete(target.as_str(), &complaint).into());
+    }
+    standing::seen(workspace, target.clone(), |seen, store, id| {
+        seen.finish_move(store, id)
+    })
+    .await?;
+    Ok(about)
+}
+
+/// Saves what a reset to `goal` would discard, if anything, and takes away what is not tracked and
+/// in its way.
+fn clear_the_way(
+    workspace: &Workspace,
+    goal: &CommitId,
+    (reason, clean): (SalvageReason, bool),
+    looked_at: Moment,
+    by: &str,
+) -> Result<Option<Salvage>, Error> {
+    let repo = workspace.worktree().open()?;
+    let goal = oid(goal)?;
+    // Files that are as the old or the new tree has them are a cut-off move's own.
+    if reason == SalvageReason::CutOff
+        && standing::standing(workspace, &repo, None)?.ahead == 0
+        && git::head(&repo)?.operation.is_none()
+        && git::is_between(&repo, goal)?
+    {
+        return Ok(None);
+    }
+    let untracked = git::untracked_entries(&repo)?;
+    let belongings = work::belongings(workspace, &repo, Look::Whole)?;
+    let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
+    let output_in_the_way = in_the_way::output_in_the_way(workspace, &repo, goal, &belongings)?;
+    let needs_output = !output_in_the_way.is_empty();
+    in_the_way.extend(output_in_the_way);
+    let is_at_stake = !work::tracked_work(workspace, &repo, belongings.is_changed)?.is_empty()
+        || !in_the_way.is_empty()
+        || (clean && belongings.would_be_missed());
+    let saved = match is_at_stake {
+        false => None,
+        true => {
+            let mut work = work::pins(workspace, &repo, &belongings)?;
+            let scope = match clean || needs_output {
+                true => SalvageScope::All,
+                false => SalvageScope::Tracked,
+            };
+            if scope == SalvageScope::All {
+                work.extend(belongings.shown_output());
+            }
+            Some(salvage::salvage(
+                workspace,
+                work,
+                &belongings,
+                scope,
+                reason,
+                by,
+            )?)
         }
-        let untracked = git::untracked_entries(&repo)?;
-        let belongings = self.belongings(&repo, Look::Whole)?;
-        let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
-        let output_in_the_way = self.output_in_the_way(&repo, goal, &belongings)?;
-        let needs_output = !output_in_the_way.is_empty();
-        in_the_way.extend(output_in_the_way);
-        let is_at_stake = !self.tracked_work(&repo, belongings.is_changed)?.is_empty()
-            || !in_the_way.is_empty()
-            || (clean && belongings.would_be_missed());
-        let saved = match is_at_stake {
-            false => None,
-            true => {
-                let mut work = self.pins(&repo, &belongings)?;
-                let scope = match clean || needs_output {
-                    true => SalvageScope::All,
-                    false => SalvageScope::Tracked,
-                };
-                if scope == SalvageScope::All {
+    };
+    match clean {
+        true => {
+            sweep(workspace, &repo, &untracked, looked_at)?;
+            warm::forget_output(workspace)?;
+        }
+        false => {
+            for path in in_the_way {
+                discard(workspace, &path, looked_at)?;
+            }
+        }
+    }
+    Ok(saved)
+}
+
+/// Takes everything away that is not tracked, for a pristine build.
+pub(super) async fn clean(
+    workspace: &Arc<Workspace>,
+    by: &str,
+    report: &Reporter,
+) -> Result<(), Error> {
+    let who = by.to_owned();
+    let saved = workspace
+        .blocking(move |this| {
+            let looked_at = Moment::now();
+            let repo = this.worktree().open()?;
+            let untracked = git::untracked_entries(&repo)?;
+            let belongings = work::belongings(this, &repo, Look::Whole)?;
+            let saved = match belongings.would_be_missed() {
+                false => None,
+                true => {
+                    let mut work = work::pins(this, &repo, &belongings)?;
                     work.extend(belongings.shown_output());
+                    let reason = SalvageReason::Clean;
+                    Some(salvage::salvage(
+                        this,
+                        work,
+                        &belongings,
+                        SalvageScope::All,
+                        reason,
+                        &who,
+                    )?)
                 }
-                Some(self.salvage(work, &belongings, scope, reason, by)?)
-            }
-        };
-        match clean {
-            true => {
-                self.sweep(&repo, &untracked, looked_at)?;
-                self.forget_output()?;
-            }
-            false => {
-                for path in in_the_way {
-                    self.discard(&path, looked_at)?;
-                }
-            }
-        }
-        Ok(saved)
+            };
+            crash_point("clean-saved");
+            sweep(this, &repo, &untracked, looked_at)?;
+            warm::forget_output(this)?;
+            Ok(saved)
+        })
+        .await?;
+    if let Some(salvage) = &saved {
+        tell(report, salvage);
     }
+    Ok(())
+}
 
-    /// Takes everything away that is not tracked, for a pristine build.
-    pub(super) async fn clean(self: &Arc<Self>, by: &str, report: &Reporter) -> Result<(), Error> {
-        let who = by.to_owned();
-        let saved = self
-            .blocking(move |this| {
-                let looked_at = Moment::now();
-                let repo = this.worktree.open()?;
-                let untracked = git::untracked_entries(&repo)?;
-                let belongings = this.belongings(&repo, Look::Whole)?;
-                let saved = match belongings.would_be_missed() {
-                    false => None,
-                    true => {
-                        let mut work = this.pins(&repo, &belongings)?;
-                        work.extend(belongings.shown_output());
-                        let reason = SalvageReason::Clean;
-                        Some(this.salvage(work, &belongings, SalvageScope::All, reason, &who)?)
-                    }
-                };
-                crash_point("clean-saved");
-                this.sweep(&repo, &untracked, looked_at)?;
-                this.forget_output()?;
-                Ok(saved)
-            })
-            .await?;
-        if let Some(salvage) = &saved {
-            tell(report, salvage);
-        }
-        Ok(())
-    }
-
-    /// Moves what is not tracked to the trash: what was there before it was looked at and saved.
-    fn sweep(
-        &self,
-        repo: &Repository,
-        untracked: &[UntrackedEntry],
-        looked_at: Moment,
-    ) -> Result<(), Error> {
-        let modules = git::submodules(repo)?;
-        for item in untracked {
-            self.discard(&item.path, looked_at)?;
-            // A submodule without its directory would count as deleted.
-            if modules.contains(&item.path) {
-                std::fs::create_dir(self.path().join(&item.path))
-                    .map_err(Error::io("empty a submodule"))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the tracked files away that a reset to `goal` changes. What a person could miss of them is saved by then; what
-    /// was written after `looked_at` goes to the quarantine.
-    pub(super) fn set_aside_changing(
-        &self,
-        repo: &Repository,
-        goal: Oid,
-        looked_at: Moment,
-    ) -> Result<(), Error> {
-        self.set_aside(&git::changed_by_reset(repo, goal)?, looked_at)
-    }
-
-    /// Discards those of `paths` that are there, and the directories that are empty without them. What is behind a link is
-    /// not the workspace's.
-    pub(super) fn set_aside<'a>(
-        &self,
-        paths: impl IntoIterator<Item = &'a PathBuf>,
-        looked_at: Moment,
-    ) -> Result<(), Error> {
-        let files = Working::open(self.path())?;
-        for path in paths {
-            let found = files.stat(path).map_err(Error::io("look at a file"))?;
-            if found.is_some() {
-                self.discard(path, looked_at)?;
-                self.prune(path);
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the directories that are empty now that `path` is gone.
-    fn prune(&self, path: &Path) {
-        let dirs = path
-            .ancestors()
-            .skip(1)
-            .filter(|dir| dir.parent().is_some());
-        for dir in dirs {
-            if std::fs::remove_dir(self.path().join(dir)).is_err() {
-                return;
-            }
+/// Moves what is not tracked to the trash: what was there before it was looked at and saved.
+fn sweep(
+    workspace: &Workspace,
+    repo: &Repository,
+    untracked: &[UntrackedEntry],
+    looked_at: Moment,
+) -> Result<(), Error> {
+    let modules = git::submodules(repo)?;
+    for item in untracked {
+        discard(workspace, &item.path, looked_at)?;
+        // A submodule without its directory would count as deleted.
+        if modules.contains(&item.path) {
+            std::fs::create_dir(workspace.path().join(&item.path))
+                .map_err(Error::io("empty a submodule"))?;
         }
     }
+    Ok(())
+}
 
-    /// Moves a file or directory of the workspace out of it, to be deleted later, but for what was written after it was
-    /// looked at.
-    pub(super) fn discard(&self, path: &Path, looked_at: Moment) -> Result<(), Error> {
-        let dir = self.branch.dir();
-        let path = self.path().join(path);
-        match self.grounds.trash.take_seen(&path, &dir, looked_at) {
-            // Its owner was faster.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            taken => taken.map_err(|error| self.cannot_discard("move a file to the trash", error)),
+/// Takes the tracked files away that a reset to `goal` changes. What a person could miss of them is saved by then; what
+/// was written after `looked_at` goes to the quarantine.
+pub(super) fn set_aside_changing(
+    workspace: &Workspace,
+    repo: &Repository,
+    goal: Oid,
+    looked_at: Moment,
+) -> Result<(), Error> {
+    set_aside(workspace, &git::changed_by_reset(repo, goal)?, looked_at)
+}
+
+/// Discards those of `paths` that are there, and the directories that are empty without them. What is behind a link is
+/// not the workspace's.
+pub(super) fn set_aside<'a>(
+    workspace: &Workspace,
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+    looked_at: Moment,
+) -> Result<(), Error> {
+    let files = Working::open(workspace.path())?;
+    for path in paths {
+        let found = files.stat(path).map_err(Error::io("look at a file"))?;
+        if found.is_some() {
+            discard(workspace, path, looked_at)?;
+            prune(workspace, path);
         }
     }
+    Ok(())
+}
 
-    /// What is on a mount of its own stays where it is.
-    pub(super) fn cannot_discard(&self, what: &'static str, error: io::Error) -> Error {
-        match error.kind() {
-            io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
-                mounted(&self.branch, &error).into()
-            }
-            _ => Error::io(what)(error),
+/// Removes the directories that are empty now that `path` is gone.
+fn prune(workspace: &Workspace, path: &Path) {
+    let dirs = path
+        .ancestors()
+        .skip(1)
+        .filter(|dir| dir.parent().is_some());
+    for dir in dirs {
+        if std::fs::remove_dir(workspace.path().join(dir)).is_err() {
+            return;
         }
+    }
+}
+
+/// Moves a file or directory of the workspace out of it, to be deleted later, but for what was written after it was
+/// looked at.
+pub(super) fn discard(workspace: &Workspace, path: &Path, looked_at: Moment) -> Result<(), Error> {
+    let dir = workspace.branch().dir();
+    let path = workspace.path().join(path);
+    match workspace.yard().trash.take_seen(&path, &dir, looked_at) {
+        // Its owner was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        taken => {
+            taken.map_err(|error| cannot_discard(workspace, "move a file to the trash", error))
+        }
+    }
+}
+
+/// What is on a mount of its own stays where it is.
+pub(super) fn cannot_discard(workspace: &Workspace, what: &'static str, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+            mounted(workspace.branch(), &error).into()
+        }
+        _ => Error::io(what)(error),
     }
 }

@@ -7,49 +7,49 @@ use git2::Oid;
 use super::error::conflict;
 use super::salvage::{SalvageScope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
+use crate::{built_from, create, guard, reset, salvage, standing};
 use branchyard_git::{self as git, Saved, SavedStash};
 use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason};
 use branchyard_runtime::disk::Moment;
 use branchyard_runtime::yard_events::SalvageChange;
 
-impl Workspace {
-    /// Makes this workspace what the salvage holds, making it first where it is missing. With work in it,
-    /// that is saved first if `force` is given, else it stays as it is. The caller holds the workspace's lock.
-    pub async fn restore(
-        self: &Arc<Self>,
-        id: SalvageId,
-        force: bool,
-        by: &str,
-        report: &Reporter,
-    ) -> Result<(), Error> {
-        let saved = self
-            .blocking(move |this| {
-                let saved = find(&this.repo.open_store()?, id)?.ok_or_else(|| no_salvage(id))?;
-                match saved.lacks_archive(&this.grounds.archives) {
-                    true => Err(no_archive(id).into()),
-                    false => Ok(saved),
-                }
-            })
-            .await?;
-        let (this, by, report) = (self.clone(), by.to_owned(), report.clone());
-        self.uninterrupted(async move {
-            let _files = this.files.clone().write_owned().await;
-            let is_its_own = saved.manifest.salvage.branch == this.branch;
-            if !is_its_own && (this.exists() || this.is_known().await?) {
-                let detail = format!("{} already exists", this.branch);
+/// Makes this workspace what the salvage holds, making it first where it is missing. With work in it,
+/// that is saved first if `force` is given, else it stays as it is. The caller holds the workspace's lock.
+pub async fn restore(
+    workspace: &Arc<Workspace>,
+    id: SalvageId,
+    force: bool,
+    by: &str,
+    report: &Reporter,
+) -> Result<(), Error> {
+    let saved = workspace
+        .blocking(move |this| {
+            let saved = find(&this.repo().open_store()?, id)?.ok_or_else(|| no_salvage(id))?;
+            match saved.lacks_archive(&this.yard().archives) {
+                true => Err(no_archive(id).into()),
+                false => Ok(saved),
+            }
+        })
+        .await?;
+    let (this, by, report) = (workspace.clone(), by.to_owned(), report.clone());
+    workspace.uninterrupted(async move {
+            let _files = this.files().lock().await;
+            let is_its_own = saved.manifest.salvage.branch == *this.branch();
+            if !is_its_own && (this.exists() || is_known(&this).await?) {
+                let detail = format!("{} already exists", this.branch());
                 return Err(conflict("branch_exists", detail)
                     .field("branch")
                     .help("give the name of a branch that is new, or none to restore into the branch that it was saved from")
                     .into());
             }
-            let (looked_at, tip) = (Moment::now(), this.local_tip().await?);
+            let (looked_at, tip) = (Moment::now(), standing::local_tip(&this).await?);
             let made_at = match this.exists() {
                 true => None,
-                false => this.make_for(&saved, &report).await?,
+                false => make_for(&this, &saved, &report).await?,
             };
             if made_at.is_none() {
                 // A branch that is here without its workspace may have commits of its own.
-                this.clear_for(force, looked_at, &by, &report).await?;
+                clear_for(&this, force, looked_at, &by, &report).await?;
             }
             let tip = made_at.or(tip);
             let tip = tip.map(|tip| Oid::from_str(tip.as_str())).transpose();
@@ -57,42 +57,43 @@ impl Workspace {
             let stashes = saved.manifest.stashes.clone();
             let salvage = saved.manifest.salvage.clone();
             this.blocking(move |this| {
-                this.guard(&super::silent())?;
-                this.note_files_changed()?;
-                let (trash, dir) = (&this.grounds.trash, this.branch.dir());
+                guard::guard(this, &super::silent())?;
+                built_from::note_files_changed(this)?;
+                let (trash, dir) = (&this.yard().trash, this.branch().dir());
                 let discard = |path: &std::path::Path| trash.take_seen(path, &dir, looked_at);
-                let archives = &this.grounds.archives;
-                Ok(git::put_back(&saved, &this.worktree, archives, tip, &discard)?)
+                let archives = &this.yard().archives;
+                Ok(git::put_back(&saved, this.worktree(), archives, tip, &discard)?)
             })
             .await?;
-            this.restore_stashes(&stashes).await?;
-            tell_news(&this.repo, &salvage, SalvageChange::Restored);
+            restore_stashes(&this, &stashes).await?;
+            tell_news(this.repo(), &salvage, SalvageChange::Restored);
             this.note(|_| {})
         })
         .await
-    }
+}
 
-    /// Whether the yard or the remote, as last seen, has a branch of this name.
-    pub(super) async fn is_known(self: &Arc<Self>) -> Result<bool, Error> {
-        Ok(self.local_tip().await?.is_some() || self.remote_tip().await?.is_some())
-    }
+/// Whether the yard or the remote, as last seen, has a branch of this name.
+pub(super) async fn is_known(workspace: &Arc<Workspace>) -> Result<bool, Error> {
+    Ok(standing::local_tip(workspace).await?.is_some()
+        || standing::remote_tip(workspace).await?.is_some())
+}
 
-    async fn clear_for(
-        self: &Arc<Self>,
-        force: bool,
-        looked_at: Moment,
-        by: &str,
-        report: &Reporter,
-    ) -> Result<(), Error> {
-        let by = by.to_owned();
-        let saved = self
+async fn clear_for(
+    workspace: &Arc<Workspace>,
+    force: bool,
+    looked_at: Moment,
+    by: &str,
+    report: &Reporter,
+) -> Result<(), Error> {
+    let by = by.to_owned();
+    let saved = workspace
             .blocking(move |this| {
-                let repo = this.worktree.open()?;
-                let (mut work, belongings) = this.at_stake(&repo)?;
+                let repo = this.worktree().open()?;
+                let (mut work, belongings) = salvage::at_stake(this, &repo)?;
                 if !work.is_empty() && !force {
                     let detail = format!(
                         "the workspace of {} has work in it: {}",
-                        this.branch,
+                        this.branch(),
                         work.join("; ")
                     );
                     return Err(conflict("workspace_has_work", detail)
@@ -105,68 +106,67 @@ impl Workspace {
                     return Ok(None);
                 }
                 let saved =
-                    this.salvage(work, &belongings, SalvageScope::All, SalvageReason::Restore, &by)?;
+                    salvage::salvage(this, work, &belongings, SalvageScope::All, SalvageReason::Restore, &by)?;
                 let found = belongings.files.iter().chain(&belongings.repositories);
                 let output = belongings.output.iter().filter(|output| !output.ignored);
                 let paths = found.map(|found| &found.path);
                 for path in paths.chain(output.map(|output| &output.item.path)) {
-                    this.discard(path, looked_at)?;
+                    reset::discard(this, path, looked_at)?;
                 }
-                this.worktree.forget_operation()?;
+                this.worktree().forget_operation()?;
                 Ok(Some(saved))
             })
             .await?;
-        if let Some(salvage) = &saved {
-            tell(report, salvage);
-        }
-        Ok(())
+    if let Some(salvage) = &saved {
+        tell(report, salvage);
     }
+    Ok(())
+}
 
-    /// Makes the workspace at the commit that was saved, without a question to the remote; or, where the
-    /// branch is here, at that. Returns where the branch was made, if it is new.
-    async fn make_for(
-        self: &Arc<Self>,
-        saved: &Saved,
-        report: &Reporter,
-    ) -> Result<Option<CommitId>, Error> {
-        let start = match saved.manifest.start() {
-            Some(commit) => commit.clone(),
-            None => self.any_commit().await?,
-        };
-        let is_new = self.make(&start, false, report).await?;
-        Ok(is_new.then_some(start))
-    }
+/// Makes the workspace at the commit that was saved, without a question to the remote; or, where the
+/// branch is here, at that. Returns where the branch was made, if it is new.
+async fn make_for(
+    workspace: &Arc<Workspace>,
+    saved: &Saved,
+    report: &Reporter,
+) -> Result<Option<CommitId>, Error> {
+    let start = match saved.manifest.start() {
+        Some(commit) => commit.clone(),
+        None => any_commit(workspace).await?,
+    };
+    let is_new = create::make(workspace, &start, false, report).await?;
+    Ok(is_new.then_some(start))
+}
 
-    /// For a workspace whose HEAD had no commit: something to start from.
-    async fn any_commit(self: &Arc<Self>) -> Result<CommitId, Error> {
-        let known = self.remote_tip().await?;
-        known.ok_or_else(|| {
-            conflict(
-                "nothing_to_restore",
-                "the salvage holds no commit to start from",
-            )
-            .into()
-        })
-    }
+/// For a workspace whose HEAD had no commit: something to start from.
+async fn any_commit(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
+    let known = standing::remote_tip(workspace).await?;
+    known.ok_or_else(|| {
+        conflict(
+            "nothing_to_restore",
+            "the salvage holds no commit to start from",
+        )
+        .into()
+    })
+}
 
-    /// Stashes that were dropped meanwhile; the others are still there.
-    async fn restore_stashes(self: &Arc<Self>, stashes: &[SavedStash]) -> Result<(), Error> {
-        let _registry = self.repo.registry.lock().await;
-        let known = self
-            .blocking(|this| Ok(git::stashes(&this.repo.open_store()?)))
-            .await?;
-        let is_known = |stash: &SavedStash| {
-            known
-                .iter()
-                .any(|known| known.commit.to_string() == stash.commit.as_str())
-        };
-        for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
-            let commit = Oid::from_str(stash.commit.as_str()).map_err(git::Error::from)?;
-            let git = self.repo.git();
-            git::verbs::stash::store(git, self.path(), commit, &stash.message).await?;
-        }
-        Ok(())
+/// Stashes that were dropped meanwhile; the others are still there.
+async fn restore_stashes(workspace: &Arc<Workspace>, stashes: &[SavedStash]) -> Result<(), Error> {
+    let _registry = workspace.repo().registry.lock().await;
+    let known = workspace
+        .blocking(|this| Ok(git::stashes(&this.repo().open_store()?)))
+        .await?;
+    let is_known = |stash: &SavedStash| {
+        known
+            .iter()
+            .any(|known| known.commit.to_string() == stash.commit.as_str())
+    };
+    for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
+        let commit = Oid::from_str(stash.commit.as_str()).map_err(git::Error::from)?;
+        let git = workspace.repo().git();
+        git::verbs::stash::store(git, workspace.path(), commit, &stash.message).await?;
     }
+    Ok(())
 }
 
 /// Some of a salvage would not come back, which must not look as if all had.

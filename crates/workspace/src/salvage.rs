@@ -11,6 +11,7 @@ use super::error::conflict;
 use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
 use crate::repos::{Repo, Repos};
+use crate::{removal, work};
 use branchyard_git::{self as git, Contents, Manifest, Saved, UntrackedKind};
 use branchyard_model::{
     BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
@@ -27,81 +28,86 @@ pub(super) enum SalvageScope {
     All,
 }
 
-impl Workspace {
-    /// All that is somebody's here, and why. The caller holds the files.
-    pub(super) fn at_stake(&self, repo: &Repository) -> Result<(Vec<String>, Belongings), Error> {
-        let belongings = self.belongings(repo, Look::Whole)?;
-        Ok((self.pins(repo, &belongings)?, belongings))
-    }
+/// All that is somebody's here, and why. The caller holds the files.
+pub(super) fn at_stake(
+    workspace: &Workspace,
+    repo: &Repository,
+) -> Result<(Vec<String>, Belongings), Error> {
+    let belongings = work::belongings(workspace, repo, Look::Whole)?;
+    Ok((work::pins(workspace, repo, &belongings)?, belongings))
+}
 
-    /// Saves `work`, which is about to be discarded by `reason`. the caller holds the files exclusively.
-    pub(super) fn salvage(
-        &self,
-        work: Vec<String>,
-        belongings: &Belongings,
-        scope: SalvageScope,
-        reason: SalvageReason,
-        by: &str,
-    ) -> Result<Salvage, Error> {
-        let repo = self.worktree.open()?;
-        let mut contents = Contents {
-            files: belongings
-                .files
-                .iter()
-                .map(|found| found.path.clone())
-                .collect(),
-            empty: belongings.empty.clone(),
-            repositories: belongings
-                .repositories
-                .iter()
-                .map(|found| found.path.clone())
-                .collect(),
-            stashes: self.stashes(&repo),
-        };
-        if scope == SalvageScope::All {
-            for output in belongings.output.iter().filter(|output| !output.ignored) {
-                self.files_of(&output.item, &mut contents)?;
+/// Saves `work`, which is about to be discarded by `reason`. the caller holds the files exclusively.
+pub(super) fn salvage(
+    workspace: &Workspace,
+    work: Vec<String>,
+    belongings: &Belongings,
+    scope: SalvageScope,
+    reason: SalvageReason,
+    by: &str,
+) -> Result<Salvage, Error> {
+    let repo = workspace.worktree().open()?;
+    let mut contents = Contents {
+        files: belongings
+            .files
+            .iter()
+            .map(|found| found.path.clone())
+            .collect(),
+        empty: belongings.empty.clone(),
+        repositories: belongings
+            .repositories
+            .iter()
+            .map(|found| found.path.clone())
+            .collect(),
+        stashes: work::stashes(workspace, &repo),
+    };
+    if scope == SalvageScope::All {
+        for output in belongings.output.iter().filter(|output| !output.ignored) {
+            files_of(workspace, &output.item, &mut contents)?;
+        }
+    }
+    let salvage = Salvage {
+        id: SalvageId::new(),
+        repo: workspace.repo().name.clone(),
+        branch: workspace.branch().clone(),
+        at: Timestamp::now(),
+        reason,
+        by: by.to_owned(),
+        commit: None,
+        work,
+        not_saved: Vec::new(),
+    };
+    let saved = git::save(
+        workspace.worktree(),
+        salvage,
+        workspace.yard().ticks.now(),
+        &contents,
+        &workspace.yard().archives,
+    )?;
+    let salvage = saved.salvage;
+    tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.summary(), "work was saved");
+    let label = serde_json::to_value(reason).unwrap_or_default();
+    let label = label.as_str().unwrap_or_default().to_owned();
+    metrics::counter!("branchyard_salvages_total", "reason" => label).increment(1);
+    tell_news(workspace.repo(), &salvage, SalvageChange::Saved);
+    Ok(salvage)
+}
+
+fn files_of(
+    workspace: &Workspace,
+    item: &git::UntrackedEntry,
+    contents: &mut Contents,
+) -> Result<(), Error> {
+    match item.kind {
+        UntrackedKind::File => contents.files.push(item.path.clone()),
+        UntrackedKind::Repository => contents.repositories.push(item.path.clone()),
+        UntrackedKind::Directory => {
+            for inner in git::untracked_in(workspace.path(), &item.path)? {
+                files_of(workspace, &inner, contents)?;
             }
         }
-        let salvage = Salvage {
-            id: SalvageId::new(),
-            repo: self.repo.name.clone(),
-            branch: self.branch.clone(),
-            at: Timestamp::now(),
-            reason,
-            by: by.to_owned(),
-            commit: None,
-            work,
-            not_saved: Vec::new(),
-        };
-        let saved = git::save(
-            &self.worktree,
-            salvage,
-            self.grounds.ticks.now(),
-            &contents,
-            &self.grounds.archives,
-        )?;
-        let salvage = saved.salvage;
-        tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.summary(), "work was saved");
-        let label = serde_json::to_value(reason).unwrap_or_default();
-        let label = label.as_str().unwrap_or_default().to_owned();
-        metrics::counter!("branchyard_salvages_total", "reason" => label).increment(1);
-        tell_news(&self.repo, &salvage, SalvageChange::Saved);
-        Ok(salvage)
     }
-
-    fn files_of(&self, item: &git::UntrackedEntry, contents: &mut Contents) -> Result<(), Error> {
-        match item.kind {
-            UntrackedKind::File => contents.files.push(item.path.clone()),
-            UntrackedKind::Repository => contents.repositories.push(item.path.clone()),
-            UntrackedKind::Directory => {
-                for inner in git::untracked_in(self.path(), &item.path)? {
-                    self.files_of(&inner, contents)?;
-                }
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Tells whoever asked that their work was saved, and how to have it back.
@@ -126,137 +132,143 @@ pub(super) fn tell_news(repo: &Repo, salvage: &Salvage, change: SalvageChange) {
     });
 }
 
-impl Workspaces {
-    /// Brings to an end what a crash cut off: removals, and salvage that was being made. To be called
-    /// before anyone is served.
-    pub fn converge(&self, repos: &Repos) -> Result<(), Error> {
+/// Brings to an end what a crash cut off: removals, and salvage that was being made. To be called
+/// before anyone is served.
+pub fn converge(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
+    for repo in repos.list() {
+        for branch in workspaces.on_disk(&repo).iter() {
+            // One that cannot be settled keeps nobody from using the others.
+            match removal::converge(&workspaces.look_at(&repo, branch)) {
+                Ok(false) => {}
+                Ok(true) => {
+                    tracing::info!(repo = %repo.name, %branch, "a removal that was cut off is settled");
+                }
+                Err(error) => {
+                    tracing::warn!(repo = %repo.name, %branch, %error, "a removal that was cut off cannot be settled");
+                }
+            }
+        }
+    }
+    settle_salvage(workspaces, repos)
+}
+
+fn settle_salvage(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
+    let is_named = |id| -> Result<bool, Error> {
+        // Any of them may be the one whose salvage the archive belongs to.
         for repo in repos.list() {
-            for branch in self.on_disk(&repo).iter() {
-                // One that cannot be settled keeps nobody from using the others.
-                match self.look_at(&repo, branch).converge_removal() {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        tracing::info!(repo = %repo.name, %branch, "a removal that was cut off is settled");
-                    }
-                    Err(error) => {
-                        tracing::warn!(repo = %repo.name, %branch, %error, "a removal that was cut off cannot be settled");
-                    }
-                }
+            if repo.store().path().exists() && Saved::is_named(&repo.open_store()?, id)? {
+                return Ok(true);
             }
         }
-        self.settle_salvage(repos)
-    }
+        Ok(false)
+    };
+    Ok(git::settle_archives(&workspaces.yard().archives, is_named)?)
+}
 
-    fn settle_salvage(&self, repos: &Repos) -> Result<(), Error> {
-        let is_named = |id| -> Result<bool, Error> {
-            // Any of them may be the one whose salvage the archive belongs to.
-            for repo in repos.list() {
-                if repo.store().path().exists() && Saved::is_named(&repo.open_store()?, id)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        };
-        Ok(git::settle_archives(&self.grounds.archives, is_named)?)
-    }
-
-    /// All salvages of a repo, the newest first.
-    pub async fn salvages(&self, repo: &Arc<Repo>) -> Result<Vec<Manifest>, Error> {
-        let repo = repo.clone();
-        blocking(move || {
-            if !repo.is_cloned() {
-                return Ok(Vec::new());
-            }
-            let mut found = git::salvages(&repo.open_store()?)?;
-            found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage.id));
-            Ok(found)
-        })
-        .await
-    }
-
-    /// The branch that a salvage was saved from, if the repo has it.
-    pub async fn branch_of_salvage(
-        &self,
-        repo: &Arc<Repo>,
-        id: SalvageId,
-    ) -> Result<Option<BranchName>, Error> {
-        in_store(repo, id, |_, saved| Ok(saved.manifest.salvage.branch)).await
-    }
-
-    /// How many seconds of the daemon's own time a salvage has left.
-    pub fn salvage_expires_in(&self, manifest: &Manifest, ttl: Duration) -> u64 {
-        let ticks = self.grounds.ticks.now().saturating_sub(manifest.tick);
-        // Neither a clock that was set nor a damaged count of ticks makes it old: it must be by both.
-        let wall = Timestamp::now()
-            .duration_since(manifest.salvage.at)
-            .as_secs();
-        let age = ticks.min(u64::try_from(wall).unwrap_or(0));
-        ttl.as_secs().saturating_sub(age)
-    }
-
-    /// Lets go of salvages that were kept for `ttl`. Returns how many those were.
-    pub async fn expire_salvage(&self, repo: &Arc<Repo>, ttl: Duration) -> Result<usize, Error> {
-        let mut gone = 0;
-        for manifest in self.salvages(repo).await? {
-            if self.salvage_expires_in(&manifest, ttl) > 0 {
-                continue;
-            }
-            let salvage = &manifest.salvage;
-            self.drop_salvage(repo, salvage.id).await?;
-            tracing::info!(salvage = %salvage.id, repo = %salvage.repo, branch = %salvage.branch, at = %salvage.at, "a salvage expired");
-            gone += 1;
+/// All salvages of a repo, the newest first.
+pub async fn salvages(_workspaces: &Workspaces, repo: &Arc<Repo>) -> Result<Vec<Manifest>, Error> {
+    let repo = repo.clone();
+    blocking(move || {
+        if !repo.is_cloned() {
+            return Ok(Vec::new());
         }
-        Ok(gone)
-    }
+        let mut found = git::salvages(&repo.open_store()?)?;
+        found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage.id));
+        Ok(found)
+    })
+    .await
+}
 
-    /// One salvage with the files that it holds.
-    pub async fn salvage(
-        &self,
-        repo: &Arc<Repo>,
-        id: SalvageId,
-    ) -> Result<Option<(Manifest, Vec<SalvagedFile>)>, Error> {
-        let archives = self.grounds.archives.clone();
-        in_store(repo, id, move |store, saved| {
-            let files = git::salvaged_files(store, &saved, &archives)?;
-            Ok((saved.manifest, files))
-        })
-        .await
-    }
+/// The branch that a salvage was saved from, if the repo has it.
+pub async fn branch_of_salvage(
+    _workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    id: SalvageId,
+) -> Result<Option<BranchName>, Error> {
+    in_store(repo, id, |_, saved| Ok(saved.manifest.salvage.branch)).await
+}
 
-    /// The bytes of one file of a salvage.
-    pub async fn salvaged_file(
-        &self,
-        repo: &Arc<Repo>,
-        id: SalvageId,
-        path: PathBuf,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        let found = in_store(repo, id, move |store, saved| {
-            Ok(git::salvaged_file(store, &saved, &path)?)
-        });
-        Ok(found.await?.flatten())
-    }
+/// How many seconds of the daemon's own time a salvage has left.
+pub fn salvage_expires_in(workspaces: &Workspaces, manifest: &Manifest, ttl: Duration) -> u64 {
+    let ticks = workspaces.yard().ticks.now().saturating_sub(manifest.tick);
+    // Neither a clock that was set nor a damaged count of ticks makes it old: it must be by both.
+    let wall = Timestamp::now()
+        .duration_since(manifest.salvage.at)
+        .as_secs();
+    let age = ticks.min(u64::try_from(wall).unwrap_or(0));
+    ttl.as_secs().saturating_sub(age)
+}
 
-    /// Lets go of a salvage for good. Returns whether this repo had it.
-    pub async fn drop_salvage(&self, repo: &Arc<Repo>, id: SalvageId) -> Result<bool, Error> {
-        let (archives, repo) = (self.grounds.archives.clone(), repo.clone());
-        blocking(move || {
-            if !repo.is_cloned() {
-                return Ok(false);
+/// Lets go of salvages that were kept for `ttl`. Returns how many those were.
+pub async fn expire_salvage(
+    workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    ttl: Duration,
+) -> Result<usize, Error> {
+    let mut gone = 0;
+    for manifest in salvages(workspaces, repo).await? {
+        if salvage_expires_in(workspaces, &manifest, ttl) > 0 {
+            continue;
+        }
+        let salvage = &manifest.salvage;
+        drop_salvage(workspaces, repo, salvage.id).await?;
+        tracing::info!(salvage = %salvage.id, repo = %salvage.repo, branch = %salvage.branch, at = %salvage.at, "a salvage expired");
+        gone += 1;
+    }
+    Ok(gone)
+}
+
+/// One salvage with the files that it holds.
+pub async fn read(
+    workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    id: SalvageId,
+) -> Result<Option<(Manifest, Vec<SalvagedFile>)>, Error> {
+    let archives = workspaces.yard().archives.clone();
+    in_store(repo, id, move |store, saved| {
+        let files = git::salvaged_files(store, &saved, &archives)?;
+        Ok((saved.manifest, files))
+    })
+    .await
+}
+
+/// The bytes of one file of a salvage.
+pub async fn salvaged_file(
+    _workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    id: SalvageId,
+    path: PathBuf,
+) -> Result<Option<Vec<u8>>, Error> {
+    let found = in_store(repo, id, move |store, saved| {
+        Ok(git::salvaged_file(store, &saved, &path)?)
+    });
+    Ok(found.await?.flatten())
+}
+
+/// Lets go of a salvage for good. Returns whether this repo had it.
+pub async fn drop_salvage(
+    workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    id: SalvageId,
+) -> Result<bool, Error> {
+    let (archives, repo) = (workspaces.yard().archives.clone(), repo.clone());
+    blocking(move || {
+        if !repo.is_cloned() {
+            return Ok(false);
+        }
+        let store = repo.open_store()?;
+        // One that cannot be read can be let go of all the same.
+        let is_here = Saved::is_named(&store, id)?;
+        if is_here {
+            let known = Saved::find(&store, id).ok().flatten();
+            git::forget_salvage(&store, id, &archives)?;
+            if let Some(saved) = known {
+                tell_news(&repo, &saved.manifest.salvage, SalvageChange::Dropped);
             }
-            let store = repo.open_store()?;
-            // One that cannot be read can be let go of all the same.
-            let is_here = Saved::is_named(&store, id)?;
-            if is_here {
-                let known = Saved::find(&store, id).ok().flatten();
-                git::forget_salvage(&store, id, &archives)?;
-                if let Some(saved) = known {
-                    tell_news(&repo, &saved.manifest.salvage, SalvageChange::Dropped);
-                }
-            }
-            Ok(is_here)
-        })
-        .await
-    }
+        }
+        Ok(is_here)
+    })
+    .await
 }
 
 async fn in_store<T: Send + 'static>(

@@ -1,4 +1,4 @@
-//! Scanner at a workspace are bounded in time and in number. Our own code waits for no file that a build controls; but
+//! Looks at a workspace are bounded in time and in number. Our own code waits for no file that a build controls; but
 //! without a sandbox a build can reach the store as well, and a file system may not answer. Then such looks hold
 //! threads of their own, a few for each workspace and for each repo, and never those that other requests need.
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Error, Workspace};
+use super::Error;
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a list waits for one of its workspaces.
 pub const LIST_PATIENCE: Duration = Duration::from_secs(10);
-/// Scanner at one workspace at a time; a caller beyond that waits.
+/// Looks at one workspace at a time; a caller beyond that waits.
 const AT_ONCE: usize = 64;
 /// How often a caller who waits for a place looks whether there is going to be one.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -29,7 +29,7 @@ type Held = (Option<OwnedSemaphorePermit>, Option<OwnedSemaphorePermit>);
 #[derive(Debug)]
 pub(super) struct ScanLimit {
     places: Arc<Semaphore>,
-    /// Scanner that were given up and still hold their thread.
+    /// Looks that were given up and still hold their thread.
     overdue: Arc<AtomicUsize>,
 }
 
@@ -42,25 +42,26 @@ impl Default for ScanLimit {
     }
 }
 
-impl Workspace {
-    /// Runs a blocking look at this workspace, which changes nothing, on a thread of its own. A look that takes too
-    /// long is given up: the caller gets a problem, and the thread ends when it can.
-    pub(super) async fn looking<T: Send + 'static>(
-        self: &Arc<Self>,
-        look: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+impl ScanLimit {
+    /// Runs a blocking look at the workspace of `branch`, which changes nothing, on a thread of its own. A look that
+    /// takes too long is given up: the caller gets a problem, and the thread ends when it can.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        of_repo: &Arc<Semaphore>,
+        branch: &BranchName,
+        look: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let (limit, end) = (&self.scan_limit, Instant::now() + PATIENCE);
+        let end = Instant::now() + PATIENCE;
         let (tell, told) = oneshot::channel();
-        let (waiting, under_way) = limit.begin();
-        let Some(held) = limit.places(&self.repo.looks, end).await else {
-            return Err(unresponsive(&self.branch).into());
+        let (waiting, under_way) = self.begin();
+        let Some(held) = self.places(of_repo, end).await else {
+            return Err(unresponsive(branch).into());
         };
-        let workspace = self.clone();
         let thread = std::thread::Builder::new().name("look".to_owned());
         let started = thread.spawn(move || {
             let _held = (held, under_way);
             // The caller may have given up.
-            let _ = tell.send(look(&workspace));
+            let _ = tell.send(look());
         });
         drop(started.map_err(Error::io("start a thread"))?);
         let found = timeout_at(end, told).await;
@@ -71,12 +72,10 @@ impl Workspace {
                 let panicked = std::io::Error::other("the look at the workspace panicked");
                 Err(Error::io("look at the workspace")(panicked))
             }
-            Err(_) => Err(unresponsive(&self.branch).into()),
+            Err(_) => Err(unresponsive(branch).into()),
         }
     }
-}
 
-impl ScanLimit {
     /// A place among the looks at this workspace, and one among those at its repo; `None` where there is none in time.
     async fn places(&self, of_repo: &Arc<Semaphore>, end: Instant) -> Option<Held> {
         let both = async { (place(&self.places).await, place(of_repo).await) };

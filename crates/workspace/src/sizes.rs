@@ -8,62 +8,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::record::Record;
+use super::record::{Record, Sizes};
 use super::work::{Look, Output};
 use super::{Error, Workspace, Workspaces};
 use crate::repos::Repo;
+use crate::work;
 
 /// Use is written down at most this often for reads, so what was measured so soon after a use may have
 /// been used since.
 const SETTLED_AFTER: u64 = 60;
 
-/// Bytes on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Sizes {
-    pub source: u64,
-    pub build_output: u64,
-    /// What of the build output git ignores: all that may be dropped without the workspace.
-    pub droppable: u64,
-    pub measured_at: Timestamp,
+/// Measures the workspace and remembers it; `None` if it is gone, or its files are on the move.
+pub(super) async fn measure(workspace: &Arc<Workspace>) -> Result<Option<Sizes>, Error> {
+    let Some(_files) = workspace.files().try_share() else {
+        return Ok(None);
+    };
+    if !workspace.exists() {
+        return Ok(None);
+    }
+    workspace.blocking(measure_now).await.map(Some)
 }
 
-impl Sizes {
-    pub fn total(&self) -> u64 {
-        self.source + self.build_output
+/// As [`Workspace::measure`], for callers that share the files and may block.
+pub(super) fn measure_now(workspace: &Workspace) -> Result<Sizes, Error> {
+    let tick = workspace.yard().ticks.now();
+    let output = work::belongings(workspace, &workspace.worktree().open()?, Look::Whole)?.output;
+    let starts = output.iter().map(Start::of);
+    let sizes = measure_dir(workspace.path(), starts);
+    let remembered = workspace.change_record(|record| {
+        record.sizes = Some(sizes);
+        record.measured_tick = tick;
+    });
+    if let Err(error) = remembered {
+        // On a full disk they are wanted most.
+        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "its sizes are not written down");
     }
-}
-
-impl Workspace {
-    /// Measures the workspace and remembers it; `None` if it is gone, or its files are on the move.
-    pub(super) async fn measure(self: &Arc<Self>) -> Result<Option<Sizes>, Error> {
-        let Ok(_files) = self.files.clone().try_read_owned() else {
-            return Ok(None);
-        };
-        if !self.exists() {
-            return Ok(None);
-        }
-        self.blocking(Self::measure_now).await.map(Some)
-    }
-
-    /// As [`Workspace::measure`], for callers that share the files and may block.
-    pub(super) fn measure_now(&self) -> Result<Sizes, Error> {
-        let tick = self.grounds.ticks.now();
-        let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
-        let starts = output.iter().map(Start::of);
-        let sizes = measure(self.path(), starts);
-        let remembered = self.change_record(|record| {
-            record.sizes = Some(sizes);
-            record.measured_tick = tick;
-        });
-        if let Err(error) = remembered {
-            // On a full disk they are wanted most.
-            tracing::warn!(repo = %self.repo.name, branch = %self.branch, %error, "its sizes are not written down");
-        }
-        Ok(sizes)
-    }
+    Ok(sizes)
 }
 
 /// What the workspaces of a repo take up, as each was last measured.
@@ -74,19 +55,17 @@ pub struct Usage {
     pub build_output: u64,
 }
 
-impl Workspaces {
-    /// Reads the record of every workspace of a repo. Blocks.
-    pub fn usage(&self, repo: &Repo) -> Usage {
-        let mut usage = Usage::default();
-        for record in Record::all_of(repo) {
-            usage.workspaces += 1;
-            if let Some(sizes) = record.sizes {
-                usage.source += sizes.source;
-                usage.build_output += sizes.build_output;
-            }
+/// Reads the record of every workspace of a repo. Blocks.
+pub fn usage(_this: &Workspaces, repo: &Repo) -> Usage {
+    let mut usage = Usage::default();
+    for record in Record::all_of(repo) {
+        usage.workspaces += 1;
+        if let Some(sizes) = record.sizes {
+            usage.source += sizes.source;
+            usage.build_output += sizes.build_output;
         }
-        usage
     }
+    usage
 }
 
 impl Record {
@@ -103,7 +82,7 @@ impl Record {
 
 /// Bytes that everything under `dir` takes up; what vanishes meanwhile counts for nothing.
 pub(super) fn size_of(dir: &Path) -> u64 {
-    measure(dir, []).total()
+    measure_dir(dir, []).total()
 }
 
 /// Where build output starts.
@@ -121,7 +100,7 @@ impl Start {
     }
 }
 
-fn measure(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
+fn measure_dir(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
     let mut walk = SizeWalk {
         made: made
             .into_iter()
@@ -233,7 +212,7 @@ mod tests {
             path: path.into(),
             ignored,
         });
-        let sizes = measure(root, made);
+        let sizes = measure_dir(root, made);
         // Directories take up some blocks too, how many is the file system's affair.
         let about = |kib: u64| kib * 1024..(kib + 64) * 1024;
         assert!(about(64).contains(&sizes.source), "{sizes:?}");

@@ -9,65 +9,65 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::build_output::BuildOutputNotes;
-use super::built_from::BuiltFrom;
+use super::record::BuiltFrom;
 use super::record::Record;
 use super::{Error, Workspace};
+use crate::{built_from, warm};
 use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
-impl Workspace {
-    /// Why what lies here is more, or something else, than the commit `head` and what declared commands made of it;
-    /// `None` where it is not. Which of the two is on record then. The caller holds the workspace's lock and its files.
-    pub async fn taint(self: &Arc<Self>, head: CommitId) -> Result<Option<String>, Error> {
-        self.blocking(move |this| {
-            let taint = this.look_for_taint(&head)?;
+/// Why what lies here is more, or something else, than the commit `head` and what declared commands made of it;
+/// `None` where it is not. Which of the two is on record then. The caller holds the workspace's lock and its files.
+pub async fn taint(workspace: &Arc<Workspace>, head: CommitId) -> Result<Option<String>, Error> {
+    workspace
+        .blocking(move |this| {
+            let taint = look_for_taint(this, &head)?;
             if taint.is_some() {
-                this.note_files_changed()?;
+                built_from::note_files_changed(this)?;
             }
             Ok(taint)
         })
         .await
-    }
+}
 
-    fn look_for_taint(&self, expected: &CommitId) -> Result<Option<String>, Error> {
-        let repo = self.worktree.open()?;
-        let head = git::head(&repo)?;
-        if head.commit.to_string() != expected.as_str() {
-            return Ok(Some(format!(
-                "it is at {}, and the remote has {expected}",
-                head.commit
-            )));
-        }
-        if let Some(operation) = head.operation {
-            return Ok(Some(format!("a {operation} is under way")));
-        }
-        let looked = git::scan(&repo)?;
-        if looked.changed {
-            return Ok(Some(
-                "tracked files or the index differ from the commit".to_owned(),
-            ));
-        }
-        let admin = self.worktree.admin();
-        let Some(first) = looked.untracked.first() else {
-            self.forget_output()?;
-            return Ok(None);
-        };
-        let record = Record::load(admin);
-        let built_from: BuiltFrom = record.map(|record| record.built_from).unwrap_or_default();
-        if !built_from.is_in(&repo, head.commit)? {
-            return Ok(Some(format!(
-                "untracked files may come from something other than a declared command on a commit of the branch: {}",
-                first.path.display()
-            )));
-        }
-        let made = BuildOutputNotes::load(admin);
-        for item in &looked.untracked {
-            if let Some(path) = unexplained(&made, self.path(), item)? {
-                return Ok(Some(format!("no run made {path}, or it changed since")));
-            }
-        }
-        Ok(None)
+fn look_for_taint(workspace: &Workspace, expected: &CommitId) -> Result<Option<String>, Error> {
+    let repo = workspace.worktree().open()?;
+    let head = git::head(&repo)?;
+    if head.commit.to_string() != expected.as_str() {
+        return Ok(Some(format!(
+            "it is at {}, and the remote has {expected}",
+            head.commit
+        )));
     }
+    if let Some(operation) = head.operation {
+        return Ok(Some(format!("a {operation} is under way")));
+    }
+    let looked = git::scan(&repo)?;
+    if looked.changed {
+        return Ok(Some(
+            "tracked files or the index differ from the commit".to_owned(),
+        ));
+    }
+    let admin = workspace.worktree().admin();
+    let Some(first) = looked.untracked.first() else {
+        warm::forget_output(workspace)?;
+        return Ok(None);
+    };
+    let record = Record::load(admin);
+    let built_from: BuiltFrom = record.map(|record| record.built_from).unwrap_or_default();
+    if !built_from.is_in(&repo, head.commit)? {
+        return Ok(Some(format!(
+            "untracked files may come from something other than a declared command on a commit of the branch: {}",
+            first.path.display()
+        )));
+    }
+    let made = BuildOutputNotes::load(admin);
+    for item in &looked.untracked {
+        if let Some(path) = unexplained(&made, workspace.path(), item)? {
+            return Ok(Some(format!("no run made {path}, or it changed since")));
+        }
+    }
+    Ok(None)
 }
 
 /// The first path at or in `item` that no run made, or that changed since. The globs of `build_output` are not

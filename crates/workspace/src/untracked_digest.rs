@@ -12,16 +12,16 @@ use super::{Error, Workspace};
 use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
-impl Workspace {
-    /// A digest of everything that lies beside the tracked files, ignored or not. Equal ones mean that no
-    /// file there was written, moved or made in between; without any file it is the same in every workspace.
-    /// `None` where the tracked files are not just those of `tree`. The caller holds the workspace's lock.
-    pub async fn untracked_digest(
-        self: &Arc<Self>,
-        tree: CommitId,
-    ) -> Result<Option<String>, Error> {
-        self.blocking(move |this| {
-            let repo = this.worktree.open()?;
+/// A digest of everything that lies beside the tracked files, ignored or not. Equal ones mean that no
+/// file there was written, moved or made in between; without any file it is the same in every workspace.
+/// `None` where the tracked files are not just those of `tree`. The caller holds the workspace's lock.
+pub async fn untracked_digest(
+    workspace: &Arc<Workspace>,
+    tree: CommitId,
+) -> Result<Option<String>, Error> {
+    workspace
+        .blocking(move |this| {
+            let repo = this.worktree().open()?;
             let head = git::head(&repo)?;
             let is_tree = head.tree.to_string() == tree.as_str() && head.operation.is_none();
             let looked = git::scan(&repo)?;
@@ -38,7 +38,6 @@ impl Workspace {
             ))
         })
         .await
-    }
 }
 
 /// A file by what the file system knows of it: nobody can write one and keep its change time. Of a

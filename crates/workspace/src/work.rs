@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::build_output::{self, BuildOutputNotes};
 use super::{Error, Pin, Workspace};
+use crate::{built_from, pin, standing};
 use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
@@ -56,167 +57,170 @@ pub(super) enum Look {
     UntilFound,
 }
 
-impl Workspace {
-    /// Why this workspace, which exists, may not simply go; empty if nothing in it would be missed.
-    pub async fn reasons_to_stay(self: &Arc<Self>) -> Result<Vec<String>, Error> {
-        let _files = self.share_files().await;
-        self.looking(|this| {
-            let repo = this.worktree.open()?;
-            this.reasons(&repo, &this.belongings(&repo, Look::UntilFound)?)
+/// Why this workspace, which exists, may not simply go; empty if nothing in it would be missed.
+pub async fn reasons_to_stay(workspace: &Arc<Workspace>) -> Result<Vec<String>, Error> {
+    let _files = workspace.share_files().await;
+    workspace
+        .looking(|this| {
+            let repo = this.worktree().open()?;
+            reasons(this, &repo, &belongings(this, &repo, Look::UntilFound)?)
         })
         .await
-    }
+}
 
-    /// All reasons: that somebody pinned it, and the work in it.
-    pub(super) fn reasons(
-        &self,
-        repo: &Repository,
-        belongings: &Belongings,
-    ) -> Result<Vec<String>, Error> {
-        let mut reasons: Vec<String> = self.pinned().iter().map(Pin::says).collect();
-        reasons.extend(self.pins(repo, belongings)?);
-        Ok(reasons)
-    }
+/// All reasons: that somebody pinned it, and the work in it.
+pub(super) fn reasons(
+    workspace: &Workspace,
+    repo: &Repository,
+    belongings: &Belongings,
+) -> Result<Vec<String>, Error> {
+    let mut reasons: Vec<String> = pin::pinned(workspace).iter().map(Pin::says).collect();
+    reasons.extend(pins(workspace, repo, belongings)?);
+    Ok(reasons)
+}
 
-    /// Notes that a command starts here: what is born until it ends is its output. It is made from `commit`, or
-    /// from more than is known; after an error, that is not written down, and the command must not start.
-    pub fn command_begins(&self, commit: Option<&CommitId>) -> Result<(), Error> {
-        self.note_built_from(commit)?;
-        if let Err(error) = build_output::note_begin(self.worktree.admin()) {
-            tracing::warn!(branch = %self.branch, %error, "what this command makes will count as work");
-        }
-        Ok(())
+/// Notes that a command starts here: what is born until it ends is its output. It is made from `commit`, or
+/// from more than is known; after an error, that is not written down, and the command must not start.
+pub fn command_begins(workspace: &Workspace, commit: Option<&CommitId>) -> Result<(), Error> {
+    built_from::note_built_from(workspace, commit)?;
+    if let Err(error) = build_output::note_begin(workspace.worktree().admin()) {
+        tracing::warn!(branch = %workspace.branch(), %error, "what this command makes will count as work");
     }
+    Ok(())
+}
 
-    /// Notes that the command ended at `at`. The caller holds the workspace's lock.
-    pub fn command_ended(&self, at: Timestamp) {
-        let admin = self.worktree.admin();
-        let noted = build_output::note_end(admin, at)
-            .map_err(Error::io("note the end of a command"))
-            .and_then(|is_crowded| match is_crowded {
-                true => self.settle_output(),
-                false => Ok(()),
-            });
-        if let Err(error) = noted {
-            tracing::warn!(branch = %self.branch, %error, "what this command made will count as work");
-        }
+/// Notes that the command ended at `at`. The caller holds the workspace's lock.
+pub fn command_ended(workspace: &Workspace, at: Timestamp) {
+    let admin = workspace.worktree().admin();
+    let noted = build_output::note_end(admin, at)
+        .map_err(Error::io("note the end of a command"))
+        .and_then(|is_crowded| match is_crowded {
+            true => settle_output(workspace),
+            false => Ok(()),
+        });
+    if let Err(error) = noted {
+        tracing::warn!(branch = %workspace.branch(), %error, "what this command made will count as work");
     }
+}
 
-    fn settle_output(&self) -> Result<(), Error> {
-        let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
-        let made = output
-            .iter()
-            .map(|output| (output.item.path.as_path(), &output.item.meta));
-        let admin = self.worktree.admin();
-        BuildOutputNotes::load(admin)
-            .settle(admin, made)
-            .map_err(Error::io("keep what commands made"))
+fn settle_output(workspace: &Workspace) -> Result<(), Error> {
+    let output = belongings(workspace, &workspace.worktree().open()?, Look::Whole)?.output;
+    let made = output
+        .iter()
+        .map(|output| (output.item.path.as_path(), &output.item.meta));
+    let admin = workspace.worktree().admin();
+    BuildOutputNotes::load(admin)
+        .settle(admin, made)
+        .map_err(Error::io("keep what commands made"))
+}
+
+/// Looks at all files, and tells what lies beside the tracked ones apart.
+pub(super) fn belongings(
+    workspace: &Workspace,
+    repo: &Repository,
+    look: Look,
+) -> Result<Belongings, Error> {
+    told_apart(workspace, repo, look, git::scan(repo)?)
+}
+
+pub(super) fn told_apart(
+    this: &Workspace,
+    repo: &Repository,
+    look: Look,
+    looked: ScanResult,
+) -> Result<Belongings, Error> {
+    let mut sorting = Sorting {
+        workspace: this,
+        rules: IgnoreRules::of(repo)?,
+        made: BuildOutputNotes::load(this.worktree().admin()),
+        look,
+        found: Belongings::default(),
+    };
+    sorting.found.is_changed = looked.changed;
+    for item in looked.untracked {
+        sorting.entry(item)?;
     }
+    Ok(sorting.found)
+}
 
-    /// Scanner at all files, and tells what lies beside the tracked ones apart.
-    pub(super) fn belongings(&self, repo: &Repository, look: Look) -> Result<Belongings, Error> {
-        self.told_apart(repo, look, git::scan(repo)?)
+/// The work in this workspace, one reason each; empty if nothing would be missed. In doubt it is work.
+pub(super) fn pins(
+    workspace: &Workspace,
+    repo: &Repository,
+    belongings: &Belongings,
+) -> Result<Vec<String>, Error> {
+    let mut pins = tracked_work(workspace, repo, belongings.is_changed)?;
+    if workspace.worktree().admin().join("modules").is_dir() {
+        pins.push("submodules, whose repositories would go with it".to_owned());
     }
-
-    pub(super) fn told_apart(
-        &self,
-        repo: &Repository,
-        look: Look,
-        looked: ScanResult,
-    ) -> Result<Belongings, Error> {
-        let mut sorting = Sorting {
-            workspace: self,
-            rules: IgnoreRules::of(repo)?,
-            made: BuildOutputNotes::load(self.worktree.admin()),
-            look,
-            found: Belongings::default(),
-        };
-        sorting.found.is_changed = looked.changed;
-        for item in looked.untracked {
-            sorting.entry(item)?;
-        }
-        Ok(sorting.found)
+    let stashes = stashes(workspace, repo).len();
+    if stashes > 0 {
+        pins.push(format!("{stashes} stash(es) of this branch"));
     }
-
-    /// The work in this workspace, one reason each; empty if nothing would be missed. In doubt it is work.
-    pub(super) fn pins(
-        &self,
-        repo: &Repository,
-        belongings: &Belongings,
-    ) -> Result<Vec<String>, Error> {
-        let mut pins = self.tracked_work(repo, belongings.is_changed)?;
-        if self.worktree.admin().join("modules").is_dir() {
-            pins.push("submodules, whose repositories would go with it".to_owned());
-        }
-        let stashes = self.stashes(repo).len();
-        if stashes > 0 {
-            pins.push(format!("{stashes} stash(es) of this branch"));
-        }
-        for (ignored, kind) in [(false, "untracked"), (true, "ignored")] {
-            pins.extend(named(kind, &belongings.files, |found| {
-                found.ignored == ignored
-            }));
-        }
-        if !belongings.repositories.is_empty() {
-            let names = examples(&belongings.repositories, |_| true);
-            pins.push(format!("repositories of their own: {names}"));
-        }
-        Ok(pins)
+    for (ignored, kind) in [(false, "untracked"), (true, "ignored")] {
+        pins.extend(named(kind, &belongings.files, |found| {
+            found.ignored == ignored
+        }));
     }
+    if !belongings.repositories.is_empty() {
+        let names = examples(&belongings.repositories, |_| true);
+        pins.push(format!("repositories of their own: {names}"));
+    }
+    Ok(pins)
+}
 
-    /// The work in commits, index and tracked files; whether the latter changed is known.
-    pub(super) fn tracked_work(
-        &self,
-        repo: &Repository,
-        is_changed: bool,
-    ) -> Result<Vec<String>, Error> {
-        let mut pins = Vec::new();
-        let head = match git::head(repo) {
-            Err(git::Error::Unborn) => {
-                return Ok(vec![
-                    "a branch without a commit, where it was moved by hand".to_owned(),
-                ]);
-            }
-            head => head?,
-        };
-        let about = self.standing(repo, Some(is_changed))?;
-        if let Some(operation) = head.operation {
-            pins.push(format!("a {operation} is under way"));
+/// The work in commits, index and tracked files; whether the latter changed is known.
+pub(super) fn tracked_work(
+    workspace: &Workspace,
+    repo: &Repository,
+    is_changed: bool,
+) -> Result<Vec<String>, Error> {
+    let mut pins = Vec::new();
+    let head = match git::head(repo) {
+        Err(git::Error::Unborn) => {
+            return Ok(vec![
+                "a branch without a commit, where it was moved by hand".to_owned(),
+            ]);
         }
-        if is_changed {
-            pins.push("changes to tracked files".to_owned());
-        }
-        if about.ahead > 0 {
+        head => head?,
+    };
+    let about = standing::standing(workspace, repo, Some(is_changed))?;
+    if let Some(operation) = head.operation {
+        pins.push(format!("a {operation} is under way"));
+    }
+    if is_changed {
+        pins.push("changes to tracked files".to_owned());
+    }
+    if about.ahead > 0 {
+        pins.push(format!(
+            "{} commit(s) that the remote does not have",
+            about.ahead
+        ));
+    }
+    // Moved elsewhere by hand, the workspace still stands for its branch, which would go with it.
+    if head.branch.as_deref() != Some(workspace.branch().as_str()) {
+        let unseen = git::unseen_commits(repo, workspace.branch())?;
+        if unseen > 0 {
             pins.push(format!(
-                "{} commit(s) that the remote does not have",
-                about.ahead
+                "{unseen} commit(s) on {} that the remote does not have",
+                workspace.branch()
             ));
         }
-        // Moved elsewhere by hand, the workspace still stands for its branch, which would go with it.
-        if head.branch.as_deref() != Some(self.branch.as_str()) {
-            let unseen = git::unseen_commits(repo, &self.branch)?;
-            if unseen > 0 {
-                pins.push(format!(
-                    "{unseen} commit(s) on {} that the remote does not have",
-                    self.branch
-                ));
-            }
-        }
-        Ok(pins)
     }
+    Ok(pins)
+}
 
-    /// Stashes are shared by all worktrees; their subject says whose they are.
-    pub(super) fn stashes(&self, repo: &Repository) -> Vec<git::Stash> {
-        let subjects = git::verbs::stash::subjects(&self.branch);
-        git::stashes(repo)
-            .into_iter()
-            .filter(|stash| {
-                subjects
-                    .iter()
-                    .any(|own| stash.message.starts_with(own.as_str()))
-            })
-            .collect()
-    }
+/// Stashes are shared by all worktrees; their subject says whose they are.
+pub(super) fn stashes(workspace: &Workspace, repo: &Repository) -> Vec<git::Stash> {
+    let subjects = git::verbs::stash::subjects(workspace.branch());
+    git::stashes(repo)
+        .into_iter()
+        .filter(|stash| {
+            subjects
+                .iter()
+                .any(|own| stash.message.starts_with(own.as_str()))
+        })
+        .collect()
 }
 
 struct Sorting<'a> {
@@ -247,7 +251,7 @@ impl Sorting<'_> {
 
     /// Returns whether something in it is somebody's.
     fn sort(&mut self, item: UntrackedEntry, entry: &str, ignored: bool) -> Result<bool, Error> {
-        let globs = &self.workspace.repo.config.build_output;
+        let globs = &self.workspace.repo().config.build_output;
         let is_declared = globs.matches(&item.path);
         let is_made = is_declared || self.made.explains(&item.path, &item.meta);
         let is_whole = is_declared || item.kind == UntrackedKind::File;
@@ -272,7 +276,7 @@ impl Sorting<'_> {
     /// Whether somebody put something into a directory that a command made. A repository is looked into
     /// like any other, its `.git` included: a commit there changes nothing of the directory itself.
     fn has_work_in(&self, dir: &UntrackedEntry) -> Result<bool, Error> {
-        let globs = &self.workspace.repo.config.build_output;
+        let globs = &self.workspace.repo().config.build_output;
         for item in git::untracked_in(self.workspace.path(), &dir.path)? {
             if globs.matches(&item.path) {
                 continue;
@@ -321,5 +325,18 @@ fn examples(found: &[Found], which: impl Fn(&Found) -> bool) -> String {
     match names.len().checked_sub(EXAMPLES) {
         Some(more) if more > 0 => format!("{shown} and {more} more"),
         _ => shown,
+    }
+}
+
+impl Belongings {
+    /// Whether somebody could miss something of it.
+    pub(super) fn would_be_missed(&self) -> bool {
+        !self.files.is_empty() || !self.repositories.is_empty() || self.shown_output().is_some()
+    }
+
+    /// Build output that `git status` shows.
+    pub(super) fn shown_output(&self) -> Option<String> {
+        let shown = self.output.iter().filter(|output| !output.ignored).count();
+        (shown > 0).then(|| format!("build output that git does not ignore ({shown})"))
     }
 }

@@ -3,6 +3,7 @@
 use super::Auditor;
 use branchyard_db::security_db::audit::Call;
 use branchyard_model::{BranchName, GroupId, RepoName, RunId, SalvageId};
+use branchyard_workspace::salvage;
 
 /// What a call names, as far as it makes sense. What does not is the caller's own, and not kept.
 #[derive(Debug, Clone, Default)]
@@ -73,7 +74,8 @@ impl Auditor {
             call.repo = Some(group.repo);
         } else if let Some(id) = named.salvage {
             for repo in self.0.repos.list() {
-                if let Ok(Some((manifest, _))) = self.0.workspaces.salvage(&repo, id).await {
+                if let Ok(Some((manifest, _))) = salvage::read(&self.0.workspaces, &repo, id).await
+                {
                     call.repo = Some(manifest.salvage.repo);
                     call.branch = Some(manifest.salvage.branch);
                     return;

@@ -14,7 +14,7 @@ use branchyard_git as git;
 use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
 use branchyard_git::verbs::{Kept, revision};
 use branchyard_model::{BranchName, ErrorKind, Problem};
-use branchyard_workspace::{Error, Workspace, WorkspaceLock};
+use branchyard_workspace::{Error, Workspace, WorkspaceLock, verbs};
 
 pub(super) async fn branch(
     app: AuthorizedApp,
@@ -125,14 +125,18 @@ async fn delete(
     let refused = |error: Error| app.yard.margin.judge(error.problem());
     // Before anything goes here.
     let there = match request.remote {
-        true => workspace.merged_on_remote(&report).await.map_err(refused)?,
+        true => verbs::merged_on_remote(&workspace, &report)
+            .await
+            .map_err(refused)?,
         false => None,
     };
-    let deleted = workspace.delete_branch(request.force, by, &report).await;
+    let deleted = verbs::delete_branch(&workspace, request.force, by, &report).await;
     let kept = deleted.map_err(refused)?;
     let mut told = told_of(told, Action::Delete);
     if let Some(there) = there {
-        workspace.delete_on_remote(&there).await.map_err(refused)?;
+        verbs::delete_on_remote(&workspace, &there)
+            .await
+            .map_err(refused)?;
         told.answer.remote_was = Some(there);
     }
     told.warnings.extend(warnings.so_far());
@@ -171,9 +175,7 @@ async fn rename(
     );
     let turns = both_turns(&app, &from, &to).await?;
     let (report, warnings) = collecting();
-    let renamed = from
-        .rename_to(&to, turns, &app.principal().name, &report)
-        .await;
+    let renamed = verbs::rename_to(&from, &to, turns, &app.principal().name, &report).await;
     let kept = renamed.map_err(|error| app.yard.margin.judge(error.problem()))?;
     // Of the branch of the call nothing may be left.
     let at = At {
@@ -193,7 +195,7 @@ async fn both_turns(
     one: &Arc<Workspace>,
     other: &Arc<Workspace>,
 ) -> Result<[WorkspaceLock; 2], Problem> {
-    let (first, second) = match one.branch < other.branch {
+    let (first, second) = match one.branch() < other.branch() {
         true => (one, other),
         false => (other, one),
     };

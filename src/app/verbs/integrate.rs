@@ -9,7 +9,7 @@ use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::picks::Action;
 use branchyard_git::verbs::{Verbosity, cherry_pick, merge, rebase, resolve, revert};
 use branchyard_model::Problem;
-use branchyard_workspace::{Error, Files, GoOn, Reporter, Workspace};
+use branchyard_workspace::{Error, Files, GoOn, Reporter, Workspace, verbs};
 
 pub(super) fn verbs() -> Vec<Verb> {
     let entry = |name, title, description| Entry {
@@ -77,10 +77,10 @@ async fn merging(
             merge::Action::Abort => Some(GoOn::Abort),
         };
         let came = match how {
-            Some(how) => workspace.go_on(Operation::Merge, how, by, &report).await?,
+            Some(how) => verbs::go_on(&workspace, Operation::Merge, how, by, &report).await?,
             None => {
-                let (git, dir) = (workspace.repo.git(), workspace.path());
-                merge::start(git, dir, &workspace.branch, &request).await?
+                let (git, dir) = (workspace.repo().git(), workspace.path());
+                merge::start(git, dir, workspace.branch(), &request).await?
             }
         };
         told(&workspace, came, request.verbosity).await
@@ -97,10 +97,10 @@ async fn rebasing(
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
-            Some(how) => workspace.go_on(Operation::Rebase, how, by, &report).await?,
+            Some(how) => verbs::go_on(&workspace, Operation::Rebase, how, by, &report).await?,
             None => {
-                let (git, dir) = (workspace.repo.git(), workspace.path());
-                rebase::start(git, dir, &workspace.branch, &request).await?
+                let (git, dir) = (workspace.repo().git(), workspace.path());
+                rebase::start(git, dir, workspace.branch(), &request).await?
             }
         };
         told(&workspace, came, request.verbosity).await
@@ -119,9 +119,9 @@ async fn picking(
         let came = match going_on(request.action) {
             Some(how) => {
                 let operation = Operation::CherryPick;
-                workspace.go_on(operation, how, by, &report).await?
+                verbs::go_on(&workspace, operation, how, by, &report).await?
             }
-            None => cherry_pick::start(workspace.repo.git(), workspace.path(), &request).await?,
+            None => cherry_pick::start(workspace.repo().git(), workspace.path(), &request).await?,
         };
         told(&workspace, came, request.verbosity).await
     };
@@ -137,8 +137,8 @@ async fn reverting(
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let came = match going_on(request.action) {
-            Some(how) => workspace.go_on(Operation::Revert, how, by, &report).await?,
-            None => revert::start(workspace.repo.git(), workspace.path(), &request).await?,
+            Some(how) => verbs::go_on(&workspace, Operation::Revert, how, by, &report).await?,
+            None => revert::start(workspace.repo().git(), workspace.path(), &request).await?,
         };
         told(&workspace, came, request.verbosity).await
     };
@@ -153,7 +153,7 @@ async fn resolving(
     request.chosen()?;
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
-        workspace.resolve(request, by, &report).await
+        verbs::resolve(&workspace, request, by, &report).await
     };
     app.change(&at, "git resolve", Files::Move, work).await
 }

@@ -6,7 +6,7 @@ use super::verb::{At, Effect, Entry, Verb, VerbOutput};
 use crate::app::AuthorizedApp;
 use branchyard_git::verbs::{add, checkout, clean, commit, reset, stash};
 use branchyard_model::Problem;
-use branchyard_workspace::Files;
+use branchyard_workspace::{Files, verbs};
 
 pub(super) use answers::saved;
 
@@ -85,7 +85,7 @@ async fn stage(
         &at,
         "git add",
         Files::Stay,
-        move |workspace, _| async move { workspace.stage(request).await },
+        move |workspace, _| async move { verbs::stage(&workspace, request).await },
     )
     .await
 }
@@ -100,7 +100,7 @@ async fn commit(
         &at,
         "git commit",
         Files::Stay,
-        move |workspace, report| async move { workspace.commit(request, &report).await },
+        move |workspace, report| async move { verbs::commit(&workspace, request, &report).await },
     )
     .await
 }
@@ -116,7 +116,9 @@ async fn reset(
         &at,
         "git reset",
         Files::Move,
-        move |workspace, report| async move { workspace.reset_head(request, &by, &report).await },
+        move |workspace, report| async move {
+            verbs::reset_head(&workspace, request, &by, &report).await
+        },
     )
     .await
 }
@@ -129,7 +131,7 @@ async fn clean(
     if request.dry_run {
         return app
             .look(&at, move |workspace, repo| {
-                workspace.would_clean(repo, &request)
+                verbs::would_clean(workspace, repo, &request)
             })
             .await;
     }
@@ -138,7 +140,7 @@ async fn clean(
         &at,
         "git clean",
         Files::Move,
-        move |workspace, report| async move { workspace.clean_up(request, &by, &report).await },
+        move |workspace, report| async move { verbs::clean_up(&workspace, request, &by, &report).await },
     )
     .await
 }
@@ -152,14 +154,19 @@ async fn stash(
     if matches!(request.action, stash::Action::List | stash::Action::Show) {
         return app
             .look(&at, move |workspace, repo| {
-                workspace.look_at_stashes(repo, &request)
+                verbs::look_at_stashes(workspace, repo, &request)
             })
             .await;
     }
     let by = app.by();
-    app.change(&at, "git stash", Files::Move, move |workspace, report| async move {
-        workspace.change_stashes(request, &by, &report).await
-    })
+    app.change(
+        &at,
+        "git stash",
+        Files::Move,
+        move |workspace, report| async move {
+            verbs::change_stashes(&workspace, request, &by, &report).await
+        },
+    )
     .await
 }
 
@@ -174,7 +181,9 @@ async fn checkout(
         &at,
         "git checkout",
         Files::Move,
-        move |workspace, report| async move { workspace.check_out(request, &by, &report).await },
+        move |workspace, report| async move {
+            verbs::check_out(&workspace, request, &by, &report).await
+        },
     )
     .await
 }

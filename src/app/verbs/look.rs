@@ -5,6 +5,7 @@ use crate::app::AuthorizedApp;
 use branchyard_git::verbs::show::Shown;
 use branchyard_git::verbs::{diff, show, status};
 use branchyard_model::{About, Problem};
+use branchyard_workspace::verbs;
 
 pub(super) fn verbs() -> Vec<Verb> {
     let entry = |name, title, description| Entry {
@@ -54,7 +55,7 @@ async fn show_status(
 ) -> Result<VerbOutput<status::Status>, Problem> {
     let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
-        async move { workspace.status(request).await }
+        async move { verbs::status(&workspace, request).await }
     });
     let (about, answer) = read.await?;
     Ok(told(about, answer))
@@ -68,7 +69,7 @@ async fn show_diff(
     request.check()?;
     let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
-        async move { workspace.diff(request).await }
+        async move { verbs::diff(&workspace, request).await }
     });
     let (about, answer) = read.await?;
     Ok(told(about, answer))
@@ -89,7 +90,7 @@ async fn show_object(
 ) -> Result<VerbOutput<Shown>, Problem> {
     request.check()?;
     app.look(&at, move |workspace, repo| {
-        let paths = workspace.inside("path", request.path.as_slice())?;
+        let paths = verbs::inside(workspace, "path", request.path.as_slice())?;
         let path = paths.first().map(AsRef::as_ref);
         Ok(show::show(repo, path, &request)?)
     })

@@ -7,7 +7,7 @@ use crate::app::AuthorizedApp;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::{fetch, pull, push, remote};
 use branchyard_model::{Problem, Scope};
-use branchyard_workspace::{Files, protected_branch};
+use branchyard_workspace::{Files, protected_branch, verbs};
 
 const MOST_RETRIES: u32 = 10;
 
@@ -87,7 +87,7 @@ async fn fetch_verb(
     // It waits for no lock: refs of the remote are nobody's work, and no file moves.
     app.yard.margin.check()?;
     let workspace = app.workspace(&at.repo, &at.branch)?;
-    let fetched = workspace.fetch(&request).await;
+    let fetched = verbs::fetch(&workspace, &request).await;
     let fetched = fetched.map_err(|error| app.yard.margin.judge(error.problem()))?;
     let told = app.look(&at, |_, _| Ok(())).await?;
     Ok(VerbOutput {
@@ -106,7 +106,7 @@ async fn pull_verb(
         &at,
         "git pull",
         Files::Later,
-        move |workspace, report| async move { workspace.pull(request, &report).await },
+        move |workspace, report| async move { verbs::pull(&workspace, request, &report).await },
     )
     .await
 }
@@ -143,7 +143,7 @@ async fn push_verb(
         &at,
         "git push",
         Files::Later,
-        move |workspace, report| async move { workspace.push(request, &report).await },
+        move |workspace, report| async move { verbs::push(&workspace, request, &report).await },
     )
     .await
 }

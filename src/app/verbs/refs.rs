@@ -6,7 +6,7 @@ use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
 use crate::app::AuthorizedApp;
 use branchyard_git::verbs::{tag, worktree};
 use branchyard_model::Problem;
-use branchyard_workspace::Files;
+use branchyard_workspace::{Files, verbs};
 
 pub(super) fn verbs() -> Vec<Verb> {
     vec![
@@ -47,15 +47,13 @@ async fn worktrees(
 ) -> Result<VerbOutput<worktree::Worktrees>, Problem> {
     let told = app.look(&at, |_, _| Ok(())).await?;
     let repo = app.repo(&at.repo)?;
-    let found = app
-        .yard
-        .workspaces
-        .worktrees(
-            &repo,
-            app.branches_on_disk(&repo),
-            (at.branch.clone(), request),
-        )
-        .await;
+    let found = verbs::worktrees(
+        &app.yard.workspaces,
+        &repo,
+        app.branches_on_disk(&repo),
+        (at.branch.clone(), request),
+    )
+    .await;
     Ok(told.with(found.map_err(|error| error.problem())?))
 }
 
@@ -68,7 +66,7 @@ async fn tag(
     match request.action {
         tag::Action::List | tag::Action::Show => {
             app.look(&at, move |workspace, repo| {
-                workspace.look_at_tags(repo, &request)
+                verbs::look_at_tags(workspace, repo, &request)
             })
             .await
         }
@@ -77,7 +75,7 @@ async fn tag(
             let tags = app
                 .read(&at.repo, &at.branch, move |workspace| {
                     let request = request.clone();
-                    async move { workspace.verify_tag(request).await }
+                    async move { verbs::verify_tag(&workspace, request).await }
                 })
                 .await?;
             Ok(told.with(tags))
@@ -85,9 +83,14 @@ async fn tag(
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
             app.principal().require_all_branches()?;
-            app.change(&at, "git tag", Files::Untouched, move |workspace, report| async move {
-                workspace.change_tag(request, &report).await
-            })
+            app.change(
+                &at,
+                "git tag",
+                Files::Untouched,
+                move |workspace, report| async move {
+                    verbs::change_tag(&workspace, request, &report).await
+                },
+            )
             .await
         }
     }

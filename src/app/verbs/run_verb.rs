@@ -10,7 +10,7 @@ use super::verb::{At, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::branches::collecting;
 use branchyard_model::{ErrorKind, Problem};
-use branchyard_workspace::{Error, Files, Reporter, Workspace, WorkspaceLock};
+use branchyard_workspace::{Error, Files, Reporter, Workspace, WorkspaceLock, verbs};
 
 /// How long a change waits for its lock: shorter than clients wait for an answer, so that they are told
 /// what they wait for.
@@ -27,7 +27,7 @@ impl AuthorizedApp {
         let (about, answer) = self
             .read(&at.repo, &at.branch, move |workspace| {
                 let look = look.clone();
-                async move { workspace.look(look).await }
+                async move { verbs::look(&workspace, look).await }
             })
             .await?;
         Ok(VerbOutput {
@@ -52,12 +52,12 @@ impl AuthorizedApp {
         self.yard.margin.check()?;
         let workspace = self.workspace(&at.repo, &at.branch)?;
         if files != Files::Untouched {
-            self.check_unprotected(&workspace.repo, &at.branch, "changed")
+            self.check_unprotected(workspace.repo(), &at.branch, "changed")
                 .await?;
         }
         let lock = self.lock_of(&workspace, what).await?;
         let (report, warnings) = collecting();
-        let done = workspace.change(lock, files, &report, work).await;
+        let done = verbs::change(&workspace, lock, files, &report, work).await;
         let (about, answer) = done.map_err(|error| self.yard.margin.judge(error.problem()))?;
         Ok(VerbOutput {
             about,
@@ -72,7 +72,7 @@ impl AuthorizedApp {
         workspace: &Workspace,
         what: &str,
     ) -> Result<WorkspaceLock, Problem> {
-        let lock = workspace.queue.lock(what, &self.principal().name);
+        let lock = workspace.queue().lock(what, &self.principal().name);
         let lock = tokio::time::timeout(LOCK_TIMEOUT, lock).await;
         lock.map_err(|_| busy(workspace))
     }
@@ -80,7 +80,7 @@ impl AuthorizedApp {
 
 /// Somebody else has the lock, and for long.
 fn busy(workspace: &Workspace) -> Problem {
-    let holder = workspace.queue.holder();
+    let holder = workspace.queue().holder();
     let holder = holder.map_or_else(
         || "others are in line".to_owned(),
         |holder| match &holder.run_id {
@@ -91,7 +91,10 @@ fn busy(workspace: &Workspace) -> Problem {
             None => format!("{} by {} since {}", holder.what, holder.who, holder.since),
         },
     );
-    let detail = format!("the workspace of {} is in use: {holder}", workspace.branch);
+    let detail = format!(
+        "the workspace of {} is in use: {holder}",
+        workspace.branch()
+    );
     Problem::new(ErrorKind::Conflict, "workspace_busy", detail)
         .field("branch")
         .help("nothing was done; wait for the run to end (GET /api/runs/{id}?wait=50s, run_wait) or cancel it, then ask again")

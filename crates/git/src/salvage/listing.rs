@@ -37,7 +37,7 @@ pub fn salvaged_files(
     archives: &Path,
 ) -> Result<Vec<SalvagedFile>, Error> {
     let head = match &saved.manifest.salvage.commit {
-        Some(commit) => Some(store.find_commit(super::restore::oid(commit)?)?.tree()?),
+        Some(commit) => Some(store.find_commit(crate::oid(commit)?)?.tree()?),
         None => None,
     };
     let kept = saved

@@ -20,7 +20,7 @@ use crate::refs::{move_ref, set_head};
 use crate::worktree::write_whole;
 use crate::{Error, Worktree, read_ref};
 use branchyard_config::crash_point;
-use branchyard_model::{CommitId, ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem};
 
 const EXECUTABLE: u32 = 0o111;
 
@@ -41,7 +41,7 @@ pub fn put_back(
 
     if let Some(tip) = &manifest.tip {
         let log = "branchyard: restored";
-        if !move_ref(&repo, &now, oid(tip)?, known_tip, log)? {
+        if !move_ref(&repo, &now, crate::oid(tip)?, known_tip, log)? {
             return Err(branch_moved(&now).into());
         }
     }
@@ -126,16 +126,12 @@ fn head_of(repo: &Repository, saved: &Saved, worktree: &Worktree) -> Result<Stri
         .map_err(Error::io("look at the other workspaces"))?
         .flatten()
         .any(|entry| fs::read_to_string(entry.path().join("HEAD")).is_ok_and(|head| head == was));
-    let commit = salvage.commit.as_ref().map(oid).transpose()?;
+    let commit = salvage.commit.as_ref().map(crate::oid).transpose()?;
     match commit {
         _ if !is_taken && read_ref(repo, name)? == commit => Ok(was),
         Some(commit) => Ok(format!("{commit}\n")),
         None => Ok(own),
     }
-}
-
-pub(super) fn oid(commit: &CommitId) -> Result<Oid, Error> {
-    Ok(Oid::from_str(commit.as_str())?)
 }
 
 fn tracked(repo: &Repository) -> Result<Vec<PathBuf>, Error> {

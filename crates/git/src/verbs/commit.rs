@@ -214,9 +214,9 @@ impl Committed {
         let files = between(repo, old.as_ref(), Some(&commit.tree()?))?;
         let is_full = verbosity == Verbosity::Full;
         Ok(Self {
-            id: id(commit.id())?,
+            id: crate::commit_id(commit.id())?,
             subject: subject(&commit),
-            amended: amended.map(id).transpose()?,
+            amended: amended.map(crate::commit_id).transpose()?,
             signed: commit.header_field_bytes("gpgsig").is_ok(),
             files_changed: files.len(),
             additions: files.iter().filter_map(|file| file.additions).sum(),
@@ -232,10 +232,6 @@ impl Committed {
 /// The first line of what a commit says.
 pub(super) fn subject(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
-}
-
-pub(super) fn id(oid: Oid) -> Result<CommitId, Error> {
-    Ok(CommitId::parse(&oid.to_string())?)
 }
 
 #[cfg(test)]

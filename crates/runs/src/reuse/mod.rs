@@ -33,6 +33,8 @@ use branchyard_model::{
 };
 use branchyard_process::{Exit, Outcome};
 use branchyard_workspace::Workspace;
+use branchyard_workspace::untracked_digest;
+use branchyard_workspace::warm;
 
 /// How many runs with the same inputs are looked at. They differ in what lay beside the tracked files, and
 /// what lies there now is most likely what one of the last left.
@@ -134,11 +136,11 @@ impl Drive {
         about: &About,
         secrets: &Handed,
     ) -> Result<Reusable, String> {
-        let beside = workspace.untracked_digest(about.tree.clone()).await;
+        let beside = untracked_digest::untracked_digest(workspace, about.tree.clone()).await;
         let before = beside
             .map_err(|error| error.problem().detail)?
             .ok_or("tracked files differ from the commit")?;
-        let (config, repo) = (&self.shared.config, &workspace.repo.config);
+        let (config, repo) = (&self.shared.config, &workspace.repo().config);
         let spec = self.live.record().spec;
         let mut env = environment::declared(config, repo);
         let tools = toolchain::versions(&repo.toolchain, &env).await?;
@@ -212,7 +214,7 @@ impl Drive {
         // Where the run did not hold the lock to its end, files may have been changed since.
         let workspace = held.map(|(_, workspace)| workspace);
         let after = match workspace.filter(|workspace| fills_reuse(workspace, exit)) {
-            Some(workspace) => workspace.untracked_digest(about.tree).await,
+            Some(workspace) => untracked_digest::untracked_digest(workspace, about.tree).await,
             None => Ok(None),
         };
         let after = after.unwrap_or_else(|error| {
@@ -231,7 +233,7 @@ impl Drive {
 /// Whether a run that ended so may answer for later ones: it succeeded, by itself, and all that it said is
 /// in its journal. What was built on top of another branch's output is that branch's affair as well.
 fn fills_reuse(workspace: &Workspace, exit: &Exit) -> bool {
-    !workspace.is_warm()
+    !warm::is_warm(workspace)
         && matches!(exit.outcome, Outcome::Code(0))
         && exit.stopped.is_none()
         && exit.unwritten.is_none()

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use crate::{Error, Workspace};
+use crate::{Error, Workspace, standing};
 use branchyard_model::{About, ErrorKind, Problem};
 
-impl Workspace {
-    /// Checks that each path, if it exists, resolves to something beneath the workspace.
-    pub async fn check_beneath(self: &Arc<Self>, paths: Vec<String>) -> Result<(), Error> {
-        self.looking(move |this| {
-            let root = this.open_root()?;
+/// Checks that each path, if it exists, resolves to something beneath the workspace.
+pub async fn check_beneath(workspace: &Arc<Workspace>, paths: Vec<String>) -> Result<(), Error> {
+    workspace
+        .looking(move |this| {
+            let root = open_root(this)?;
             for path in &paths {
-                match open_beneath(&root, &this.relative(path)?) {
+                match open_beneath(&root, &relative(this, path)?) {
                     Err(problem) if problem.kind != ErrorKind::NotFound => {
                         return Err(problem.field("args").into());
                     }
@@ -27,58 +27,61 @@ impl Workspace {
             Ok(())
         })
         .await
-    }
+}
 
-    /// Status of the whole tree would cost more than the read itself, so `dirty` is left to the
-    /// file's own `modified` and to the workspace's description.
-    pub(super) fn standing_for_read(&self) -> Result<About, Error> {
-        self.standing(&self.worktree.open()?, None)
-    }
+/// Status of the whole tree would cost more than the read itself, so `dirty` is left to the
+/// file's own `modified` and to the workspace's description.
+pub(super) fn standing_for_read(workspace: &Workspace) -> Result<About, Error> {
+    standing::standing(workspace, &workspace.worktree().open()?, None)
+}
 
-    /// Refuses a path whose directory, as far as there is one, is reached through a link that leads out.
-    /// The file itself may be such a link: git keeps it as one.
-    pub(crate) fn check_parent(&self, root: &OwnedFd, path: &Path) -> Result<(), Problem> {
-        let parent = path.parent().unwrap_or(Path::new(""));
-        match open_beneath(root, parent) {
-            Err(problem) if problem.kind != ErrorKind::NotFound => Err(problem),
-            _ => Ok(()),
-        }
+/// Refuses a path whose directory, as far as there is one, is reached through a link that leads out.
+/// The file itself may be such a link: git keeps it as one.
+pub(crate) fn check_parent(
+    _workspace: &Workspace,
+    root: &OwnedFd,
+    path: &Path,
+) -> Result<(), Problem> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    match open_beneath(root, parent) {
+        Err(problem) if problem.kind != ErrorKind::NotFound => Err(problem),
+        _ => Ok(()),
     }
+}
 
-    pub(crate) fn open_root(&self) -> Result<OwnedFd, Error> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::open(self.path(), flags, Mode::empty())
-            .map_err(|errno| Error::io("open the workspace")(errno.into()))
+pub(crate) fn open_root(workspace: &Workspace) -> Result<OwnedFd, Error> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(workspace.path(), flags, Mode::empty())
+        .map_err(|errno| Error::io("open the workspace")(errno.into()))
+}
+
+/// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
+pub(crate) fn relative(workspace: &Workspace, path: &str) -> Result<PathBuf, Problem> {
+    let given = Path::new(path);
+    if path.contains('\0') {
+        return Err(Problem::bad("path", "a path cannot hold a NUL character"));
     }
-
-    /// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
-    pub(crate) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
-        let given = Path::new(path);
-        if path.contains('\0') {
-            return Err(Problem::bad("path", "a path cannot hold a NUL character"));
-        }
-        if given.is_absolute() {
-            let yard = self.repo.home().parent().unwrap_or(self.path());
-            return Err(if given.starts_with(yard) {
-                outside(path)
-            } else {
-                Problem::bad("path", format!("{path:?} is absolute"))
-                    .help("give a path relative to the workspace")
-            });
-        }
-        let mut clean = PathBuf::new();
-        for component in given.components() {
-            match component {
-                Component::Normal(name) if name == ".git" => {
-                    return Err(git_directory());
-                }
-                Component::Normal(name) => clean.push(name),
-                Component::ParentDir if !clean.pop() => return Err(outside(path)),
-                _ => {}
+    if given.is_absolute() {
+        let yard = workspace.repo().home().parent().unwrap_or(workspace.path());
+        return Err(if given.starts_with(yard) {
+            outside(path)
+        } else {
+            Problem::bad("path", format!("{path:?} is absolute"))
+                .help("give a path relative to the workspace")
+        });
+    }
+    let mut clean = PathBuf::new();
+    for component in given.components() {
+        match component {
+            Component::Normal(name) if name == ".git" => {
+                return Err(git_directory());
             }
+            Component::Normal(name) => clean.push(name),
+            Component::ParentDir if !clean.pop() => return Err(outside(path)),
+            _ => {}
         }
-        Ok(clean)
     }
+    Ok(clean)
 }
 
 fn git_directory() -> Problem {

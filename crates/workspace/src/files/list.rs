@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, shown};
+use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_model::{About, ErrorKind};
 
@@ -61,12 +62,15 @@ pub enum EntryKind {
     Other,
 }
 
-impl Workspace {
-    /// Lists files, with what the answer is about. The caller shares the files.
-    pub async fn list(self: &Arc<Self>, request: ListRequest) -> Result<(About, Listing), Error> {
-        self.looking(move |this| {
-            let path = this.relative(&request.path)?;
-            let root = this.open_root()?;
+/// Lists files, with what the answer is about. The caller shares the files.
+pub async fn list(
+    workspace: &Arc<Workspace>,
+    request: ListRequest,
+) -> Result<(About, Listing), Error> {
+    workspace
+        .looking(move |this| {
+            let path = beneath::relative(this, &request.path)?;
+            let root = beneath::open_root(this)?;
             let fd = open_beneath(&root, &path)?;
             let mut listing = Listing {
                 path: shown(&path),
@@ -81,10 +85,9 @@ impl Workspace {
                     .entries
                     .extend(entry(&open_beneath(&root, parent)?, name, &path));
             }
-            Ok((this.standing_for_read()?, listing))
+            Ok((beneath::standing_for_read(this)?, listing))
         })
         .await
-    }
 }
 
 fn io(errno: Errno) -> Error {

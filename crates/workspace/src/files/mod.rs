@@ -1,14 +1,20 @@
 //! Reading a workspace's files. Every path is resolved by the kernel beneath the workspace's own
 //! directory (`openat2`), so that no `..`, symlink or race can lead out of it.
 
-mod beneath;
+pub(crate) mod beneath;
 mod lines;
 mod list;
 mod query;
-mod read;
+pub(crate) mod read;
 mod search;
 mod stamp;
 mod walk;
+
+pub use beneath::check_beneath;
+pub use list::list;
+pub use read::read;
+pub use search::grep;
+pub use stamp::stamp;
 
 pub use list::{Entry, EntryKind, ListRequest, Listing};
 pub use query::{Grep, GrepRequest};

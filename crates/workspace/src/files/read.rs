@@ -12,7 +12,8 @@ use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::beneath::{open_beneath, open_unfollowed, shown};
+use super::beneath::{open_beneath, shown};
+use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_git as git;
 use branchyard_model::{About, ErrorKind, Problem};
@@ -51,32 +52,31 @@ pub struct FileText {
     pub modified: bool,
 }
 
-impl Workspace {
-    /// Reads lines of a file, at most `max` bytes of them. The caller shares the files.
-    pub async fn read(
-        self: &Arc<Self>,
-        request: ReadRequest,
-        max: usize,
-    ) -> Result<(About, FileText), Error> {
-        self.looking(move |this| {
-            let path = this.relative(&request.path)?;
-            let fd = open_beneath(&this.open_root()?, &path)?;
+/// Reads lines of a file, at most `max` bytes of them. The caller shares the files.
+pub async fn read(
+    workspace: &Arc<Workspace>,
+    request: ReadRequest,
+    max: usize,
+) -> Result<(About, FileText), Error> {
+    workspace
+        .looking(move |this| {
+            let path = beneath::relative(this, &request.path)?;
+            let fd = open_beneath(&beneath::open_root(this)?, &path)?;
             let (file, size) = open_regular(&fd, &path)?;
             let mut text = read_lines(file, &request, max)?;
-            let repo = this.worktree.open()?;
+            let repo = this.worktree().open()?;
             text.path = shown(&path);
             text.size = size;
             text.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
-            Ok((this.standing_for_read()?, text))
+            Ok((beneath::standing_for_read(this)?, text))
         })
         .await
-    }
+}
 
-    /// Opens a regular file as git sees it: a link is not followed, for git keeps it as one. Blocks.
-    pub(crate) fn open_unfollowed(&self, path: &Path) -> Result<File, Error> {
-        let fd = open_unfollowed(&self.open_root()?, path)?;
-        Ok(open_regular(&fd, path)?.0)
-    }
+/// Opens a regular file as git sees it: a link is not followed, for git keeps it as one. Blocks.
+pub(crate) fn open_unfollowed(workspace: &Workspace, path: &Path) -> Result<File, Error> {
+    let fd = beneath::open_unfollowed(&beneath::open_root(workspace)?, path)?;
+    Ok(open_regular(&fd, path)?.0)
 }
 
 /// Opens what `fd` only names, if it is a regular file of bearable size.

@@ -16,6 +16,7 @@ use super::lines::{End, Go, Hit, Lines};
 use super::query::{Grep, Place};
 use super::read::open_regular;
 use super::walk::{Walk, WalkStep};
+use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_model::About;
 
@@ -71,20 +72,19 @@ impl LineMatch {
     }
 }
 
-impl Workspace {
-    /// Searches the files, until all is found or the caller went away. The caller shares them.
-    pub async fn grep(self: &Arc<Self>, grep: Grep) -> Result<(About, Matches), Error> {
-        let nobody_waits = CancellationToken::new();
-        let _waiting = nobody_waits.clone().drop_guard();
-        self.looking(move |this| {
+/// Searches the files, until all is found or the caller went away. The caller shares them.
+pub async fn grep(workspace: &Arc<Workspace>, grep: Grep) -> Result<(About, Matches), Error> {
+    let nobody_waits = CancellationToken::new();
+    let _waiting = nobody_waits.clone().drop_guard();
+    workspace
+        .looking(move |this| {
             let until = Instant::now() + PATIENCE;
             let is_over = || nobody_waits.is_cancelled() || Instant::now() >= until;
-            let path = this.relative(&grep.path)?;
-            let found = grep.search(&this.open_root()?, &path, &is_over)?;
-            Ok((this.standing_for_read()?, found))
+            let path = beneath::relative(this, &grep.path)?;
+            let found = grep.search(&beneath::open_root(this)?, &path, &is_over)?;
+            Ok((beneath::standing_for_read(this)?, found))
         })
         .await
-    }
 }
 
 impl Grep {

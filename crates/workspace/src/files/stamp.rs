@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use super::beneath::open_beneath;
+use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_model::ErrorKind;
 
@@ -29,17 +30,17 @@ impl Stamp {
     }
 }
 
-impl Workspace {
-    /// The stamp of a file or directory; `None` where there is none, or no workspace. Makes no workspace,
-    /// and is no use of one.
-    pub async fn stamp(self: &Arc<Self>, path: String) -> Result<Option<Stamp>, Error> {
-        let _files = self.share_files().await;
-        self.looking(move |this| {
-            let path = this.relative(&path)?;
+/// The stamp of a file or directory; `None` where there is none, or no workspace. Makes no workspace,
+/// and is no use of one.
+pub async fn stamp(workspace: &Arc<Workspace>, path: String) -> Result<Option<Stamp>, Error> {
+    let _files = workspace.share_files().await;
+    workspace
+        .looking(move |this| {
+            let path = beneath::relative(this, &path)?;
             if !this.exists() {
                 return Ok(None);
             }
-            let fd = match open_beneath(&this.open_root()?, &path) {
+            let fd = match open_beneath(&beneath::open_root(this)?, &path) {
                 Err(problem) if problem.kind == ErrorKind::NotFound => return Ok(None),
                 fd => fd?,
             };
@@ -47,5 +48,4 @@ impl Workspace {
             Ok(Some(Stamp::of(&meta.map_err(Error::io("look at a file"))?)))
         })
         .await
-    }
 }

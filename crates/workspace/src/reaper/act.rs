@@ -7,14 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedRwLockWriteGuard;
+use crate::files_lock::ExclusiveFiles;
+use crate::{
+    Error, Going, Workspace, WorkspaceLock, Workspaces, guard, pin, remove, silent, sizes, work,
+};
 
 use super::Reaper;
 use super::report::Outcome;
 use crate::record::Record;
 use crate::repos::{Repo, Source};
 use crate::work::Look;
-use crate::{Error, Going, Workspace, WorkspaceLock, Workspaces, silent};
 use branchyard_process::is_in_use;
 
 pub(super) const IN_USE: &str = "a process has its working directory or an open file there";
@@ -46,110 +48,109 @@ const OF_A_STORE: [&str; 16] = [
 /// Everything that keeps others out of a workspace.
 struct Alone {
     _lock: WorkspaceLock,
-    _files: OwnedRwLockWriteGuard<()>,
+    _files: ExclusiveFiles,
 }
 
-impl Workspace {
-    /// Takes the workspace's locks if all of them are free and nobody used it since it was judged by `found`.
-    fn try_be_alone(&self, found: &Record) -> Result<Alone, String> {
-        let _lock = self
-            .queue
-            .try_lock("reap", "daemon")
-            .ok_or_else(|| BUSY.to_owned())?;
-        let files_guard = self.files.clone().try_write_owned();
-        let _files = files_guard.map_err(|_| BUSY.to_owned())?;
-        if !self.exists() {
-            return Err("it is gone already".to_owned());
-        }
-        let record = Record::load(self.worktree.admin());
-        if record.is_none_or(|record| record.last_used != found.last_used) {
-            return Err(BUSY.to_owned());
-        }
-        Ok(Alone { _lock, _files })
+/// Takes the workspace's locks if all of them are free and nobody used it since it was judged by `found`.
+fn try_be_alone(workspace: &Workspace, found: &Record) -> Result<Alone, String> {
+    let _lock = workspace
+        .queue()
+        .try_lock("reap", "daemon")
+        .ok_or_else(|| BUSY.to_owned())?;
+    let files = workspace.files().try_lock();
+    let _files = files.ok_or_else(|| BUSY.to_owned())?;
+    if !workspace.exists() {
+        return Err("it is gone already".to_owned());
     }
-
-    fn check_unused(&self) -> Result<(), String> {
-        match (self.pinned(), is_in_use(self.path())) {
-            (Some(pin), _) => Err(pin.says()),
-            (None, true) => Err(IN_USE.to_owned()),
-            (None, false) => Ok(()),
-        }
+    let record = workspace.record();
+    if record.is_none_or(|record| record.last_used != found.last_used) {
+        return Err(BUSY.to_owned());
     }
+    Ok(Alone { _lock, _files })
+}
 
-    /// Removes the workspace if it is free and nothing in it would be missed.
-    pub(super) async fn reap(self: &Arc<Self>, found: &Record) -> Outcome {
-        let (this, found, bytes) = (self.clone(), found.clone(), found.size());
-        let done = self.uninterrupted(async move {
-            let alone = match this.try_be_alone(&found) {
-                Ok(alone) => alone,
-                Err(why) => return Ok(Outcome::Kept { why }),
-            };
-            // Readers wait meanwhile, so this does not wait for long.
-            let registry = tokio::time::timeout(REGISTRY_PATIENCE, this.repo.registry.lock()).await;
-            let Ok(_registry) = registry else {
-                let why = "other workspaces of the repository are being made".to_owned();
-                return Ok(Outcome::Kept { why });
-            };
-            let gone = this
-                .blocking(move |this| {
-                    this.guard(&silent())?;
-                    // Scanner once more for pins, work and processes.
-                    this.take_away(Going::Unmissed, "daemon")?;
-                    Ok(Outcome::Done { bytes })
-                })
-                .await;
-            drop(alone);
-            gone
-        });
-        Outcome::of(done.await)
+fn check_unused(workspace: &Workspace) -> Result<(), String> {
+    match (pin::pinned(workspace), is_in_use(workspace.path())) {
+        (Some(pin), _) => Err(pin.says()),
+        (None, true) => Err(IN_USE.to_owned()),
+        (None, false) => Ok(()),
     }
+}
 
-    /// Drops the build output that git ignores, if the workspace is free.
-    pub(super) async fn reap_build_output(self: &Arc<Self>, found: &Record) -> Outcome {
-        let (this, found) = (self.clone(), found.clone());
-        let done = self.uninterrupted(async move {
-            let alone = match this.try_be_alone(&found) {
-                Ok(alone) => alone,
-                Err(why) => return Ok(Outcome::Kept { why }),
-            };
-            let dropped = this
-                .blocking(|this| match this.check_unused() {
-                    Ok(()) => this.drop_build_output(),
-                    Err(why) => Ok(Outcome::Kept { why }),
-                })
-                .await;
-            drop(alone);
-            dropped
-        });
-        Outcome::of(done.await)
-    }
-
-    fn drop_build_output(&self) -> Result<Outcome, Error> {
-        self.guard(&silent())?;
-        let output = self.belongings(&self.worktree.open()?, Look::Whole)?.output;
-        let mut dropped = 0;
-        for output in output.iter().filter(|output| output.ignored) {
-            let path = self.path().join(&output.item.path);
-            if holds_a_repository(&path) {
-                continue;
-            }
-            let name = format!("{}-output", self.branch.dir());
-            self.grounds
-                .trash
-                .take(&path, &name)
-                .map_err(Error::io("move build output to the trash"))?;
-            dropped += 1;
-        }
-        if dropped == 0 {
-            let why = "there is no build output that may go".to_owned();
+/// Removes the workspace if it is free and nothing in it would be missed.
+pub(super) async fn reap(workspace: &Arc<Workspace>, found: &Record) -> Outcome {
+    let (this, found, bytes) = (workspace.clone(), found.clone(), found.size());
+    let done = workspace.uninterrupted(async move {
+        let alone = match try_be_alone(&this, &found) {
+            Ok(alone) => alone,
+            Err(why) => return Ok(Outcome::Kept { why }),
+        };
+        // Readers wait meanwhile, so this does not wait for long.
+        let registry = tokio::time::timeout(REGISTRY_PATIENCE, this.repo().registry.lock()).await;
+        let Ok(_registry) = registry else {
+            let why = "other workspaces of the repository are being made".to_owned();
             return Ok(Outcome::Kept { why });
+        };
+        let gone = this
+            .blocking(move |this| {
+                guard::guard(this, &silent())?;
+                // Scanner once more for pins, work and processes.
+                remove::take_away(this, Going::Unmissed, "daemon")?;
+                Ok(Outcome::Done { bytes })
+            })
+            .await;
+        drop(alone);
+        gone
+    });
+    Outcome::of(done.await)
+}
+
+/// Drops the build output that git ignores, if the workspace is free.
+pub(super) async fn reap_build_output(workspace: &Arc<Workspace>, found: &Record) -> Outcome {
+    let (this, found) = (workspace.clone(), found.clone());
+    let done = workspace.uninterrupted(async move {
+        let alone = match try_be_alone(&this, &found) {
+            Ok(alone) => alone,
+            Err(why) => return Ok(Outcome::Kept { why }),
+        };
+        let dropped = this
+            .blocking(|this| match check_unused(this) {
+                Ok(()) => drop_build_output(this),
+                Err(why) => Ok(Outcome::Kept { why }),
+            })
+            .await;
+        drop(alone);
+        dropped
+    });
+    Outcome::of(done.await)
+}
+
+fn drop_build_output(workspace: &Workspace) -> Result<Outcome, Error> {
+    guard::guard(workspace, &silent())?;
+    let output = work::belongings(workspace, &workspace.worktree().open()?, Look::Whole)?.output;
+    let mut dropped = 0;
+    for output in output.iter().filter(|output| output.ignored) {
+        let path = workspace.path().join(&output.item.path);
+        if holds_a_repository(&path) {
+            continue;
         }
-        let before = Record::load(self.worktree.admin()).map_or(0, |record| record.size());
-        let after = self.measure_now()?;
-        Ok(Outcome::Done {
-            bytes: before.saturating_sub(after.total()),
-        })
+        let name = format!("{}-output", workspace.branch().dir());
+        workspace
+            .yard()
+            .trash
+            .take(&path, &name)
+            .map_err(Error::io("move build output to the trash"))?;
+        dropped += 1;
     }
+    if dropped == 0 {
+        let why = "there is no build output that may go".to_owned();
+        return Ok(Outcome::Kept { why });
+    }
+    let before = workspace.record().map_or(0, |record| record.size());
+    let after = sizes::measure_now(workspace)?;
+    Ok(Outcome::Done {
+        bytes: before.saturating_sub(after.total()),
+    })
 }
 
 /// Whether somebody's repository lies in there, or may do so: then it is more than build output.
@@ -185,7 +186,8 @@ impl Reaper {
             if is_in_use(of.home()) {
                 return Ok(kept(IN_USE));
             }
-            match workspaces.while_nobody_uses(&of.name, || workspaces.discard(of.home())) {
+            match workspaces.while_nobody_uses(&of.name, || remove::discard(&workspaces, of.home()))
+            {
                 Some(discarded) => discarded.map(|()| Outcome::Done { bytes }),
                 None => Ok(kept(BUSY)),
             }
@@ -195,7 +197,7 @@ impl Reaper {
             Err(error) => kept(&error.to_string()),
         };
         if matches!(outcome, Outcome::Done { .. }) {
-            self.workspaces.grounds.ticks.forget_store(&repo.name);
+            self.workspaces.yard().ticks.forget_store(&repo.name);
         }
         outcome
     }
@@ -209,7 +211,7 @@ pub(super) fn kept_store(workspaces: &Workspaces, repo: &Repo) -> Option<String>
     if repo.source == Source::Found {
         return Some("nothing but the store itself says where it was cloned from".to_owned());
     }
-    match workspaces.left_of(repo) {
+    match remove::left_of(workspaces, repo) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => return Some(format!("it has {}", left.join(", "))),
         Err(error) => return Some(format!("it cannot be looked at: {error}")),

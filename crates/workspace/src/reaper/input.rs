@@ -10,7 +10,7 @@ use super::plan::{Action, Facts, Limits, Plan, Pressure, StoreFacts, plan};
 use crate::record::Record;
 use crate::repos::Repo;
 use crate::sizes::size_of;
-use crate::{Workspace, parallel};
+use crate::{Workspace, parallel, sizes, work};
 use branchyard_git::Worktree;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_process::Presence;
@@ -91,7 +91,7 @@ impl Reaper {
     }
 
     async fn find(&self) -> Vec<Found> {
-        let (repos, ticks) = (self.repos.list(), self.workspaces.grounds.ticks.clone());
+        let (repos, ticks) = (self.repos.list(), self.workspaces.yard().ticks.clone());
         let root = self.root.clone();
         let read = move || {
             let present = Presence::below(&root);
@@ -127,9 +127,9 @@ impl Reaper {
         });
         for found in &mut found {
             let workspace = self.workspaces.look_at(&found.repo, &found.record.branch);
-            if let Some(holder) = workspace.queue.holder() {
+            if let Some(holder) = workspace.queue().holder() {
                 found.facts.hands_off = Some(format!("{} has its turn", holder.what));
-            } else if workspace.files.try_read().is_err() {
+            } else if workspace.files().try_share().is_none() {
                 found.facts.hands_off = Some(MOVING.to_owned());
             }
         }
@@ -140,10 +140,10 @@ impl Reaper {
     async fn measure(&self, workspaces: &mut [Found]) {
         for found in workspaces {
             let workspace = self.workspaces.look_at(&found.repo, &found.record.branch);
-            if found.record.is_measured() || workspace.queue.holder().is_some() {
+            if found.record.is_measured() || workspace.queue().holder().is_some() {
                 continue;
             }
-            match workspace.measure().await {
+            match sizes::measure(&workspace).await {
                 Ok(None) => {}
                 Ok(Some(sizes)) => {
                     found.record.sizes = Some(sizes);
@@ -174,7 +174,7 @@ impl Reaper {
         for repo in repos.into_iter().filter(|repo| repo.is_cloned()) {
             let idle = self
                 .workspaces
-                .grounds
+                .yard()
                 .ticks
                 .store_idle(&repo.name, used(&repo.name));
             let (looked_at, all) = (repo.clone(), self.workspaces.clone());
@@ -215,7 +215,7 @@ impl Reaper {
         let mut space = look();
         let mut is_final = true;
         if is_low(&space) {
-            let trash = self.workspaces.grounds.trash.clone();
+            let trash = self.workspaces.yard().trash.clone();
             let emptied = tokio::task::spawn_blocking(move || trash.wait(TRASH_PATIENCE));
             is_final = emptied.await.unwrap_or(false);
             space = look();
@@ -275,7 +275,7 @@ impl Reaper {
         let all = self.workspaces.clone();
         let looked = parallel(named, move |(repo, branch)| {
             let workspace: Arc<Workspace> = all.get(&repo, &branch);
-            async move { workspace.reasons_to_stay().await }
+            async move { work::reasons_to_stay(&workspace).await }
         })
         .await;
         for (at, reasons) in wanted.iter().zip(looked) {
@@ -292,7 +292,7 @@ impl Reaper {
     /// Writes down that what has no mark of its last use, or one from the future, was used now; else it
     /// would never grow old.
     pub(super) fn settle_marks(&self, workspaces: &[Found]) {
-        let ticks = &self.workspaces.grounds.ticks;
+        let ticks = &self.workspaces.yard().ticks;
         for found in workspaces {
             if ticks.is_known(found.record.used_tick) {
                 continue;

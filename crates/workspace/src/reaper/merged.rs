@@ -8,9 +8,9 @@ use git2::{Oid, Repository};
 
 use super::Reaper;
 use super::report::{MergedBranch, Outcome};
-use crate::record::Record;
+use crate::reaper::act;
 use crate::repos::Repo;
-use crate::{AgentBranch, Error};
+use crate::{AgentBranch, Error, verbs};
 use branchyard_config::MergedAgentBranches;
 use branchyard_git::{self as git, Error as GitError};
 use branchyard_model::{BranchName, CommitId, RepoName};
@@ -46,7 +46,7 @@ impl Reaper {
     }
 
     async fn merged_of(&self, repo: &Arc<Repo>) -> Result<Vec<MergedBranch>, Error> {
-        let branches = self.workspaces.agent_branches(&repo.name)?;
+        let branches = self.workspaces.agents().all(&repo.name)?;
         let default = repo.default_branch().map(|name| BranchName::parse(&name));
         let (false, Some(Ok(default))) = (branches.is_empty(), default) else {
             return Ok(Vec::new());
@@ -102,21 +102,22 @@ impl Reaper {
         let workspace = self.workspaces.look_at(&repo, &merged.branch);
         let mut bytes = 0;
         if workspace.exists() {
-            let Some(record) = Record::load(workspace.worktree.admin()) else {
+            let Some(record) = workspace.record() else {
                 let why = "its record cannot be read".to_owned();
                 return Ok(Outcome::Kept { why });
             };
-            match workspace.reap(&record).await {
+            match act::reap(&workspace, &record).await {
                 Outcome::Done { bytes: freed } => bytes = freed,
                 kept @ Outcome::Kept { .. } => return Ok(kept),
             }
         }
         if let (true, Some(looked_at)) = (merged.remote, &merged.tip) {
             // Somebody may have pushed since, through the yard too: only what was looked at may go.
-            workspace.delete_on_remote(looked_at).await?;
+            verbs::delete_on_remote(&workspace, looked_at).await?;
         }
         self.workspaces
-            .forget_agent_branch(&merged.repo, &merged.branch)?;
+            .agents()
+            .forget(&merged.repo, &merged.branch)?;
         Ok(Outcome::Done { bytes })
     }
 }

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Ticks, Workspaces};
 use crate::repos::Repos;
+use crate::salvage;
 use branchyard_config::ReaperConfig;
 use branchyard_db::security_db::audit::{Audit, Call, End, Outcome as AuditOutcome, Via};
 use branchyard_model::{BranchName, RepoName};
@@ -81,12 +82,12 @@ impl Reaper {
         let (this, closing) = (self.clone(), closing.clone());
         let worker = self.clone();
         let work = loops.keep("reaper", move || worker.clone().work());
-        self.workspaces.grounds.tasks.spawn(async move {
+        self.workspaces.yard().tasks.spawn(async move {
             tokio::select! {
                 () = work => {}
                 () = closing.cancelled() => this.closing.cancel(),
             }
-            save(&this.workspaces.grounds.ticks);
+            save(&this.workspaces.yard().ticks);
         });
     }
 
@@ -112,7 +113,7 @@ impl Reaper {
     }
 
     async fn work(self: Arc<Self>) {
-        let made = &self.workspaces.grounds.made;
+        let made = &self.workspaces.yard().made;
         let mut due = self.next_due();
         let mut save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
         loop {
@@ -120,7 +121,7 @@ impl Reaper {
                 () = tokio::time::sleep_until(due) => Care::Usual,
                 () = made.notified() => Care::Counts,
                 () = tokio::time::sleep_until(save_due) => {
-                    save(&self.workspaces.grounds.ticks);
+                    save(&self.workspaces.yard().ticks);
                     save_due = tokio::time::Instant::now() + BETWEEN_SAVES;
                     continue;
                 }
@@ -143,10 +144,8 @@ impl Reaper {
             if !repo.is_cloned() || only.is_some_and(|only| repo.name != *only) {
                 continue;
             }
-            let expired = self
-                .workspaces
-                .expire_salvage(&repo, self.config.salvage_ttl)
-                .await;
+            let expired =
+                salvage::expire_salvage(&self.workspaces, &repo, self.config.salvage_ttl).await;
             match expired {
                 Ok(0) => {}
                 Ok(gone) => self.record("salvage.expire", &repo.name, None, gone as u64),
@@ -176,7 +175,7 @@ impl Reaper {
         let this = self.clone();
         let deleting = async move { this.delete_merged(dry_run, only.as_ref()).await };
         self.workspaces
-            .grounds
+            .yard()
             .tasks
             .spawn(deleting)
             .await
@@ -199,7 +198,7 @@ impl Reaper {
         let this = self.clone();
         let pass = async move { this.pass(care, dry_run, only.as_ref()).await };
         self.workspaces
-            .grounds
+            .yard()
             .tasks
             .spawn(pass)
             .await

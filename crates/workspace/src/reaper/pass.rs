@@ -6,6 +6,7 @@ use super::input::{Care, Found, FoundStore, ReaperInput};
 use super::plan::{Action, Decision, Rule};
 use super::report::{Disk, Item, Outcome, Reaped, Reaping, StoreItem, Totals};
 use super::{REMEMBERED, Reaper, lock};
+use crate::reaper::act;
 use crate::repos::Repo;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::disk::Room;
@@ -95,8 +96,8 @@ impl Reaper {
         let branch = &found.record.branch;
         let workspace = self.workspaces.look_at(&found.repo, branch);
         let outcome = match decision.action {
-            Action::Remove => workspace.reap(&found.record).await,
-            Action::DropBuildOutput => workspace.reap_build_output(&found.record).await,
+            Action::Remove => act::reap(&workspace, &found.record).await,
+            Action::DropBuildOutput => act::reap_build_output(&workspace, &found.record).await,
             Action::Keep | Action::DiscardStore => return Outcome::Done { bytes: 0 },
         };
         self.tell(&found.repo, Some(branch), decision, &outcome);

@@ -60,7 +60,7 @@ impl RepairScope {
 
 /// What differs in `repo` from what should be. Workspaces that are `being_changed` by us right now are
 /// passed over: nothing about them is as it will be.
-pub(super) fn look(
+pub(super) fn look_through(
     repo: &Repo,
     scope: &RepairScope,
     being_changed: impl Fn(&BranchName) -> bool,
@@ -92,49 +92,53 @@ pub(super) fn look(
     Ok(found)
 }
 
-impl Workspaces {
-    /// What differs in `repo` from what should be. Blocks.
-    pub fn look(&self, repo: &Repo, scope: &RepairScope) -> Result<Vec<Finding>, Error> {
-        look(repo, scope, |branch| {
-            self.held(&repo.name, branch)
-                .is_some_and(|workspace| workspace.files.try_read().is_err())
+/// What differs in `repo` from what should be. Blocks.
+pub fn look(
+    workspaces: &Workspaces,
+    repo: &Repo,
+    scope: &RepairScope,
+) -> Result<Vec<Finding>, Error> {
+    look_through(repo, scope, |branch| {
+        workspaces
+            .held(&repo.name, branch)
+            .is_some_and(|workspace| workspace.files().try_share().is_none())
+    })
+}
+
+/// What stands in the quarantine, to be told.
+pub fn look_into(quarantine: &Quarantine, names: &[RepoName]) -> Result<Vec<Finding>, Error> {
+    let contents = quarantine
+        .contents()
+        .map_err(Error::io("look into the quarantine"))?;
+    let found = contents.into_iter().filter_map(|(path, note)| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let owner = names
+            .iter()
+            .filter(|repo| name.starts_with(repo.dir().as_str()))
+            .max_by_key(|repo| repo.dir().as_str().len())?;
+        let why = note.map_or_else(
+            || "nothing says what it is".to_owned(),
+            |note| format!("{} (was {})", note.why, note.was.display()),
+        );
+        Some(Finding {
+            repo: Some(owner.clone()),
+            branch: None,
+            path,
+            code: "quarantined",
+            detail: format!(
+                "kept in the quarantine: {why}; delete it when it is not needed any more"
+            ),
+            mend: None,
+            kind: Kind::LeftAlone,
         })
-    }
+    });
+    Ok(found.collect())
+}
 
-    /// What stands in the quarantine, to be told.
-    pub fn look_into(quarantine: &Quarantine, names: &[RepoName]) -> Result<Vec<Finding>, Error> {
-        let contents = quarantine
-            .contents()
-            .map_err(Error::io("look into the quarantine"))?;
-        let found = contents.into_iter().filter_map(|(path, note)| {
-            let name = path.file_name()?.to_string_lossy().into_owned();
-            let owner = names
-                .iter()
-                .filter(|repo| name.starts_with(repo.dir().as_str()))
-                .max_by_key(|repo| repo.dir().as_str().len())?;
-            let why = note.map_or_else(
-                || "nothing says what it is".to_owned(),
-                |note| format!("{} (was {})", note.why, note.was.display()),
-            );
-            Some(Finding {
-                repo: Some(owner.clone()),
-                branch: None,
-                path,
-                code: "quarantined",
-                detail: format!(
-                    "kept in the quarantine: {why}; delete it when it is not needed any more"
-                ),
-                mend: None,
-                kind: Kind::LeftAlone,
-            })
-        });
-        Ok(found.collect())
-    }
-
-    /// Databases of the yard that could not be used, and are kept in `state`.
-    pub fn look_for_databases(state: &Path) -> Result<Vec<Finding>, Error> {
-        let kept = database::kept_aside(state).map_err(Error::io("look for databases"))?;
-        let found = kept.into_iter().map(|path| Finding {
+/// Databases of the yard that could not be used, and are kept in `state`.
+pub fn look_for_databases(state: &Path) -> Result<Vec<Finding>, Error> {
+    let kept = database::kept_aside(state).map_err(Error::io("look for databases"))?;
+    let found = kept.into_iter().map(|path| Finding {
             repo: None,
             branch: None,
             path,
@@ -144,8 +148,7 @@ impl Workspaces {
             mend: None,
             kind: Kind::LeftAlone,
         });
-        Ok(found.collect())
-    }
+    Ok(found.collect())
 }
 
 struct Looker<'a> {

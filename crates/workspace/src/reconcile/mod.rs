@@ -5,7 +5,10 @@
 //! Looking costs a few small reads per workspace and ref, and starts no process.
 
 mod find;
-mod repair;
+pub(crate) mod repair;
+
+pub use find::{look, look_for_databases, look_into};
+pub use repair::mend;
 
 use std::path::PathBuf;
 

@@ -1,19 +1,18 @@
 //! Mending the differences, one by one. Whatever could be missed is set aside, kept under a ref, or
 //! moved to the quarantine; only what a daemon that was killed never completed is thrown away.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::find::look;
+use super::find::look_through;
 use super::{Finding, Kind, RepairScope};
-use crate::error::conflict;
+use crate::reconcile::find;
 use crate::record::Record;
 use crate::repos::Repo;
-use crate::{Error, Workspace, Workspaces};
+use crate::{Error, Workspace, Workspaces, guard, half_made, removal};
 use branchyard_git::{self as git, Seen, Worktree, WorktreeDamage};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_process::is_in_use;
@@ -42,36 +41,32 @@ pub struct Mended {
     pub done: Option<String>,
 }
 
-impl Workspaces {
-    /// Mends what differs in `repo`, as far as that needs no remote. The caller holds the registry lock.
-    /// Blocks.
-    pub fn mend(
-        &self,
-        repo: &Arc<Repo>,
-        scope: &RepairScope,
-        zeal: Zeal,
-    ) -> Result<Vec<Mended>, Error> {
-        let mender = Repairer {
-            repo,
-            zeal,
-            workspace: &|branch| self.look_at(repo, branch),
-        };
-        mender.mend_all(|| self.look(repo, scope))
-    }
+/// Mends what differs in `repo`, as far as that needs no remote. The caller holds the registry lock.
+/// Blocks.
+pub fn mend(
+    workspaces: &Workspaces,
+    repo: &Arc<Repo>,
+    scope: &RepairScope,
+    zeal: Zeal,
+) -> Result<Vec<Mended>, Error> {
+    let mender = Repairer {
+        repo,
+        zeal,
+        workspace: &|branch| workspaces.look_at(repo, branch),
+    };
+    mender.mend_all(|| find::look(workspaces, repo, scope))
 }
 
-impl Workspace {
-    /// Mends what a request for this workspace can meet, as far as that needs no remote. The caller holds
-    /// the registry lock and shares the files.
-    pub(crate) fn mend_around(self: &Arc<Self>) -> Result<Vec<Mended>, Error> {
-        let mender = Repairer {
-            repo: &self.repo,
-            zeal: Zeal::Modest,
-            workspace: &|_| self.clone(),
-        };
-        let scope = RepairScope::of(&self.branch);
-        mender.mend_all(|| look(&self.repo, &scope, |_| false))
-    }
+/// Mends what a request for this workspace can meet, as far as that needs no remote. The caller holds
+/// the registry lock and shares the files.
+pub(crate) fn mend_around(this: &Arc<Workspace>) -> Result<Vec<Mended>, Error> {
+    let mender = Repairer {
+        repo: this.repo(),
+        zeal: Zeal::Modest,
+        workspace: &|_| this.clone(),
+    };
+    let scope = RepairScope::of(this.branch());
+    mender.mend_all(|| look_through(this.repo(), &scope, |_| false))
 }
 
 struct Repairer<'a> {
@@ -151,35 +146,35 @@ impl Repairer<'_> {
         // Directories come and go only where nobody is at them; a request has ways of its own.
         let alone = match self.zeal {
             Zeal::Modest => None,
-            Zeal::Alone | Zeal::Thorough => workspace.files.try_write().ok(),
+            Zeal::Alone | Zeal::Thorough => workspace.files().try_lock(),
         };
         match kind {
-            Kind::HalfMade if alone.is_some() => workspace.take_away_half_made(),
+            Kind::HalfMade if alone.is_some() => take_away_half_made(workspace),
             Kind::Removing if alone.is_some() => {
-                workspace.converge_removal()?;
+                removal::converge(workspace)?;
                 said("completed, or called off")
             }
             Kind::DirectoryGone if alone.is_some() => {
-                workspace.worktree.set_aside(&self.repo.open_store()?)?;
+                workspace.worktree().set_aside(&self.repo.open_store()?)?;
                 said("registration set aside")
             }
             Kind::Unregistered => {
-                workspace.register_again()?;
+                register_again(workspace)?;
                 said("registered again")
             }
             Kind::Damaged(WorktreeDamage::Link(_)) => {
-                let restored = workspace.mend_links()?;
+                let restored = guard::mend_links(workspace)?;
                 Ok(Some(format!("put back: {}", restored.join(", "))))
             }
             Kind::Damaged(WorktreeDamage::Head(_)) => {
-                Ok(Some(workspace.worktree.mend_head(store)?))
+                Ok(Some(workspace.worktree().mend_head(store)?))
             }
             Kind::Damaged(WorktreeDamage::Index(_)) => {
-                workspace.mend_links()?;
-                Ok(Some(rebuild_index(&workspace.worktree, self.repo)?))
+                guard::mend_links(workspace)?;
+                Ok(Some(rebuild_index(workspace.worktree(), self.repo)?))
             }
             Kind::RecordGone => {
-                workspace.write_record()?;
+                write_record(workspace)?;
                 said("written anew")
             }
             _ => Ok(None),
@@ -230,79 +225,40 @@ fn rebuild_index(worktree: &Worktree, repo: &Repo) -> Result<String, Error> {
     })
 }
 
-impl Workspace {
-    /// Registers a directory again whose registration is gone; not one of its files is touched, and
-    /// what is in them shows as changes. The caller holds the registry lock and the files.
-    pub(crate) fn register_again(&self) -> Result<(), Error> {
-        self.worktree.reregister()?;
-        self.write_record()?;
-        self.mend_links()?;
-        self.worktree.mend_head(self.repo.store())?;
-        self.worktree.rebuild_index(self.repo.store())?;
-        tracing::warn!(repo = %self.repo.name, branch = %self.branch, "a workspace that git did not know any more is registered again");
-        Ok(())
-    }
+/// Registers a directory again whose registration is gone; not one of its files is touched, and
+/// what is in them shows as changes. The caller holds the registry lock and the files.
+pub(crate) fn register_again(workspace: &Workspace) -> Result<(), Error> {
+    workspace.worktree().reregister()?;
+    write_record(workspace)?;
+    guard::mend_links(workspace)?;
+    workspace.worktree().mend_head(workspace.repo().store())?;
+    workspace
+        .worktree()
+        .rebuild_index(workspace.repo().store())?;
+    tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), "a workspace that git did not know any more is registered again");
+    Ok(())
+}
 
-    fn write_record(&self) -> Result<(), Error> {
-        Record::new(self.branch.clone(), self.grounds.ticks.now())
-            .save(self.worktree.admin())
-            .map_err(Error::io("record the workspace"))
-    }
+fn write_record(workspace: &Workspace) -> Result<(), Error> {
+    Record::new(workspace.branch().clone(), workspace.yard().ticks.now())
+        .save(workspace.worktree().admin())
+        .map_err(Error::io("record the workspace"))
+}
 
-    /// Puts back the files that tie the workspace to its store. A repository that somebody made in their
-    /// place is kept in the quarantine.
-    pub(crate) fn mend_links(&self) -> Result<Vec<&'static str>, Error> {
-        let (inode, made) = (self.worktree.inode(), Record::load(self.worktree.admin()));
-        let made = made.map(|record| record.inode);
-        if made.flatten().is_some_and(|made| Some(made) != inode)
-            && let Some(other) = self.worktree.claimed_by_another()
-        {
-            let place = self.path().display();
-            let detail =
-                format!("{place} is the directory that was made for the workspace {other}");
-            return Err(conflict("path_occupied", detail)
-                .field("branch")
-                .help("move both directories back to where they were")
-                .into());
-        }
-        let link = self.path().join(".git");
-        if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_dir()) {
-            let name = format!("{}-{}", self.repo.name.dir(), self.branch.dir());
-            let why = "a repository that stood in the place of a workspace's link to its store";
-            let moved = self
-                .repo
-                .quarantine
-                .take(&link, &name, why)
-                .map_err(Error::io("move a repository to the quarantine"))?;
-            tracing::warn!(repo = %self.repo.name, branch = %self.branch, to = %moved.display(), "a repository inside a workspace's own place is moved to the quarantine");
-        }
-        let restored = self
-            .worktree
-            .guard()
-            .map_err(Error::io("check the workspace"))?;
-        if made.is_some_and(|made| made != inode)
-            && let Err(error) = self.change_record(|record| record.inode = inode)
-        {
-            tracing::debug!(repo = %self.repo.name, branch = %self.branch, %error, "which directory it is, is not written down");
-        }
-        Ok(restored)
+/// Takes away what a daemon that was killed never completed. The branch goes with it unless it has
+/// commits that the remote does not have. The caller holds the registry lock and the files.
+fn take_away_half_made(workspace: &Workspace) -> Result<Option<String>, Error> {
+    if is_in_use(workspace.path()) {
+        return Ok(None);
     }
-
-    /// Takes away what a daemon that was killed never completed. The branch goes with it unless it has
-    /// commits that the remote does not have. The caller holds the registry lock and the files.
-    fn take_away_half_made(&self) -> Result<Option<String>, Error> {
-        if is_in_use(self.path()) {
-            return Ok(None);
-        }
-        self.take_half_made()?;
-        self.worktree.forget()?;
-        let store = self.repo.open_store()?;
-        if git::unseen_commits(&store, &self.branch)? == 0 {
-            git::delete_ref(&store, &self.branch.local_ref())?;
-            Seen(&self.branch.dir()).forget(&store)?;
-        } else {
-            Seen(&self.branch.dir()).abandon_move(&store)?;
-        }
-        Ok(Some("taken away".to_owned()))
+    half_made::take_half_made(workspace)?;
+    workspace.worktree().forget()?;
+    let store = workspace.repo().open_store()?;
+    if git::unseen_commits(&store, workspace.branch())? == 0 {
+        git::delete_ref(&store, &workspace.branch().local_ref())?;
+        Seen(&workspace.branch().dir()).forget(&store)?;
+    } else {
+        Seen(&workspace.branch().dir()).abandon_move(&store)?;
     }
+    Ok(Some("taken away".to_owned()))
 }

@@ -20,7 +20,7 @@ use branchyard_model::{BranchName, Phase, RepoName, Warning};
 use branchyard_runtime::disk::Quarantine;
 use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
 
-/// Scanner at the workspaces of one repo at a time.
+/// Looks at the workspaces of one repo at a time.
 const MAX_LOOKS: usize = 256;
 
 /// Where a repo was declared.
@@ -72,7 +72,7 @@ pub struct Repo {
     pub(super) used: Mutex<Instant>,
     /// Held while objects are repacked or exchanged.
     pub(super) upkeep: tokio::sync::Mutex<()>,
-    /// Scanner at its workspaces, each of which holds a thread.
+    /// Looks at its workspaces, each of which holds a thread.
     pub looks: Arc<tokio::sync::Semaphore>,
 }
 

@@ -8,7 +8,7 @@ use git2::Repository;
 use super::in_gits_words;
 use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
-use crate::{Error, Reporter, Workspace};
+use crate::{Error, Reporter, Workspace, reset, salvage, verbs, work};
 use branchyard_git as git;
 use branchyard_git::verbs::checkout::{self, CheckedOut, Request, Source};
 use branchyard_git::verbs::{Kept, Named, Verbosity, confirm_needed, few, revision};
@@ -21,101 +21,108 @@ struct CheckoutPlan {
     saved: Option<Salvage>,
 }
 
-impl Workspace {
-    /// Makes files what the index or a commit has. the caller holds the files exclusively.
-    pub async fn check_out(
-        self: &Arc<Self>,
-        request: Request,
-        by: &str,
-        report: &Reporter,
-    ) -> Result<CheckedOut, Error> {
-        let (verbosity, by) = (request.verbosity, by.to_owned());
-        let plan = self
-            .with_repository(move |this, repo| this.plan_checkout(repo, &request, &by))
-            .await?;
-        if let Some(salvage) = &plan.saved {
-            tell(report, salvage);
+/// Makes files what the index or a commit has. the caller holds the files exclusively.
+pub async fn check_out(
+    workspace: &Arc<Workspace>,
+    request: Request,
+    by: &str,
+    report: &Reporter,
+) -> Result<CheckedOut, Error> {
+    let (verbosity, by) = (request.verbosity, by.to_owned());
+    let plan = workspace
+        .with_repository(move |this, repo| plan_checkout(this, repo, &request, &by))
+        .await?;
+    if let Some(salvage) = &plan.saved {
+        tell(report, salvage);
+    }
+    if !plan.files.is_empty() {
+        let (git, dir) = (workspace.repo().git(), workspace.path());
+        let done = checkout::checkout(git, dir, plan.source, &plan.files).await;
+        done.map_err(in_gits_words)?;
+    }
+    let files = plan
+        .files
+        .iter()
+        .map(|file| file.to_string_lossy().into_owned());
+    Ok(CheckedOut {
+        count: plan.files.len(),
+        files: (verbosity > Verbosity::Minimal).then(|| files.collect()),
+        kept: plan.saved.as_ref().map(Kept::from),
+        left_out: None,
+    })
+}
+
+fn plan_checkout(
+    workspace: &Workspace,
+    repo: &Repository,
+    request: &Request,
+    by: &str,
+) -> Result<CheckoutPlan, Error> {
+    let from = match &request.from {
+        Some(revision) => Some(revision::commit(repo, "from", revision)?.id()),
+        None => None,
+    };
+    let source = match (from, request.side) {
+        (_, Some(side)) => Source::Side(side),
+        (from, None) if request.staged => {
+            Source::Staging(from.map_or_else(|| Ok(git::head(repo)?.commit), Ok::<_, git::Error>)?)
         }
-        if !plan.files.is_empty() {
-            let (git, dir) = (self.repo.git(), self.path());
-            let done = checkout::checkout(git, dir, plan.source, &plan.files).await;
-            done.map_err(in_gits_words)?;
+        (Some(commit), None) => Source::Commit(commit),
+        (None, None) => Source::Index,
+    };
+    let named = Named::new(verbs::inside(workspace, "paths", &request.paths)?);
+    let files = checkout::changing(repo, source, &named)?;
+    let saved = match source {
+        Source::Staging(_) => {
+            verbs::reset::keep_staged(workspace, repo, &Named::new(files.clone()), by)?
         }
-        let files = plan
-            .files
+        _ => {
+            let written = checkout::written(repo, source, &files)?;
+            keep_overwritten(workspace, repo, &written, request.confirm, by)?
+        }
+    };
+    Ok(CheckoutPlan {
+        source,
+        files,
+        saved,
+    })
+}
+
+fn keep_overwritten(
+    workspace: &Workspace,
+    repo: &Repository,
+    files: &[PathBuf],
+    confirm: bool,
+    by: &str,
+) -> Result<Option<Salvage>, Error> {
+    let looked_at = Moment::now();
+    let lost = checkout::overwritten(repo, files)?;
+    if !lost.is_empty() && !confirm {
+        let lost: Vec<_> = lost
             .iter()
-            .map(|file| file.to_string_lossy().into_owned());
-        Ok(CheckedOut {
-            count: plan.files.len(),
-            files: (verbosity > Verbosity::Minimal).then(|| files.collect()),
-            kept: plan.saved.as_ref().map(Kept::from),
-            left_out: None,
-        })
+            .map(|file| format!("changes to {file}"))
+            .collect();
+        return Err(confirm_needed("a checkout over files with changes", &lost).into());
     }
-
-    fn plan_checkout(
-        &self,
-        repo: &Repository,
-        request: &Request,
-        by: &str,
-    ) -> Result<CheckoutPlan, Error> {
-        let from = match &request.from {
-            Some(revision) => Some(revision::commit(repo, "from", revision)?.id()),
-            None => None,
-        };
-        let source = match (from, request.side) {
-            (_, Some(side)) => Source::Side(side),
-            (from, None) if request.staged => Source::Staging(
-                from.map_or_else(|| Ok(git::head(repo)?.commit), Ok::<_, git::Error>)?,
-            ),
-            (Some(commit), None) => Source::Commit(commit),
-            (None, None) => Source::Index,
-        };
-        let named = Named::new(self.inside("paths", &request.paths)?);
-        let files = checkout::changing(repo, source, &named)?;
-        let saved = match source {
-            Source::Staging(_) => self.keep_staged(repo, &Named::new(files.clone()), by)?,
-            _ => {
-                let written = checkout::written(repo, source, &files)?;
-                self.keep_overwritten(repo, &written, request.confirm, by)?
-            }
-        };
-        Ok(CheckoutPlan {
-            source,
-            files,
-            saved,
-        })
-    }
-
-    fn keep_overwritten(
-        &self,
-        repo: &Repository,
-        files: &[PathBuf],
-        confirm: bool,
-        by: &str,
-    ) -> Result<Option<Salvage>, Error> {
-        let looked_at = Moment::now();
-        let lost = checkout::overwritten(repo, files)?;
-        if !lost.is_empty() && !confirm {
-            let lost: Vec<_> = lost
-                .iter()
-                .map(|file| format!("changes to {file}"))
-                .collect();
-            return Err(confirm_needed("a checkout over files with changes", &lost).into());
+    let saved = match lost.is_empty() {
+        true => None,
+        false => {
+            let belongings = work::belongings(workspace, repo, Look::Whole)?;
+            let work = vec![format!("changes to {}", few(&lost))];
+            // What a build made may be among what is overwritten.
+            let reason = SalvageReason::Checkout;
+            Some(salvage::salvage(
+                workspace,
+                work,
+                &belongings,
+                SalvageScope::All,
+                reason,
+                by,
+            )?)
         }
-        let saved = match lost.is_empty() {
-            true => None,
-            false => {
-                let belongings = self.belongings(repo, Look::Whole)?;
-                let work = vec![format!("changes to {}", few(&lost))];
-                // What a build made may be among what is overwritten.
-                let reason = SalvageReason::Checkout;
-                Some(self.salvage(work, &belongings, SalvageScope::All, reason, by)?)
-            }
-        };
-        // Before git puts others in their place: what was written since is kept. Nor does git put a file where a directory
-        // stands.
-        self.set_aside(files, looked_at)?;
-        Ok(saved)
-    }
+    };
+    // Before git puts others in their place: what was written since is kept. Nor does git put a file where a directory
+    // stands.
+    reset::set_aside(workspace, files, looked_at)?;
+    Ok(saved)
 }

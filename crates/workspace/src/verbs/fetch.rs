@@ -7,61 +7,60 @@ use crate::{Error, Workspace, parallel};
 use branchyard_git::verbs::fetch::{Fetched, Known, Request, fetch_all};
 use branchyard_model::BranchName;
 
-impl Workspace {
-    /// Fetches what was asked for. It waits for no lock: what the store knows of the remote is nobody's
-    /// work.
-    pub async fn fetch(self: &Arc<Self>, request: &Request) -> Result<Fetched, Error> {
-        self.repo.ensure_store(&|_, _| {}).await?;
-        let before = self.known().await?;
-        let mut missing = Vec::new();
-        if request.all {
-            let _network = self.repo.network.lock().await;
-            self.repo.guard_store()?;
-            fetch_all(self.repo.git(), self.repo.store(), |_| {}).await?;
-        } else {
-            let branches = match request.branches.is_empty() {
-                true => vec![self.branch.clone()],
-                false => request.branches.clone(),
-            };
-            missing = self.fetch_branches(branches).await?;
-        }
-        Ok(Fetched {
-            updated: before.changed_to(&self.known().await?),
-            updated_in_all: None,
-            missing,
-        })
+/// Fetches what was asked for. It waits for no lock: what the store knows of the remote is nobody's
+/// work.
+pub async fn fetch(workspace: &Arc<Workspace>, request: &Request) -> Result<Fetched, Error> {
+    workspace.repo().ensure_store(&|_, _| {}).await?;
+    let before = known(workspace).await?;
+    let mut missing = Vec::new();
+    if request.all {
+        let _network = workspace.repo().network.lock().await;
+        workspace.repo().guard_store()?;
+        fetch_all(workspace.repo().git(), workspace.repo().store(), |_| {}).await?;
+    } else {
+        let branches = match request.branches.is_empty() {
+            true => vec![workspace.branch().clone()],
+            false => request.branches.clone(),
+        };
+        missing = fetch_branches(workspace, branches).await?;
     }
+    Ok(Fetched {
+        updated: before.changed_to(&known(workspace).await?),
+        updated_in_all: None,
+        missing,
+    })
+}
 
-    /// Fetches these branches; those that the remote does not have.
-    async fn fetch_branches(
-        self: &Arc<Self>,
-        branches: Vec<BranchName>,
-    ) -> Result<Vec<BranchName>, Error> {
-        let asked_at = Instant::now();
-        let fetched = parallel(branches.clone(), |branch| {
-            let this = self.clone();
-            async move {
-                let asked = this.repo.ask(&branch, asked_at).await?;
-                this.repo.bring(&branch, &asked, &|_, _| {}).await?;
-                if branch == this.branch && this.exists() {
-                    this.note(|record| record.fetched_at = Some(asked.at))?;
-                }
-                Ok::<_, Error>(asked.head.is_some())
+/// Fetches these branches; those that the remote does not have.
+async fn fetch_branches(
+    workspace: &Arc<Workspace>,
+    branches: Vec<BranchName>,
+) -> Result<Vec<BranchName>, Error> {
+    let asked_at = Instant::now();
+    let fetched = parallel(branches.clone(), |branch| {
+        let this = workspace.clone();
+        async move {
+            let asked = this.repo().ask(&branch, asked_at).await?;
+            this.repo().bring(&branch, &asked, &|_, _| {}).await?;
+            if branch == *this.branch() && this.exists() {
+                this.note(|record| record.fetched_at = Some(asked.at))?;
             }
-        })
-        .await;
-        let mut missing = Vec::new();
-        for (branch, fetched) in branches.into_iter().zip(fetched) {
-            let is_there = fetched.map_err(|error| Error::Git(error.into()))??;
-            if !is_there {
-                missing.push(branch);
-            }
+            Ok::<_, Error>(asked.head.is_some())
         }
-        Ok(missing)
+    })
+    .await;
+    let mut missing = Vec::new();
+    for (branch, fetched) in branches.into_iter().zip(fetched) {
+        let is_there = fetched.map_err(|error| Error::Git(error.into()))??;
+        if !is_there {
+            missing.push(branch);
+        }
     }
+    Ok(missing)
+}
 
-    async fn known(self: &Arc<Self>) -> Result<Known, Error> {
-        self.blocking(|this| Ok(Known::read(&this.repo.open_store()?)?))
-            .await
-    }
+async fn known(workspace: &Arc<Workspace>) -> Result<Known, Error> {
+    workspace
+        .blocking(|this| Ok(Known::read(&this.repo().open_store()?)?))
+        .await
 }

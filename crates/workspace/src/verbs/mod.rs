@@ -17,13 +17,31 @@ mod stash;
 mod tag;
 mod worktree;
 
-use crate::FilesGuard;
+pub use branch::{delete_branch, rename_to};
+pub use checkout::check_out;
+pub use clean::{clean_up, would_clean};
+pub use commit::{commit, stage};
+pub use fetch::fetch;
+pub use history::{blame, bring_for, log, merge_preview};
+pub use look::{diff, status};
+pub use operation::go_on;
+pub use pull::pull;
+pub use push::{delete_on_remote, merged_on_remote, push};
+
+pub use reset::reset_head;
+pub use resolve::resolve;
+pub use stash::{change_stashes, look_at_stashes};
+pub use tag::{change_tag, look_at_tags, verify_tag};
+pub use worktree::worktrees;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::files::beneath;
+use crate::files_lock::ExclusiveFiles;
+use crate::{FilesGuard, built_from, guard, prepare, standing, sync};
 use git2::Repository;
-use tokio::sync::OwnedRwLockWriteGuard;
 
 pub use operation::GoOn;
 
@@ -49,103 +67,95 @@ pub enum Files {
 enum Held {
     Later,
     Shared(#[expect(dead_code, reason = "held")] FilesGuard),
-    Alone(#[expect(dead_code, reason = "held")] OwnedRwLockWriteGuard<()>),
+    Alone(#[expect(dead_code, reason = "held")] ExclusiveFiles),
 }
 
-impl Workspace {
-    /// Scanner at the repository of a workspace that exists; the caller shares the files.
-    pub async fn look<T: Send + 'static>(
-        self: &Arc<Self>,
-        look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<(About, T), Error> {
-        self.looking(move |this| {
-            let repo = this.worktree.open()?;
+/// Looks at the repository of a workspace that exists; the caller shares the files.
+pub async fn look<T: Send + 'static>(
+    workspace: &Arc<Workspace>,
+    look: impl FnOnce(&Workspace, &Repository) -> Result<T, Error> + Send + 'static,
+) -> Result<(About, T), Error> {
+    workspace
+        .looking(move |this| {
+            let repo = this.worktree().open()?;
             let answer = look(this, &repo)?;
             // A look at the whole tree is not for every read.
-            Ok((this.standing(&repo, None)?, answer))
+            Ok((standing::standing(this, &repo, None)?, answer))
         })
         .await
-    }
+}
 
-    /// Changes the workspace, which is made first where there is none. Once it has begun it comes to its
-    /// end, whatever becomes of the caller; the lock is released then.
-    pub async fn change<T, Doing>(
-        self: &Arc<Self>,
-        lock: WorkspaceLock,
-        files: Files,
-        report: &Reporter,
-        work: impl FnOnce(Arc<Self>, Reporter) -> Doing + Send + 'static,
-    ) -> Result<(About, T), Error>
-    where
-        T: Send + 'static,
-        Doing: Future<Output = Result<T, Error>> + Send,
-    {
-        drop(self.ensure(Instant::now(), report).await?);
-        let (this, report) = (self.clone(), report.clone());
-        self.uninterrupted(async move {
+/// Changes the workspace, which is made first where there is none. Once it has begun it comes to its
+/// end, whatever becomes of the caller; the lock is released then.
+pub async fn change<T, Doing>(
+    workspace: &Arc<Workspace>,
+    lock: WorkspaceLock,
+    files: Files,
+    report: &Reporter,
+    work: impl FnOnce(Arc<Workspace>, Reporter) -> Doing + Send + 'static,
+) -> Result<(About, T), Error>
+where
+    T: Send + 'static,
+    Doing: Future<Output = Result<T, Error>> + Send,
+{
+    drop(prepare::ensure(workspace, Instant::now(), report).await?);
+    let (this, report) = (workspace.clone(), report.clone());
+    workspace
+        .uninterrupted(async move {
             let _lock = lock;
-            let _files = this.hold(files).await;
-            this.guard(&report)?;
+            let _files = hold(&this, files).await;
+            guard::guard(&this, &report)?;
             // A git that was killed leaves locks behind, and one that lives is soon done.
-            this.wait_for_index().await?;
+            sync::wait_for_index(&this).await?;
             this.blocking(move |this| {
-                let repo = this.worktree.open()?;
-                this.check_head(&repo, &git::head(&repo)?)?;
+                let repo = this.worktree().open()?;
+                standing::check_head(this, &repo, &git::head(&repo)?)?;
                 match files {
                     Files::Untouched | Files::Stay => Ok(()),
-                    Files::Move | Files::Later => this.note_files_changed(),
+                    Files::Move | Files::Later => built_from::note_files_changed(this),
                 }
             })
             .await?;
             let answer = work(this.clone(), report).await?;
             this.note(|_| {})?;
-            Ok((this.about().await?, answer))
+            Ok((standing::about(&this).await?, answer))
         })
         .await
-    }
+}
 
-    async fn hold(&self, files: Files) -> Held {
-        match files {
-            Files::Later => Held::Later,
-            Files::Untouched | Files::Stay => Held::Shared(self.share_files().await),
-            Files::Move => Held::Alone(self.files.clone().write_owned().await),
-        }
+async fn hold(workspace: &Workspace, files: Files) -> Held {
+    match files {
+        Files::Later => Held::Later,
+        Files::Untouched | Files::Stay => Held::Shared(workspace.share_files().await),
+        Files::Move => Held::Alone(workspace.files().lock().await),
     }
+}
 
-    /// Scanner at the repository of this workspace, and changes nothing.
-    async fn look_at_repository<T: Send + 'static>(
-        self: &Arc<Self>,
-        look: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.looking(move |this| look(this, &this.worktree.open()?))
-            .await
-    }
+/// Looks at the repository of this workspace, and changes nothing.
+async fn look_at_repository<T: Send + 'static>(
+    workspace: &Arc<Workspace>,
+    look: impl FnOnce(&Workspace, &Repository) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    workspace
+        .looking(move |this| look(this, &this.worktree().open()?))
+        .await
+}
 
-    /// Runs blocking work on the repository of this workspace.
-    pub async fn with_repository<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Self, &Repository) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        self.blocking(move |this| work(this, &this.worktree.open()?))
-            .await
+/// The paths that a caller named in `field`, each relative to the workspace and inside it, and not
+/// behind a link that leads out of it. There need be nothing at them. Blocks.
+pub fn inside(workspace: &Workspace, field: &str, paths: &[String]) -> Result<Vec<PathBuf>, Error> {
+    let at_fault = |problem: branchyard_model::Problem| problem.field(field);
+    let root = beneath::open_root(workspace)?;
+    let mut inside = Vec::new();
+    for path in paths {
+        let path = beneath::relative(workspace, path).map_err(at_fault)?;
+        beneath::check_parent(workspace, &root, &path).map_err(at_fault)?;
+        inside.push(match path.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => path,
+        });
     }
-
-    /// The paths that a caller named in `field`, each relative to the workspace and inside it, and not
-    /// behind a link that leads out of it. There need be nothing at them. Blocks.
-    pub fn inside(&self, field: &str, paths: &[String]) -> Result<Vec<PathBuf>, Error> {
-        let at_fault = |problem: branchyard_model::Problem| problem.field(field);
-        let root = self.open_root()?;
-        let mut inside = Vec::new();
-        for path in paths {
-            let path = self.relative(path).map_err(at_fault)?;
-            self.check_parent(&root, &path).map_err(at_fault)?;
-            inside.push(match path.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => path,
-            });
-        }
-        Ok(inside)
-    }
+    Ok(inside)
 }
 
 /// What git itself refused is nothing that went wrong inside: the caller is told its words.

@@ -7,6 +7,7 @@ use git2::Repository;
 
 use super::super::salvage::{SalvageScope, tell};
 use super::super::{Error, Report, Reporter, Workspace};
+use crate::salvage;
 use branchyard_git::verbs::integration::{self, Ended, Origin, way_on};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::{conflicted, unresolved};
@@ -34,81 +35,91 @@ struct Before {
     marked: Vec<String>,
 }
 
-impl Workspace {
-    /// Brings the `expected` operation on. What somebody did since it stopped is saved before it goes.
-    pub async fn go_on(
-        self: &Arc<Self>,
-        expected: Operation,
-        how: GoOn,
-        by: String,
-        report: &Reporter,
-    ) -> Result<(Origin, Ended), Error> {
-        let found = self.blocking(move |this| this.before_going_on(expected, how, &by));
-        let Before {
-            operation,
-            origin,
-            seen,
-            saved,
-            marked,
-        } = found.await?;
-        if let Some(salvage) = &saved {
-            tell(report, salvage);
-        }
-        if !marked.is_empty() {
-            let detail = format!("conflict markers are left in {}", marked.join(", "));
-            report(Report::Warning(Warning::new("conflict_markers", detail)));
-        }
-        let (git, dir) = (self.repo.git(), self.path());
-        let ended = match how {
-            GoOn::Abort => {
-                integration::abort(git, dir, operation, seen).await?;
-                Ended::Aborted
-            }
-            GoOn::Skip => integration::resume(git, dir, operation, true, seen).await?,
-            GoOn::Continue => integration::resume(git, dir, operation, false, seen).await?,
-        };
-        Ok((origin, ended))
+/// Brings the `expected` operation on. What somebody did since it stopped is saved before it goes.
+pub async fn go_on(
+    workspace: &Arc<Workspace>,
+    expected: Operation,
+    how: GoOn,
+    by: String,
+    report: &Reporter,
+) -> Result<(Origin, Ended), Error> {
+    let found = workspace.blocking(move |this| before_going_on(this, expected, how, &by));
+    let Before {
+        operation,
+        origin,
+        seen,
+        saved,
+        marked,
+    } = found.await?;
+    if let Some(salvage) = &saved {
+        tell(report, salvage);
     }
+    if !marked.is_empty() {
+        let detail = format!("conflict markers are left in {}", marked.join(", "));
+        report(Report::Warning(Warning::new("conflict_markers", detail)));
+    }
+    let (git, dir) = (workspace.repo().git(), workspace.path());
+    let ended = match how {
+        GoOn::Abort => {
+            integration::abort(git, dir, operation, seen).await?;
+            Ended::Aborted
+        }
+        GoOn::Skip => integration::resume(git, dir, operation, true, seen).await?,
+        GoOn::Continue => integration::resume(git, dir, operation, false, seen).await?,
+    };
+    Ok((origin, ended))
+}
 
-    fn before_going_on(&self, expected: Operation, how: GoOn, by: &str) -> Result<Before, Error> {
-        let repo = self.worktree.open()?;
-        let operation = under_way(&repo, expected, how)?;
-        let origin = Origin::of(&repo, operation)?;
-        let marked = match how {
-            GoOn::Continue => {
-                check_resolved(&repo)?;
-                integration::staged_with_markers(&repo)?
-            }
-            GoOn::Skip | GoOn::Abort => Vec::new(),
-        };
-        match how {
-            GoOn::Abort => origin.way_back(&repo)?.check_untracked(&repo)?,
-            GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
+fn before_going_on(
+    workspace: &Workspace,
+    expected: Operation,
+    how: GoOn,
+    by: &str,
+) -> Result<Before, Error> {
+    let repo = workspace.worktree().open()?;
+    let operation = under_way(&repo, expected, how)?;
+    let origin = Origin::of(&repo, operation)?;
+    let marked = match how {
+        GoOn::Continue => {
+            check_resolved(&repo)?;
+            integration::staged_with_markers(&repo)?
         }
-        let seen = Moment::now();
-        let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
-            true => Some(self.save(&repo, SalvageReason::Abort, by)?),
-            false => None,
-        };
-        Ok(Before {
-            operation,
-            origin,
-            seen,
-            saved,
-            marked,
-        })
+        GoOn::Skip | GoOn::Abort => Vec::new(),
+    };
+    match how {
+        GoOn::Abort => origin.way_back(&repo)?.check_untracked(&repo)?,
+        GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
     }
+    let seen = Moment::now();
+    let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
+        true => Some(save(workspace, &repo, SalvageReason::Abort, by)?),
+        false => None,
+    };
+    Ok(Before {
+        operation,
+        origin,
+        seen,
+        saved,
+        marked,
+    })
+}
 
-    /// Saves commits, index and tracked files as they are now.
-    pub(super) fn save(
-        &self,
-        repo: &Repository,
-        reason: SalvageReason,
-        by: &str,
-    ) -> Result<Salvage, Error> {
-        let (work, belongings) = self.at_stake(repo)?;
-        self.salvage(work, &belongings, SalvageScope::Tracked, reason, by)
-    }
+/// Saves commits, index and tracked files as they are now.
+pub(super) fn save(
+    workspace: &Workspace,
+    repo: &Repository,
+    reason: SalvageReason,
+    by: &str,
+) -> Result<Salvage, Error> {
+    let (work, belongings) = salvage::at_stake(workspace, repo)?;
+    salvage::salvage(
+        workspace,
+        work,
+        &belongings,
+        SalvageScope::Tracked,
+        reason,
+        by,
+    )
 }
 
 /// What is under way, if the caller means it.

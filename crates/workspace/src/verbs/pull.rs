@@ -3,125 +3,130 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::decide::oid;
 use super::super::error::{branch_not_found, conflict};
 use super::push::told;
-use crate::{Error, Report, Reporter, Workspace};
+use crate::{Error, Report, Reporter, Workspace, guard, verbs};
 use branchyard_git as git;
+use branchyard_git::oid;
 use branchyard_git::verbs::conflicts::{Conflict, conflicts};
 use branchyard_git::verbs::integration::{self, How, Integrated};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::pull::{PullHow, Pulled, Request, State};
 use branchyard_model::{BranchName, CommitId};
 
-impl Workspace {
-    /// Takes in a branch of the remote. The caller holds the workspace's lock, and not its files.
-    pub async fn pull(
-        self: &Arc<Self>,
-        request: Request,
-        report: &Reporter,
-    ) -> Result<Pulled, Error> {
-        let from = request.from.clone().unwrap_or_else(|| self.branch.clone());
-        let upstream = self.learn_of(&from, report).await?;
-        let before = self.tip().await?;
-        let state = self.relation(&before, &upstream).await?;
-        let mut pulled = Pulled {
-            state: State::UpToDate,
-            from,
-            from_commit: upstream.clone(),
-            head_before: before,
-            conflicts: Vec::new(),
-            conflicts_in_all: None,
-        };
-        pulled.state = match (state, request.how) {
-            (Relation::Contained, _) => State::UpToDate,
-            (Relation::Ahead, how) => {
-                let from = &pulled.from;
-                self.take_in(from, &upstream, how.how(), true).await?;
-                State::FastForward
-            }
-            (Relation::Apart, PullHow::FfOnly) => return Err(self.apart(&pulled.from).into()),
-            (Relation::Apart, how) => {
-                let found = self
-                    .take_in(
-                        &pulled.from,
-                        &upstream,
-                        how.how(),
-                        request.abort_on_conflict,
-                    )
-                    .await?;
-                match (found, how) {
-                    (Some(found), _) => {
-                        pulled.conflicts = told(found, request.verbosity);
-                        match request.abort_on_conflict {
-                            true => State::Aborted,
-                            false => State::Conflicts,
-                        }
+/// Takes in a branch of the remote. The caller holds the workspace's lock, and not its files.
+pub async fn pull(
+    workspace: &Arc<Workspace>,
+    request: Request,
+    report: &Reporter,
+) -> Result<Pulled, Error> {
+    let from = request
+        .from
+        .clone()
+        .unwrap_or_else(|| workspace.branch().clone());
+    let upstream = learn_of(workspace, &from, report).await?;
+    let before = verbs::push::tip(workspace).await?;
+    let state = relation(workspace, &before, &upstream).await?;
+    let mut pulled = Pulled {
+        state: State::UpToDate,
+        from,
+        from_commit: upstream.clone(),
+        head_before: before,
+        conflicts: Vec::new(),
+        conflicts_in_all: None,
+    };
+    pulled.state = match (state, request.how) {
+        (Relation::Contained, _) => State::UpToDate,
+        (Relation::Ahead, how) => {
+            let from = &pulled.from;
+            take_in(workspace, from, &upstream, how.how(), true).await?;
+            State::FastForward
+        }
+        (Relation::Apart, PullHow::FfOnly) => return Err(apart(workspace, &pulled.from).into()),
+        (Relation::Apart, how) => {
+            let found = take_in(
+                workspace,
+                &pulled.from,
+                &upstream,
+                how.how(),
+                request.abort_on_conflict,
+            )
+            .await?;
+            match (found, how) {
+                (Some(found), _) => {
+                    pulled.conflicts = told(found, request.verbosity);
+                    match request.abort_on_conflict {
+                        true => State::Aborted,
+                        false => State::Conflicts,
                     }
-                    (None, PullHow::Rebase) => State::Rebased,
-                    (None, _) => State::Merged,
                 }
+                (None, PullHow::Rebase) => State::Rebased,
+                (None, _) => State::Merged,
             }
+        }
+    };
+    Ok(pulled)
+}
+
+/// Rebases onto `upstream`, a commit of the remote's `from`, or merges it, with the files held alone. Returns the conflicts, where there
+/// are any; with `abort` everything is as it was before then.
+pub(super) async fn take_in(
+    workspace: &Arc<Workspace>,
+    from: &BranchName,
+    upstream: &CommitId,
+    how: How,
+    abort: bool,
+) -> Result<Option<Vec<Conflict>>, Error> {
+    let _files = workspace.files().lock().await;
+    guard::guard(workspace, &crate::silent())?;
+    let (git, dir) = (workspace.repo().git(), workspace.path());
+    let message = format!("Merge origin/{from} into {}", workspace.branch());
+    let integrated = integration::integrate(git, dir, upstream, how, &message);
+    if integrated.await? != Integrated::Conflicts {
+        return Ok(None);
+    }
+    let found = workspace
+        .with_repository(|_, repo| Ok(conflicts(repo)?))
+        .await?;
+    if abort {
+        let operation = match how {
+            How::Rebase => Operation::Rebase,
+            How::Merge => Operation::Merge,
         };
-        Ok(pulled)
+        let seen = integration::at(dir, integration::untouched_until).await?;
+        integration::abort(git, dir, operation, seen).await?;
     }
+    Ok(Some(found))
+}
 
-    /// Rebases onto `upstream`, a commit of the remote's `from`, or merges it, with the files held alone. Returns the conflicts, where there
-    /// are any; with `abort` everything is as it was before then.
-    pub(super) async fn take_in(
-        self: &Arc<Self>,
-        from: &BranchName,
-        upstream: &CommitId,
-        how: How,
-        abort: bool,
-    ) -> Result<Option<Vec<Conflict>>, Error> {
-        let _files = self.files.clone().write_owned().await;
-        self.guard(&crate::silent())?;
-        let (git, dir) = (self.repo.git(), self.path());
-        let message = format!("Merge origin/{from} into {}", self.branch);
-        let integrated = integration::integrate(git, dir, upstream, how, &message);
-        if integrated.await? != Integrated::Conflicts {
-            return Ok(None);
-        }
-        let found = self.with_repository(|_, repo| Ok(conflicts(repo)?)).await?;
-        if abort {
-            let operation = match how {
-                How::Rebase => Operation::Rebase,
-                How::Merge => Operation::Merge,
-            };
-            let seen = integration::at(dir, integration::untouched_until).await?;
-            integration::abort(git, dir, operation, seen).await?;
-        }
-        Ok(Some(found))
+/// The commit that the remote has for `branch` now, which is in the store then.
+async fn learn_of(
+    workspace: &Arc<Workspace>,
+    branch: &BranchName,
+    report: &Reporter,
+) -> Result<CommitId, Error> {
+    if branch == workspace.branch() {
+        let head = verbs::push::learn(workspace, report).await?;
+        return head.ok_or_else(|| branch_not_found(branch).into());
     }
+    let asked = workspace.repo().ask(branch, Instant::now()).await?;
+    let Some(head) = asked.head.clone() else {
+        return Err(branch_not_found(branch).field("from").into());
+    };
+    let tell = report.clone();
+    let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+    workspace.repo().bring(branch, &asked, &progress).await?;
+    Ok(head)
+}
 
-    /// The commit that the remote has for `branch` now, which is in the store then.
-    async fn learn_of(
-        self: &Arc<Self>,
-        branch: &BranchName,
-        report: &Reporter,
-    ) -> Result<CommitId, Error> {
-        if *branch == self.branch {
-            let head = self.learn(report).await?;
-            return head.ok_or_else(|| branch_not_found(branch).into());
-        }
-        let asked = self.repo.ask(branch, Instant::now()).await?;
-        let Some(head) = asked.head.clone() else {
-            return Err(branch_not_found(branch).field("from").into());
-        };
-        let tell = report.clone();
-        let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-        self.repo.bring(branch, &asked, &progress).await?;
-        Ok(head)
-    }
-
-    async fn relation(
-        self: &Arc<Self>,
-        here: &CommitId,
-        there: &CommitId,
-    ) -> Result<Relation, Error> {
-        let (here, there) = (oid(here)?, oid(there)?);
-        self.with_repository(move |_, repo| {
+async fn relation(
+    workspace: &Arc<Workspace>,
+    here: &CommitId,
+    there: &CommitId,
+) -> Result<Relation, Error> {
+    let (here, there) = (oid(here)?, oid(there)?);
+    workspace
+        .with_repository(move |_, repo| {
             let descends = |child, parent| {
                 let descends = repo.graph_descendant_of(child, parent);
                 descends.map_err(git::Error::from)
@@ -135,17 +140,16 @@ impl Workspace {
             })
         })
         .await
-    }
+}
 
-    fn apart(&self, from: &BranchName) -> branchyard_model::Problem {
-        let detail = format!(
-            "{} cannot be fast-forwarded to {from}: it has commits of its own",
-            self.branch
-        );
-        conflict("not_fast_forward", detail)
-            .field("how")
-            .help("pull with how rebase or merge")
-    }
+fn apart(workspace: &Workspace, from: &BranchName) -> branchyard_model::Problem {
+    let detail = format!(
+        "{} cannot be fast-forwarded to {from}: it has commits of its own",
+        workspace.branch()
+    );
+    conflict("not_fast_forward", detail)
+        .field("how")
+        .help("pull with how rebase or merge")
 }
 
 /// What the remote has, seen from here.

@@ -5,126 +5,138 @@ use std::sync::Arc;
 use git2::Repository;
 
 use super::in_gits_words;
-use super::reset::id;
 use crate::{Error, Report, Reporter, Workspace};
 use branchyard_git as git;
 use branchyard_git::verbs::tag::{self, Action, Request, Tags, Verdict, Verification};
 use branchyard_git::verbs::{confirm_needed, revision};
 use branchyard_model::{TagName, Warning};
 
-impl Workspace {
-    /// The tags, or one of them. Blocks.
-    pub fn look_at_tags(&self, repo: &Repository, request: &Request) -> Result<Tags, Error> {
-        if request.action == Action::List {
-            return Ok(tag::list(repo, request)?);
-        }
-        Ok(Tags {
-            tag: Some(tag::show(repo, &request.tag()?)?),
-            ..Tags::of(request.action)
+/// The tags, or one of them. Blocks.
+pub fn look_at_tags(
+    _workspace: &Workspace,
+    repo: &Repository,
+    request: &Request,
+) -> Result<Tags, Error> {
+    if request.action == Action::List {
+        return Ok(tag::list(repo, request)?);
+    }
+    Ok(Tags {
+        tag: Some(tag::show(repo, &request.tag()?)?),
+        ..Tags::of(request.action)
+    })
+}
+
+/// Makes or deletes a tag.
+pub async fn change_tag(
+    workspace: &Arc<Workspace>,
+    request: Request,
+    report: &Reporter,
+) -> Result<Tags, Error> {
+    let name = request.tag()?;
+    let _registry = workspace.repo().registry.lock().await;
+    match request.action {
+        Action::Delete => delete_tag(workspace, &request, name).await,
+        _ => create_tag(workspace, request, name, report).await,
+    }
+}
+
+async fn create_tag(
+    workspace: &Arc<Workspace>,
+    request: Request,
+    name: TagName,
+    report: &Reporter,
+) -> Result<Tags, Error> {
+    let git = workspace.repo().git();
+    let signs = request.message.is_some() && git.is_to_sign(request.sign)?;
+    let (asked, tag, tell) = (request.clone(), name.clone(), report.clone());
+    let (was, target) = workspace
+        .with_repository(move |_, repo| {
+            let was = tag::find(repo, &tag)?;
+            if let Some(was) = was.filter(|_| !asked.force) {
+                return Err(tag::tag_exists(&tag, was).into());
+            }
+            let target = match &asked.target {
+                Some(revision) => revision::object(repo, "target", revision)?.id(),
+                None => git::head(repo)?.commit,
+            };
+            warn_of_twin(repo, &tag, &tell)?;
+            Ok((was, target))
         })
-    }
-
-    /// Makes or deletes a tag.
-    pub async fn change_tag(
-        self: &Arc<Self>,
-        request: Request,
-        report: &Reporter,
-    ) -> Result<Tags, Error> {
-        let name = request.tag()?;
-        let _registry = self.repo.registry.lock().await;
-        match request.action {
-            Action::Delete => self.delete_tag(&request, name).await,
-            _ => self.create_tag(request, name, report).await,
-        }
-    }
-
-    async fn create_tag(
-        self: &Arc<Self>,
-        request: Request,
-        name: TagName,
-        report: &Reporter,
-    ) -> Result<Tags, Error> {
-        let git = self.repo.git();
-        let signs = request.message.is_some() && git.is_to_sign(request.sign)?;
-        let (asked, tag, tell) = (request.clone(), name.clone(), report.clone());
-        let (was, target) = self
-            .with_repository(move |_, repo| {
-                let was = tag::find(repo, &tag)?;
-                if let Some(was) = was.filter(|_| !asked.force) {
-                    return Err(tag::tag_exists(&tag, was).into());
-                }
-                let target = match &asked.target {
-                    Some(revision) => revision::object(repo, "target", revision)?.id(),
-                    None => git::head(repo)?.commit,
-                };
-                warn_of_twin(repo, &tag, &tell)?;
-                Ok((was, target))
-            })
-            .await?;
-        let made = tag::create(
-            git,
-            self.repo.store().path(),
-            &request,
-            &name,
-            target,
-            signs,
-        )
-        .await;
-        made.map_err(in_gits_words)?;
-        self.with_repository(move |_, repo| {
+        .await?;
+    let made = tag::create(
+        git,
+        workspace.repo().store().path(),
+        &request,
+        &name,
+        target,
+        signs,
+    )
+    .await;
+    made.map_err(in_gits_words)?;
+    workspace
+        .with_repository(move |_, repo| {
             Ok(Tags {
                 tag: Some(tag::show(repo, &name)?),
-                was: was.map(id).transpose()?,
+                was: was.map(git::commit_id).transpose()?,
                 ..Tags::of(Action::Create)
             })
         })
         .await
-    }
+}
 
-    async fn delete_tag(self: &Arc<Self>, request: &Request, name: TagName) -> Result<Tags, Error> {
-        let (tag, confirm) = (name.clone(), request.confirm);
-        let (was, item) = self
-            .with_repository(move |_, repo| {
-                let item = tag::show(repo, &tag)?;
-                if !confirm {
-                    let lost = [format!("the name {tag} for {}", item.target)];
-                    return Err(confirm_needed("to delete a tag", &lost).into());
-                }
-                let was = tag::find(repo, &tag)?.ok_or_else(|| tag::no_such_tag(&tag))?;
-                Ok((was, item))
-            })
-            .await?;
-        let deleted = tag::delete(self.repo.git(), self.repo.store().path(), &name, was).await;
-        deleted.map_err(in_gits_words)?;
-        Ok(Tags {
-            tag: Some(item),
-            was: Some(id(was)?),
-            ..Tags::of(Action::Delete)
-        })
-    }
-
-    /// Has the signature of a tag checked. The caller shares the files.
-    pub async fn verify_tag(self: &Arc<Self>, request: Request) -> Result<Tags, Error> {
-        let tags = self
-            .with_repository(move |this, repo| this.look_at_tags(repo, &request))
-            .await?;
-        let signed = tags.tag.as_ref().filter(|tag| tag.signed);
-        let signature = match signed.map(|tag| git2::Oid::from_str(tag.id.as_str())) {
-            Some(tag) => {
-                let tag = tag.map_err(git::Error::from)?;
-                tag::verify(self.repo.git(), self.repo.store().path(), tag).await?
+async fn delete_tag(
+    workspace: &Arc<Workspace>,
+    request: &Request,
+    name: TagName,
+) -> Result<Tags, Error> {
+    let (tag, confirm) = (name.clone(), request.confirm);
+    let (was, item) = workspace
+        .with_repository(move |_, repo| {
+            let item = tag::show(repo, &tag)?;
+            if !confirm {
+                let lost = [format!("the name {tag} for {}", item.target)];
+                return Err(confirm_needed("to delete a tag", &lost).into());
             }
-            None => Verification {
-                verdict: Verdict::Unsigned,
-                signer: None,
-                key: None,
-            },
-        };
-        Ok(Tags {
-            signature: Some(signature),
-            ..tags
+            let was = tag::find(repo, &tag)?.ok_or_else(|| tag::no_such_tag(&tag))?;
+            Ok((was, item))
         })
-    }
+        .await?;
+    let deleted = tag::delete(
+        workspace.repo().git(),
+        workspace.repo().store().path(),
+        &name,
+        was,
+    )
+    .await;
+    deleted.map_err(in_gits_words)?;
+    Ok(Tags {
+        tag: Some(item),
+        was: Some(git::commit_id(was)?),
+        ..Tags::of(Action::Delete)
+    })
+}
+
+/// Has the signature of a tag checked. The caller shares the files.
+pub async fn verify_tag(workspace: &Arc<Workspace>, request: Request) -> Result<Tags, Error> {
+    let tags = workspace
+        .with_repository(move |this, repo| look_at_tags(this, repo, &request))
+        .await?;
+    let signed = tags.tag.as_ref().filter(|tag| tag.signed);
+    let signature = match signed.map(|tag| git2::Oid::from_str(tag.id.as_str())) {
+        Some(tag) => {
+            let tag = tag.map_err(git::Error::from)?;
+            tag::verify(workspace.repo().git(), workspace.repo().store().path(), tag).await?
+        }
+        None => Verification {
+            verdict: Verdict::Unsigned,
+            signer: None,
+            key: None,
+        },
+    };
+    Ok(Tags {
+        signature: Some(signature),
+        ..tags
+    })
 }
 
 /// Where a branch has the same name, that name alone means the tag.

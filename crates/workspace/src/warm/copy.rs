@@ -57,7 +57,7 @@ impl<'a> Copies<'a> {
             .map_err(|errno| Error::io("open the workspace")(errno.into()))?;
         Ok(Self {
             seed,
-            home: Home::new(seed.lent.workspace.repo.home()),
+            home: Home::new(seed.lent.workspace().repo().home()),
             to,
             transfer: Transfer::new(),
         })
@@ -107,7 +107,7 @@ impl<'a> Copies<'a> {
         })
         .map_err(Error::io("copy the build output of a sibling"))?;
         let mut tally = Tally::default();
-        let mut stale = StaleOutputs::new(&output.files, self.seed.lent.workspace.path());
+        let mut stale = StaleOutputs::new(&output.files, self.seed.lent.workspace().path());
         for (_, share) in shares {
             tally.files += share.tally.files;
             tally.bytes += share.tally.bytes;

@@ -46,7 +46,7 @@ impl Home {
         self.0.iter().any(|name| name.find(bytes).is_some())
     }
 
-    /// Scanner through `file`, `size` bytes of it. If it fits into `buffer` all of it is there afterwards.
+    /// Looks through `file`, `size` bytes of it. If it fits into `buffer` all of it is there afterwards.
     pub(super) fn look_in(&self, file: &File, size: u64, buffer: &mut [u8]) -> io::Result<Naming> {
         let mut places = Vec::new();
         let overlap = self.0.iter().map(|name| name.needle().len()).max();

@@ -88,8 +88,8 @@ impl Output {
             workspace,
             here: CommittedIgnores::of(repo, wanted.from)?,
             there: CommittedIgnores::of(repo, wanted.goal)?,
-            made: BuildOutputNotes::load(workspace.worktree.admin()),
-            home: Home::new(workspace.repo.home()),
+            made: BuildOutputNotes::load(workspace.worktree().admin()),
+            home: Home::new(workspace.repo().home()),
             way: Way::of(difference),
             now,
             found: Self::default(),
@@ -195,7 +195,7 @@ impl Gathering<'_> {
 
     fn sort(&mut self, item: UntrackedEntry, mut known: Inherited) -> Result<(), Error> {
         let (path, is_dir) = (&item.path, item.kind != UntrackedKind::File);
-        let globs = &self.workspace.repo.config.build_output;
+        let globs = &self.workspace.repo().config.build_output;
         known.is_declared = known.is_declared || globs.matches(path);
         known.is_ignored_here = known.is_ignored_here || self.here.is_ignored(path, is_dir)?;
         known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;

@@ -13,12 +13,14 @@ use std::path::Path;
 use git2::{Oid, Repository};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::lending::Lent;
+use super::lent::{self, Lent};
 use super::output::{Output, Wanted};
 use super::tracked::{Fault, Tracked};
-use crate::built_from::{BuiltFrom, is_ancestor};
+use crate::files::beneath;
 use crate::record::Record;
-use crate::{Error, Workspace, build_output};
+use crate::record::{BuiltFrom, is_ancestor};
+
+use crate::{Error, Workspace, build_output, fits};
 use branchyard_git::{self as git, Difference, IndexFile, Moment};
 use branchyard_model::{BranchName, CommitId};
 use branchyard_process::Presence;
@@ -51,63 +53,61 @@ pub(super) struct Seed {
     pub(super) built_from: BuiltFrom,
 }
 
-impl Workspace {
-    /// The siblings that may serve for a workspace at `goal`, the nearest first.
-    pub(super) fn nearest(&self, goal: Oid) -> Result<Vec<Candidate>, Error> {
-        let mut records = Record::all_of(&self.repo);
-        records.retain(|record| record.branch != self.branch && !record.had_secret);
-        records.sort_by_key(|record| Reverse(record.used_tick));
-        records.truncate(MANY);
-        let store = self.repo.open_store()?;
-        let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
-        let goal = tree(goal).map_err(git::Error::from)?;
-        let mut found = Vec::new();
-        for record in records {
-            let Some(commit) = git::read_ref(&store, &record.branch.local_ref())? else {
-                continue;
-            };
-            if !self.may_take_from(&store, &record, commit)? {
-                continue;
-            }
-            let branch = record.branch;
-            let theirs = tree(commit).map_err(git::Error::from)?;
-            let difference = Difference::between(&store, &theirs, &goal, FAR)?;
-            if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
-                let admin = store.path().join("worktrees").join(branch.dir().as_str());
-                let is_built = build_output::is_noted(&admin);
-                let candidate = Candidate {
-                    branch,
-                    commit,
-                    difference,
-                };
-                found.push((!is_built, candidate));
-            }
-        }
-        found.sort_by_key(|(unbuilt, candidate)| (*unbuilt, candidate.difference.changes.len()));
-        Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
-    }
-
-    /// What a build left behind is as much to be trusted as what it was built from. So a protected branch takes
-    /// over only what was built from commits that the remote has on that very branch, in a workspace that is
-    /// at such a commit. And a secret that was for one branch stays there.
-    fn may_take_from(
-        &self,
-        store: &Repository,
-        sibling: &Record,
-        commit: Oid,
-    ) -> Result<bool, Error> {
-        if sibling.had_secret {
-            return Ok(false);
-        }
-        if !self.repo.protects(&self.branch) {
-            return Ok(true);
-        }
-        // A branch that the remote does not have takes nothing.
-        let Some(tip) = git::read_ref(store, &self.branch.remote_ref())? else {
-            return Ok(false);
+/// The siblings that may serve for a workspace at `goal`, the nearest first.
+pub(super) fn nearest(workspace: &Workspace, goal: Oid) -> Result<Vec<Candidate>, Error> {
+    let mut records = Record::all_of(workspace.repo());
+    records.retain(|record| record.branch != *workspace.branch() && !record.had_secret);
+    records.sort_by_key(|record| Reverse(record.used_tick));
+    records.truncate(MANY);
+    let store = workspace.repo().open_store()?;
+    let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
+    let goal = tree(goal).map_err(git::Error::from)?;
+    let mut found = Vec::new();
+    for record in records {
+        let Some(commit) = git::read_ref(&store, &record.branch.local_ref())? else {
+            continue;
         };
-        Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
+        if !may_take_from(workspace, &store, &record, commit)? {
+            continue;
+        }
+        let branch = record.branch;
+        let theirs = tree(commit).map_err(git::Error::from)?;
+        let difference = Difference::between(&store, &theirs, &goal, FAR)?;
+        if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
+            let admin = store.path().join("worktrees").join(branch.dir().as_str());
+            let is_built = build_output::is_noted(&admin);
+            let candidate = Candidate {
+                branch,
+                commit,
+                difference,
+            };
+            found.push((!is_built, candidate));
+        }
     }
+    found.sort_by_key(|(unbuilt, candidate)| (*unbuilt, candidate.difference.changes.len()));
+    Ok(found.into_iter().map(|(_, candidate)| candidate).collect())
+}
+
+/// What a build left behind is as much to be trusted as what it was built from. So a protected branch takes
+/// over only what was built from commits that the remote has on that very branch, in a workspace that is
+/// at such a commit. And a secret that was for one branch stays there.
+fn may_take_from(
+    workspace: &Workspace,
+    store: &Repository,
+    sibling: &Record,
+    commit: Oid,
+) -> Result<bool, Error> {
+    if sibling.had_secret {
+        return Ok(false);
+    }
+    if !workspace.repo().protects(workspace.branch()) {
+        return Ok(true);
+    }
+    // A branch that the remote does not have takes nothing.
+    let Some(tip) = git::read_ref(store, &workspace.branch().remote_ref())? else {
+        return Ok(false);
+    };
+    Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
 }
 
 impl Seed {
@@ -118,19 +118,24 @@ impl Seed {
         goal: Oid,
     ) -> Result<Result<Self, Fault>, Error> {
         let workspace = taker.sibling(&candidate.branch);
-        let Some(lent) = workspace.lend() else {
+        let Some(lent) = lent::lend(&workspace) else {
             return Ok(Err("something is under way there"));
         };
-        let admin = workspace.worktree.admin();
-        let record = Record::load(admin).filter(|record| record.branch == workspace.branch);
+        let admin = workspace.worktree().admin();
+        let record = Record::load(admin).filter(|record| record.branch == *workspace.branch());
         let Some(record) = record.filter(|_| workspace.exists()) else {
             return Ok(Err("it is not whole"));
         };
-        if !workspace.worktree.altered().is_empty() {
+        if !workspace.worktree().altered().is_empty() {
             return Ok(Err("it is not whole"));
         }
         // A command may have come in between, which is over by now.
-        if !taker.may_take_from(&taker.repo.open_store()?, &record, candidate.commit)? {
+        if !may_take_from(
+            taker,
+            &taker.repo().open_store()?,
+            &record,
+            candidate.commit,
+        )? {
             return Ok(Err("what was built there is not for this branch"));
         }
         if admin.join("index.lock").exists() || !is_unattended(&workspace) {
@@ -139,10 +144,10 @@ impl Seed {
         if admin.join("modules").exists() {
             return Ok(Err("it has submodules"));
         }
-        let repo = workspace.worktree.open()?;
+        let repo = workspace.worktree().open()?;
         let head = git::head(&repo)?;
         if head.commit != candidate.commit
-            || head.branch.as_deref() != Some(workspace.branch.as_str())
+            || head.branch.as_deref() != Some(workspace.branch().as_str())
             || head.operation.is_some()
         {
             return Ok(Err("it is not on its branch"));
@@ -158,7 +163,7 @@ impl Seed {
             return Ok(Err("it has staged changes"));
         }
         let now = now();
-        let root = workspace.open_root()?;
+        let root = beneath::open_root(&workspace)?;
         let looked = Tracked::look(&root, &index, now);
         let tracked = match looked.map_err(Error::io("look at a sibling"))? {
             Ok(tracked) => tracked,
@@ -178,16 +183,16 @@ impl Seed {
             from: candidate.commit,
             goal,
             difference: &candidate.difference,
-            is_strict: taker.repo.protects(&taker.branch),
+            is_strict: taker.repo().protects(taker.branch()),
         };
         let output = match Output::gather(&workspace, &repo, &wanted, now)? {
             Ok(output) => output,
             Err(fault) => return Ok(Err(fault)),
         };
-        if !taker.has_plenty_beside(need(&tracked, &output)) {
+        if !fits::has_plenty_beside(taker, need(&tracked, &output)) {
             return Ok(Err("there is little room on the disk"));
         }
-        let commit = CommitId::parse(&candidate.commit.to_string())?;
+        let commit = git::commit_id(candidate.commit)?;
         Ok(Ok(Self {
             lent,
             commit,
@@ -201,12 +206,12 @@ impl Seed {
     }
 
     pub(super) fn branch(&self) -> &BranchName {
-        &self.lent.workspace.branch
+        self.lent.workspace().branch()
     }
 
     /// Whether nobody is at work in it, whom no lock of ours would keep out.
     pub(super) fn is_unattended(&self) -> bool {
-        is_unattended(&self.lent.workspace)
+        is_unattended(self.lent.workspace())
     }
 }
 

@@ -33,7 +33,7 @@ struct Looked {
 }
 
 impl Tracked {
-    /// Scanner at every file. Times after `now` cannot be told from those of what will be checked out.
+    /// Looks at every file. Times after `now` cannot be told from those of what will be checked out.
     pub(super) fn look(
         root: &OwnedFd,
         index: &IndexFile,

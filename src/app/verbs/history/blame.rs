@@ -7,6 +7,7 @@ use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::blame::{Blame, Hunk, Request};
 use branchyard_model::Problem;
+use branchyard_workspace::verbs;
 
 pub(super) async fn blame(
     app: AuthorizedApp,
@@ -15,7 +16,7 @@ pub(super) async fn blame(
 ) -> Result<VerbOutput<Blame>, Problem> {
     let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
-        async move { workspace.blame(request).await }
+        async move { verbs::blame(&workspace, request).await }
     });
     let (about, answer) = read.await?;
     Ok(VerbOutput {

@@ -7,6 +7,7 @@ use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::log::{Entry, Log, Request};
 use branchyard_model::Problem;
+use branchyard_workspace::verbs;
 
 pub(super) async fn log(
     app: AuthorizedApp,
@@ -16,7 +17,7 @@ pub(super) async fn log(
     let query = request.check()?;
     let read = app.read(&at.repo, &at.branch, move |workspace| {
         let query = query.clone();
-        async move { workspace.log(query).await }
+        async move { verbs::log(&workspace, query).await }
     });
     let (about, answer) = read.await?;
     Ok(VerbOutput {

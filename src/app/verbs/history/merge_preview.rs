@@ -7,6 +7,7 @@ use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
 use branchyard_model::Problem;
+use branchyard_workspace::verbs;
 
 pub(super) async fn merge_preview(
     app: AuthorizedApp,
@@ -16,12 +17,12 @@ pub(super) async fn merge_preview(
     if request.fetch {
         app.yard.margin.check()?;
         let workspace = app.workspace(&at.repo, &at.branch)?;
-        let brought = workspace.bring_for(&request).await;
+        let brought = verbs::bring_for(&workspace, &request).await;
         brought.map_err(|error| app.yard.margin.judge(error.problem()))?;
     }
     let read = app.read(&at.repo, &at.branch, move |workspace| {
         let request = request.clone();
-        async move { workspace.merge_preview(request).await }
+        async move { verbs::merge_preview(&workspace, request).await }
     });
     let (about, answer) = read.await?;
     Ok(VerbOutput {

@@ -14,7 +14,7 @@ pub(super) async fn reflog(
     request: Request,
 ) -> Result<VerbOutput<Reflog>, Problem> {
     app.look(&at, move |workspace, repo| {
-        Ok(reflog::reflog(repo, &workspace.branch, &request)?)
+        Ok(reflog::reflog(repo, workspace.branch(), &request)?)
     })
     .await
 }

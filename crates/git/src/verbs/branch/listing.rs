@@ -4,9 +4,9 @@ use git2::{Oid, Repository};
 use jiff::Timestamp;
 
 use super::{Action, Branches, Item, Request, Surroundings, Upstream, no_such_branch};
-use crate::verbs::commit::{id, subject};
+use crate::verbs::commit::subject;
 use crate::verbs::{Verbosity, revision};
-use crate::{Error, read_ref};
+use crate::{Error, commit_id, read_ref};
 use branchyard_model::BranchName;
 
 /// The branches that the request asks for.
@@ -103,7 +103,7 @@ fn item(
         current: branch.as_ref() == Some(&around.current),
         workspace: branch.is_some_and(|branch| around.workspaces.contains(&branch)),
         name: name.to_owned(),
-        id: id(tip)?,
+        id: commit_id(tip)?,
         subject: (!is_brief).then(|| subject(&commit)),
         author: (verbosity == Verbosity::Full).then(author),
         committed_at: (!is_brief)

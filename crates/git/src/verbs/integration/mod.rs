@@ -10,7 +10,7 @@ mod way;
 
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::Repository;
 
 pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
@@ -48,7 +48,7 @@ pub async fn integrate(
     how: How,
     merge_message: &str,
 ) -> Result<Integrated, Error> {
-    let goal = oid(upstream)?;
+    let goal = crate::oid(upstream)?;
     let before = at(dir, move |repo| {
         let before = head(repo)?.commit;
         match how {
@@ -96,10 +96,6 @@ pub async fn at<T: Send + 'static>(
 ) -> Result<T, Error> {
     let dir: PathBuf = dir.to_owned();
     tokio::task::spawn_blocking(move || look(&open_at(&dir)?)).await?
-}
-
-pub fn oid(commit: &CommitId) -> Result<Oid, Error> {
-    Ok(Oid::from_str(commit.as_str())?)
 }
 
 #[cfg(test)]

@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::add::no_such_path;
 use super::changes::shown;
-use super::commit::id;
 use super::named::is_tracked;
 use super::{Change, Kept, Named, Verbosity, few, input};
-use crate::{Error, Git, Stash, files_of};
+use crate::{Error, Git, Stash, commit_id, files_of};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
@@ -172,14 +171,14 @@ impl Item {
             .iter()
             .find_map(|own| stash.message.strip_prefix(own.as_str()));
         Ok(Self {
-            id: id(stash.commit)?,
+            id: commit_id(stash.commit)?,
             message: message.unwrap_or(&stash.message).to_owned(),
             made_at: commit
                 .as_ref()
                 .and_then(|commit| Timestamp::from_second(commit.time().seconds()).ok()),
             made_on: commit
                 .and_then(|commit| commit.parent_id(0).ok())
-                .map(id)
+                .map(commit_id)
                 .transpose()?,
         })
     }

@@ -6,9 +6,9 @@ use git2::{Object, Oid, Repository, Tag};
 use jiff::Timestamp;
 
 use super::{Action, Item, Request, Sort, Tags, find, no_such_tag};
-use crate::Error;
 use crate::verbs::Verbosity;
-use crate::verbs::commit::{id, subject};
+use crate::verbs::commit::subject;
+use crate::{Error, commit_id};
 use branchyard_model::TagName;
 
 const PREFIX: &str = "refs/tags/";
@@ -79,8 +79,8 @@ fn item(
     });
     Ok(Item {
         name: name.to_owned(),
-        id: id(stands_for)?,
-        target: id(target.id())?,
+        id: commit_id(stands_for)?,
+        target: commit_id(target.id())?,
         annotated: tag.is_some(),
         signed,
         tagger: tagger.filter(|_| !is_brief),

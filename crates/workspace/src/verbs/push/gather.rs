@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use git2::Repository;
 
-use super::oid;
-use crate::{Error, Reporter, Workspace};
+use crate::{Error, Reporter, Workspace, left_out, verbs};
 use branchyard_git as git;
+use branchyard_git::oid;
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::push::{self, Pushed, Request, State};
 use branchyard_git::verbs::secretive::suspicion;
@@ -15,11 +15,14 @@ use branchyard_git::verbs::withheld::{self, Withheld};
 use branchyard_git::verbs::{Verbosity, add, commit, conflicted, unresolved};
 use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
 
-impl Workspace {
-    /// Refuses while something is under way: HEAD of a rebase is not what the branch is going to be, and
-    /// on an agent's branch it would replace what the remote has. What a commit ends may be ended by it.
-    pub(super) async fn check_can_push(self: &Arc<Self>, commits_first: bool) -> Result<(), Error> {
-        self.with_repository(move |_, repo| {
+/// Refuses while something is under way: HEAD of a rebase is not what the branch is going to be, and
+/// on an agent's branch it would replace what the remote has. What a commit ends may be ended by it.
+pub(super) async fn check_can_push(
+    workspace: &Arc<Workspace>,
+    commits_first: bool,
+) -> Result<(), Error> {
+    workspace
+        .with_repository(move |_, repo| {
             let Some(operation) = Operation::under_way(repo)? else {
                 return Ok(());
             };
@@ -38,116 +41,117 @@ impl Workspace {
             }
         })
         .await
-    }
+}
 
-    pub(super) async fn would_push(
-        self: &Arc<Self>,
-        request: &Request,
-        report: &Reporter,
-    ) -> Result<Pushed, Error> {
-        let remote = self.learn(report).await?;
-        let withheld = match request.message.is_some() && request.paths.is_empty() {
-            true => {
-                let everything = self.with_repository(|this, repo| this.everything(repo));
-                everything.await?.1
-            }
-            false => Vec::new(),
-        };
-        let (withheld, withheld_in_all) = withheld::listed(withheld);
-        let mut pushed = Pushed {
-            state: State::DryRun,
-            standing: Some(self.stands_to(remote.as_ref()).await?),
-            remote_commit: remote.clone(),
-            withheld,
-            withheld_in_all,
-            ..Pushed::default()
-        };
-        self.tell_outgoing(request, remote, &mut pushed).await?;
-        Ok(pushed)
-    }
-
-    /// Notes the commits that the remote lacks, if they are to be told.
-    pub(super) async fn tell_outgoing(
-        self: &Arc<Self>,
-        request: &Request,
-        remote: Option<CommitId>,
-        pushed: &mut Pushed,
-    ) -> Result<(), Error> {
-        if request.verbosity == Verbosity::Minimal {
-            return Ok(());
+pub(super) async fn would_push(
+    workspace: &Arc<Workspace>,
+    request: &Request,
+    report: &Reporter,
+) -> Result<Pushed, Error> {
+    let remote = verbs::push::learn(workspace, report).await?;
+    let withheld = match request.message.is_some() && request.paths.is_empty() {
+        true => {
+            let everything = workspace.with_repository(everything);
+            everything.await?.1
         }
-        let remote = remote.as_ref().map(oid).transpose()?;
-        let outgoing = self.with_repository(move |_, repo| {
-            let local = git::head(repo)?.commit;
-            Ok(push::outgoing(repo, local, remote)?)
-        });
-        let (outgoing, in_all) = outgoing.await?;
-        (pushed.outgoing, pushed.outgoing_in_all) = (Some(outgoing), in_all);
-        Ok(())
-    }
+        false => Vec::new(),
+    };
+    let (withheld, withheld_in_all) = withheld::listed(withheld);
+    let mut pushed = Pushed {
+        state: State::DryRun,
+        standing: Some(verbs::push::stands_to(workspace, remote.as_ref()).await?),
+        remote_commit: remote.clone(),
+        withheld,
+        withheld_in_all,
+        ..Pushed::default()
+    };
+    tell_outgoing(workspace, request, remote, &mut pushed).await?;
+    Ok(pushed)
+}
 
-    /// Stages what was asked for and commits it, if there is anything.
-    pub(super) async fn commit_for_push(
-        self: &Arc<Self>,
-        request: &Request,
-        pushed: &mut Pushed,
-        report: &Reporter,
-    ) -> Result<(), Error> {
-        let _files = self.share_files().await;
-        if request.paths.is_empty() {
-            let (plan, withheld) = self
-                .with_repository(|this, repo| {
-                    let (paths, withheld) = this.everything(repo)?;
-                    let request = add::Request::default();
-                    let plan = add::AddPlan::new(repo, &request, paths, Vec::new())?;
-                    Ok((plan, withheld))
-                })
-                .await?;
-            (pushed.withheld, pushed.withheld_in_all) = withheld::listed(withheld);
-            add::add(self.repo.git(), self.path(), &plan).await?;
-        }
-        match self.commit(request.commit(), report).await {
-            Ok(committed) => pushed.committed = Some(committed.id),
-            // Then there is only something to push.
-            Err(error) if error.problem().code == commit::NOTHING => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+/// Notes the commits that the remote lacks, if they are to be told.
+pub(super) async fn tell_outgoing(
+    workspace: &Arc<Workspace>,
+    request: &Request,
+    remote: Option<CommitId>,
+    pushed: &mut Pushed,
+) -> Result<(), Error> {
+    if request.verbosity == Verbosity::Minimal {
+        return Ok(());
     }
+    let remote = remote.as_ref().map(oid).transpose()?;
+    let outgoing = workspace.with_repository(move |_, repo| {
+        let local = git::head(repo)?.commit;
+        Ok(push::outgoing(repo, local, remote)?)
+    });
+    let (outgoing, in_all) = outgoing.await?;
+    (pushed.outgoing, pushed.outgoing_in_all) = (Some(outgoing), in_all);
+    Ok(())
+}
 
-    /// Every file that changed and is not ignored, and the new ones that are left out: those that look like
-    /// secrets, and what the yard holds to be build output.
-    pub(super) fn everything(
-        &self,
-        repo: &Repository,
-    ) -> Result<(Vec<PathBuf>, Vec<Withheld>), Error> {
-        let changed = git::tracked_statuses(repo)?;
-        let modules = git::submodules(repo)?;
-        let is_file = |path: &PathBuf| !modules.contains(path);
-        let mut paths: Vec<_> = changed.into_keys().filter(is_file).collect();
-        let left_out = self.left_out(repo)?;
-        let mut withheld = Vec::new();
-        for path in git::Untracked::in_worktree(repo, true)?.paths {
-            if left_out.covers(&path) {
-                continue;
-            }
-            match suspicion(self.path(), &path) {
-                Some(why) => withheld.push(Withheld {
-                    path: path.to_string_lossy().into_owned(),
-                    why,
-                }),
-                None => paths.push(path),
-            }
-        }
-        withheld.extend(left_out.withheld);
-        paths.sort();
-        Ok((paths, withheld))
+/// Stages what was asked for and commits it, if there is anything.
+pub(super) async fn commit_for_push(
+    workspace: &Arc<Workspace>,
+    request: &Request,
+    pushed: &mut Pushed,
+    report: &Reporter,
+) -> Result<(), Error> {
+    let _files = workspace.share_files().await;
+    if request.paths.is_empty() {
+        let (plan, withheld) = workspace
+            .with_repository(|this, repo| {
+                let (paths, withheld) = everything(this, repo)?;
+                let request = add::Request::default();
+                let plan = add::AddPlan::new(repo, &request, paths, Vec::new())?;
+                Ok((plan, withheld))
+            })
+            .await?;
+        (pushed.withheld, pushed.withheld_in_all) = withheld::listed(withheld);
+        add::add(workspace.repo().git(), workspace.path(), &plan).await?;
     }
+    match verbs::commit(workspace, request.commit(), report).await {
+        Ok(committed) => pushed.committed = Some(committed.id),
+        // Then there is only something to push.
+        Err(error) if error.problem().code == commit::NOTHING => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
 
-    /// Refuses tags that are not here, before anything is done.
-    pub(super) async fn check_tags(self: &Arc<Self>, tags: &[String]) -> Result<(), Error> {
-        let tags = tags.to_vec();
-        self.with_repository(move |_, repo| {
+/// Every file that changed and is not ignored, and the new ones that are left out: those that look like
+/// secrets, and what the yard holds to be build output.
+pub(super) fn everything(
+    workspace: &Workspace,
+    repo: &Repository,
+) -> Result<(Vec<PathBuf>, Vec<Withheld>), Error> {
+    let changed = git::tracked_statuses(repo)?;
+    let modules = git::submodules(repo)?;
+    let is_file = |path: &PathBuf| !modules.contains(path);
+    let mut paths: Vec<_> = changed.into_keys().filter(is_file).collect();
+    let left_out = left_out::left_out(workspace, repo)?;
+    let mut withheld = Vec::new();
+    for path in git::Untracked::in_worktree(repo, true)?.paths {
+        if left_out.covers(&path) {
+            continue;
+        }
+        match suspicion(workspace.path(), &path) {
+            Some(why) => withheld.push(Withheld {
+                path: path.to_string_lossy().into_owned(),
+                why,
+            }),
+            None => paths.push(path),
+        }
+    }
+    withheld.extend(left_out.withheld);
+    paths.sort();
+    Ok((paths, withheld))
+}
+
+/// Refuses tags that are not here, before anything is done.
+pub(super) async fn check_tags(workspace: &Arc<Workspace>, tags: &[String]) -> Result<(), Error> {
+    let tags = tags.to_vec();
+    workspace
+        .with_repository(move |_, repo| {
             for tag in tags {
                 let name = TagName::parse(&tag).map_err(|problem| problem.field("tags"))?;
                 if git::read_ref(repo, &name.full())?.is_none() {
@@ -161,5 +165,4 @@ impl Workspace {
             Ok(())
         })
         .await
-    }
 }

@@ -2,6 +2,7 @@
 //! has it. The files are held alone only while files move; nobody waits for the network to read a file.
 
 mod deletion;
+pub use deletion::{delete_on_remote, merged_on_remote};
 mod gather;
 mod words;
 
@@ -10,12 +11,11 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-use crate::decide::oid;
-use crate::{Error, Reporter, Workspace};
+use crate::{Error, Reporter, Workspace, prepare, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::conflicts::Conflict;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
-use branchyard_git::{self as git, RemoteFailure, Seen};
+use branchyard_git::{self as git, RemoteFailure, Seen, oid};
 use branchyard_model::{CommitId, Problem, is_agent_branch};
 
 const FIRST_DELAY: Duration = Duration::from_millis(200);
@@ -62,208 +62,221 @@ impl Failed {
     }
 }
 
-impl Workspace {
-    /// Pushes the branch. The caller holds the workspace's lock, and not its files.
-    pub async fn push(
-        self: &Arc<Self>,
-        request: Request,
-        report: &Reporter,
-    ) -> Result<Pushed, Error> {
-        self.check_tags(&request.tags).await?;
-        self.check_can_push(request.message.is_some()).await?;
-        if request.dry_run {
-            return self.would_push(&request, report).await;
-        }
-        let mut pushed = Pushed::default();
-        if request.message.is_some() {
-            self.commit_for_push(&request, &mut pushed, report).await?;
-            // A sequence of picks has more to do after its commit.
-            self.check_can_push(false).await?;
-        }
-        let mut delays = ExponentialBuilder::default()
-            .with_min_delay(FIRST_DELAY)
-            .with_max_delay(LONGEST_DELAY)
-            .with_max_times(request.retries as usize)
-            .with_jitter()
-            .build();
-        let mut failures = Vec::new();
-        loop {
-            pushed.attempts += 1;
-            match self.push_once(&request, &mut pushed, report).await? {
-                Attempt::Arrived(commit) => {
-                    pushed.state = State::Pushed;
-                    pushed.remote_commit = Some(commit);
-                    pushed.tags = request.tags.clone();
-                    break;
-                }
-                Attempt::UpToDate(commit) => {
-                    pushed.state = State::UpToDate;
-                    pushed.remote_commit = Some(commit);
-                    break;
-                }
-                Attempt::Conflicts => {
-                    pushed.state = State::Conflicts;
-                    break;
-                }
-                Attempt::Failed(Failed { kind, why, problem }) => {
-                    tracing::info!(repo = %self.repo.name, branch = %self.branch, why, "a push failed");
-                    failures.push(why);
-                    let Some(delay) = delays.next() else {
-                        return Err(self.rejected(&failures, problem).into());
-                    };
-                    kind.count_retry("push");
-                    tokio::time::sleep(delay).await;
-                }
-            }
-        }
-        if request.verbosity > Verbosity::Minimal {
-            pushed.failures = Some(failures);
-        }
-        Ok(pushed)
+/// Pushes the branch. The caller holds the workspace's lock, and not its files.
+pub async fn push(
+    workspace: &Arc<Workspace>,
+    request: Request,
+    report: &Reporter,
+) -> Result<Pushed, Error> {
+    gather::check_tags(workspace, &request.tags).await?;
+    gather::check_can_push(workspace, request.message.is_some()).await?;
+    if request.dry_run {
+        return gather::would_push(workspace, &request, report).await;
     }
-
-    async fn push_once(
-        self: &Arc<Self>,
-        request: &Request,
-        pushed: &mut Pushed,
-        report: &Reporter,
-    ) -> Result<Attempt, Error> {
-        let remote = match self.learn(report).await {
-            Ok(remote) => remote,
-            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-        };
-        let mut lease = None;
-        match self.stands_to(remote.as_ref()).await? {
-            Standing::Same if request.tags.is_empty() => {
-                let here = self.tip().await?;
-                // It arrived with an attempt of which no answer came back.
-                return match pushed.sent.as_ref() == Some(&here) {
-                    true => self.verify(here, report).await,
-                    false => Ok(Attempt::UpToDate(here)),
+    let mut pushed = Pushed::default();
+    if request.message.is_some() {
+        gather::commit_for_push(workspace, &request, &mut pushed, report).await?;
+        // A sequence of picks has more to do after its commit.
+        gather::check_can_push(workspace, false).await?;
+    }
+    let mut delays = ExponentialBuilder::default()
+        .with_min_delay(FIRST_DELAY)
+        .with_max_delay(LONGEST_DELAY)
+        .with_max_times(request.retries as usize)
+        .with_jitter()
+        .build();
+    let mut failures = Vec::new();
+    loop {
+        pushed.attempts += 1;
+        match push_once(workspace, &request, &mut pushed, report).await? {
+            Attempt::Arrived(commit) => {
+                pushed.state = State::Pushed;
+                pushed.remote_commit = Some(commit);
+                pushed.tags = request.tags.clone();
+                break;
+            }
+            Attempt::UpToDate(commit) => {
+                pushed.state = State::UpToDate;
+                pushed.remote_commit = Some(commit);
+                break;
+            }
+            Attempt::Conflicts => {
+                pushed.state = State::Conflicts;
+                break;
+            }
+            Attempt::Failed(Failed { kind, why, problem }) => {
+                tracing::info!(repo = %workspace.repo().name, branch = %workspace.branch(), why, "a push failed");
+                failures.push(why);
+                let Some(delay) = delays.next() else {
+                    return Err(words::rejected(workspace, &failures, problem).into());
                 };
-            }
-            Standing::Same | Standing::Ahead => {}
-            Standing::Rewritten if request.force || is_agent_branch(&self.branch) => {
-                lease = remote.clone();
-            }
-            Standing::Rewritten => return Err(self.rewritten().into()),
-            Standing::Behind | Standing::Apart => {
-                let (Some(how), Some(upstream)) = (request.integrate.how(), &remote) else {
-                    return Err(self.not_integrated().into());
-                };
-                if let Some(found) = self.take_in(&self.branch, upstream, how, true).await? {
-                    pushed.conflicts = told(found, request.verbosity);
-                    return Ok(Attempt::Conflicts);
-                }
-                pushed.integrated = Some(upstream.clone());
+                kind.count_retry("push");
+                tokio::time::sleep(delay).await;
             }
         }
-        let commit = self.tip().await?;
-        // What came was all that was missing.
-        if remote.as_ref() == Some(&commit) && request.tags.is_empty() {
-            return Ok(Attempt::UpToDate(commit));
-        }
-        self.tell_outgoing(request, remote, pushed).await?;
-        let mut updates = vec![Update {
-            from: Some(commit.to_string()),
-            to: self.branch.local_ref(),
-            lease: lease.clone(),
-        }];
-        updates.extend(request.tags.iter().map(|tag| Update {
-            from: Some(format!("refs/tags/{tag}")),
-            to: format!("refs/tags/{tag}"),
-            lease: None,
-        }));
-        pushed.sent = Some(commit.clone());
-        pushed.replaced = lease;
-        match self.hand_over(&updates).await {
-            Ok(Ok(())) => {}
-            Ok(Err(no)) => {
-                pushed.replaced = None;
-                RemoteFailure::Rejected.count("push");
-                return Ok(Attempt::Failed(Failed::rejected(no)));
-            }
-            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-        }
-        self.verify(commit, report).await
     }
-
-    /// One push, alone on the store's way out.
-    async fn hand_over(self: &Arc<Self>, updates: &[Update]) -> Result<Result<(), String>, Error> {
-        let _network = self.repo.network.lock().await;
-        self.repo.guard_store()?;
-        Ok(push::push(self.repo.git(), self.repo.store().path(), updates).await?)
+    if request.verbosity > Verbosity::Minimal {
+        pushed.failures = Some(failures);
     }
+    Ok(pushed)
+}
 
-    /// Asks the remote what it has now: only that says that a push arrived.
-    async fn verify(
-        self: &Arc<Self>,
-        commit: CommitId,
-        report: &Reporter,
-    ) -> Result<Attempt, Error> {
-        let remote = match self.learn(report).await {
-            Ok(remote) => remote,
-            Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-        };
-        let Some(remote) = remote else {
-            let gone = "the branch was deleted on the remote right after the push";
-            return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
-        };
-        let (ours, theirs) = (commit.clone(), remote.clone());
-        let has_it = self
-            .blocking(move |this| {
-                let store = this.repo.open_store()?;
-                let (ours, theirs) = (oid(&ours)?, oid(&theirs)?);
-                // Somebody may have gone on from there already.
-                let has_it = ours == theirs
-                    || store
-                        .graph_descendant_of(theirs, ours)
-                        .map_err(git::Error::from)?;
-                if has_it {
-                    Seen(&this.branch.dir()).settle(&store, ours)?;
-                }
-                Ok(has_it)
-            })
-            .await?;
-        Ok(match has_it {
-            true => Attempt::Arrived(remote),
-            false => {
-                let why = format!("the remote has {remote} in its place");
-                Attempt::Failed(Failed::rejected(why))
+async fn push_once(
+    workspace: &Arc<Workspace>,
+    request: &Request,
+    pushed: &mut Pushed,
+    report: &Reporter,
+) -> Result<Attempt, Error> {
+    let remote = match learn(workspace, report).await {
+        Ok(remote) => remote,
+        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+    };
+    let mut lease = None;
+    match stands_to(workspace, remote.as_ref()).await? {
+        Standing::Same if request.tags.is_empty() => {
+            let here = tip(workspace).await?;
+            // It arrived with an attempt of which no answer came back.
+            return match pushed.sent.as_ref() == Some(&here) {
+                true => verify(workspace, here, report).await,
+                false => Ok(Attempt::UpToDate(here)),
+            };
+        }
+        Standing::Same | Standing::Ahead => {}
+        Standing::Rewritten if request.force || is_agent_branch(workspace.branch()) => {
+            lease = remote.clone();
+        }
+        Standing::Rewritten => return Err(words::rewritten(workspace).into()),
+        Standing::Behind | Standing::Apart => {
+            let (Some(how), Some(upstream)) = (request.integrate.how(), &remote) else {
+                return Err(words::not_integrated(workspace).into());
+            };
+            if let Some(found) =
+                verbs::pull::take_in(workspace, workspace.branch(), upstream, how, true).await?
+            {
+                pushed.conflicts = told(found, request.verbosity);
+                return Ok(Attempt::Conflicts);
             }
+            pushed.integrated = Some(upstream.clone());
+        }
+    }
+    let commit = tip(workspace).await?;
+    // What came was all that was missing.
+    if remote.as_ref() == Some(&commit) && request.tags.is_empty() {
+        return Ok(Attempt::UpToDate(commit));
+    }
+    gather::tell_outgoing(workspace, request, remote, pushed).await?;
+    let mut updates = vec![Update {
+        from: Some(commit.to_string()),
+        to: workspace.branch().local_ref(),
+        lease: lease.clone(),
+    }];
+    updates.extend(request.tags.iter().map(|tag| Update {
+        from: Some(format!("refs/tags/{tag}")),
+        to: format!("refs/tags/{tag}"),
+        lease: None,
+    }));
+    pushed.sent = Some(commit.clone());
+    pushed.replaced = lease;
+    match hand_over(workspace, &updates).await {
+        Ok(Ok(())) => {}
+        Ok(Err(no)) => {
+            pushed.replaced = None;
+            RemoteFailure::Rejected.count("push");
+            return Ok(Attempt::Failed(Failed::rejected(no)));
+        }
+        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+    }
+    verify(workspace, commit, report).await
+}
+
+/// One push, alone on the store's way out.
+async fn hand_over(
+    workspace: &Arc<Workspace>,
+    updates: &[Update],
+) -> Result<Result<(), String>, Error> {
+    let _network = workspace.repo().network.lock().await;
+    workspace.repo().guard_store()?;
+    Ok(push::push(
+        workspace.repo().git(),
+        workspace.repo().store().path(),
+        updates,
+    )
+    .await?)
+}
+
+/// Asks the remote what it has now: only that says that a push arrived.
+async fn verify(
+    workspace: &Arc<Workspace>,
+    commit: CommitId,
+    report: &Reporter,
+) -> Result<Attempt, Error> {
+    let remote = match learn(workspace, report).await {
+        Ok(remote) => remote,
+        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+    };
+    let Some(remote) = remote else {
+        let gone = "the branch was deleted on the remote right after the push";
+        return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
+    };
+    let (ours, theirs) = (commit.clone(), remote.clone());
+    let has_it = workspace
+        .blocking(move |this| {
+            let store = this.repo().open_store()?;
+            let (ours, theirs) = (oid(&ours)?, oid(&theirs)?);
+            // Somebody may have gone on from there already.
+            let has_it = ours == theirs
+                || store
+                    .graph_descendant_of(theirs, ours)
+                    .map_err(git::Error::from)?;
+            if has_it {
+                Seen(&this.branch().dir()).settle(&store, ours)?;
+            }
+            Ok(has_it)
         })
-    }
+        .await?;
+    Ok(match has_it {
+        true => Attempt::Arrived(remote),
+        false => {
+            let why = format!("the remote has {remote} in its place");
+            Attempt::Failed(Failed::rejected(why))
+        }
+    })
+}
 
-    /// What the remote has for the branch now, and the store too.
-    pub(super) async fn learn(
-        self: &Arc<Self>,
-        report: &Reporter,
-    ) -> Result<Option<CommitId>, Error> {
-        let asked = self.repo.ask(&self.branch, Instant::now()).await?;
-        self.bring(&asked, report).await?;
-        self.note(|record| record.fetched_at = Some(asked.at))?;
-        Ok(asked.head)
-    }
+/// What the remote has for the branch now, and the store too.
+pub(super) async fn learn(
+    workspace: &Arc<Workspace>,
+    report: &Reporter,
+) -> Result<Option<CommitId>, Error> {
+    let asked = workspace
+        .repo()
+        .ask(workspace.branch(), Instant::now())
+        .await?;
+    prepare::bring(workspace, &asked, report).await?;
+    workspace.note(|record| record.fetched_at = Some(asked.at))?;
+    Ok(asked.head)
+}
 
-    pub(super) async fn stands_to(
-        self: &Arc<Self>,
-        remote: Option<&CommitId>,
-    ) -> Result<Standing, Error> {
-        let remote = remote.map(oid).transpose()?;
-        self.with_repository(move |this, repo| {
+pub(super) async fn stands_to(
+    workspace: &Arc<Workspace>,
+    remote: Option<&CommitId>,
+) -> Result<Standing, Error> {
+    let remote = remote.map(oid).transpose()?;
+    workspace
+        .with_repository(move |this, repo| {
             let local = git::head(repo)?.commit;
-            Ok(push::standing(repo, &this.branch, local, remote)?)
+            Ok(push::standing(repo, this.branch(), local, remote)?)
         })
         .await
-    }
+}
 
-    pub(super) async fn tip(self: &Arc<Self>) -> Result<CommitId, Error> {
-        self.with_repository(|_, repo| {
+pub(super) async fn tip(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
+    workspace
+        .with_repository(|_, repo| {
             let head = git::head(repo)?.commit;
-            Ok(CommitId::parse(&head.to_string())?)
+            Ok(git::commit_id(head)?)
         })
         .await
-    }
 }
 
 /// Conflicts, with as much about each as is wanted.

@@ -4,40 +4,42 @@ use crate::Workspace;
 use crate::error::conflict;
 use branchyard_model::{ErrorKind, Problem};
 
-impl Workspace {
-    /// After the last attempt, of which `problem` came where the remote could not be asked.
-    pub(super) fn rejected(&self, failures: &[String], problem: Option<Problem>) -> Problem {
-        let last = failures.last().map_or("", String::as_str);
-        let detail = format!(
-            "the remote did not take {} in {} attempts; at last: {last}",
-            self.branch,
-            failures.len()
-        );
-        if let Some(problem) = problem {
-            return Problem { detail, ..problem };
-        }
-        Problem::new(ErrorKind::Upstream, "push_rejected", detail)
+/// After the last attempt, of which `problem` came where the remote could not be asked.
+pub(super) fn rejected(
+    workspace: &Workspace,
+    failures: &[String],
+    problem: Option<Problem>,
+) -> Problem {
+    let last = failures.last().map_or("", String::as_str);
+    let detail = format!(
+        "the remote did not take {} in {} attempts; at last: {last}",
+        workspace.branch(),
+        failures.len()
+    );
+    if let Some(problem) = problem {
+        return Problem { detail, ..problem };
+    }
+    Problem::new(ErrorKind::Upstream, "push_rejected", detail)
             .field("branch")
             .help("what is committed is safe in the workspace; see to what the remote says, then push again")
-    }
+}
 
-    pub(super) fn rewritten(&self) -> Problem {
-        let detail = format!(
-            "the history of {} was rewritten here: what the remote has is not part of it any more",
-            self.branch
-        );
-        conflict("rewritten", detail)
+pub(super) fn rewritten(workspace: &Workspace) -> Problem {
+    let detail = format!(
+        "the history of {} was rewritten here: what the remote has is not part of it any more",
+        workspace.branch()
+    );
+    conflict("rewritten", detail)
             .field("force")
             .help("`force: true` replaces what the remote has, if nobody pushed meanwhile; git_pull takes it back in")
-    }
+}
 
-    pub(super) fn not_integrated(&self) -> Problem {
-        let detail = format!(
-            "the remote has commits of {} that are not here, and they were not to be taken in",
-            self.branch
-        );
-        conflict("behind", detail)
-            .field("integrate")
-            .help("push with integrate rebase or merge, or take them in with git_pull")
-    }
+pub(super) fn not_integrated(workspace: &Workspace) -> Problem {
+    let detail = format!(
+        "the remote has commits of {} that are not here, and they were not to be taken in",
+        workspace.branch()
+    );
+    conflict("behind", detail)
+        .field("integrate")
+        .help("push with integrate rebase or merge, or take them in with git_pull")
 }

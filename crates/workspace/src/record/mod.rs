@@ -1,16 +1,21 @@
 //! What we know of a workspace beyond git: a small file in its administrative directory. It is also
 //! the proof of which branch the directory belongs to.
 
+mod built_from;
+mod pin;
+mod sizes;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use built_from::{BuiltFrom, is_ancestor};
+pub use pin::Pin;
+pub use sizes::Sizes;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::built_from::BuiltFrom;
-use super::pin::Pin;
-use super::sizes::Sizes;
 use crate::repos::Repo;
 use branchyard_git as git;
 use branchyard_model::{BranchName, DirName, Warm};
@@ -20,41 +25,41 @@ const VERSION: u32 = 1;
 const MAX_SIZE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(crate) struct Record {
     version: u32,
-    pub(super) branch: BranchName,
-    pub(super) created_at: Timestamp,
+    pub(crate) branch: BranchName,
+    pub(crate) created_at: Timestamp,
     /// For people; idleness is counted from `used_tick`.
-    pub(super) last_used: Timestamp,
+    pub(crate) last_used: Timestamp,
     /// When the remote was last asked for the branch, and answered.
-    pub(super) fetched_at: Option<Timestamp>,
+    pub(crate) fetched_at: Option<Timestamp>,
     /// When it was last used, in the daemon's own time.
     #[serde(default)]
-    pub(super) used_tick: Option<u64>,
+    pub(crate) used_tick: Option<u64>,
     #[serde(default)]
-    pub(super) pinned: Option<Pin>,
+    pub(crate) pinned: Option<Pin>,
     #[serde(default)]
-    pub(super) sizes: Option<Sizes>,
+    pub(crate) sizes: Option<Sizes>,
     /// When `sizes` were measured, in the daemon's own time.
     #[serde(default)]
-    pub(super) measured_tick: u64,
+    pub(crate) measured_tick: u64,
     /// What it was made from; what that had built may still be here.
     #[serde(default)]
-    pub(super) warm: Option<Warm>,
+    pub(crate) warm: Option<Warm>,
     /// A command in it was given a secret, which may be in what it left behind.
     #[serde(default)]
-    pub(super) had_secret: bool,
+    pub(crate) had_secret: bool,
     /// What the build output in it was made of.
     #[serde(default)]
-    pub(super) built_from: BuiltFrom,
+    pub(crate) built_from: BuiltFrom,
     /// Which directory was made for it, by the number that the file system has for that.
     #[serde(default)]
-    pub(super) inode: Option<u64>,
+    pub(crate) inode: Option<u64>,
 }
 
 impl Record {
     /// Of a workspace that is about to be checked out.
-    pub(super) fn of_new(branch: BranchName, tick: u64, inode: Option<u64>) -> Self {
+    pub(crate) fn of_new(branch: BranchName, tick: u64, inode: Option<u64>) -> Self {
         Self {
             built_from: BuiltFrom::nothing(),
             inode,
@@ -63,7 +68,7 @@ impl Record {
     }
 
     /// Of a workspace of which nothing is known.
-    pub(super) fn new(branch: BranchName, tick: u64) -> Self {
+    pub(crate) fn new(branch: BranchName, tick: u64) -> Self {
         let now = Timestamp::now();
         Self {
             version: VERSION,
@@ -82,12 +87,12 @@ impl Record {
         }
     }
 
-    pub(super) fn file(admin: &Path) -> PathBuf {
+    pub(crate) fn file(admin: &Path) -> PathBuf {
         admin.join(FILE)
     }
 
     /// The record in `admin`; `None` where there is none that we can read.
-    pub(super) fn load(admin: &Path) -> Option<Self> {
+    pub(crate) fn load(admin: &Path) -> Option<Self> {
         let json = git::read_plain(&Self::file(admin), MAX_SIZE).ok()??;
         serde_json::from_slice(&json)
             .ok()
@@ -95,7 +100,7 @@ impl Record {
     }
 
     /// The records of all workspaces of `repo`, each where it belongs.
-    pub(super) fn all_of(repo: &Repo) -> Vec<Self> {
+    pub(crate) fn all_of(repo: &Repo) -> Vec<Self> {
         let Ok(entries) = fs::read_dir(repo.store().path().join("worktrees")) else {
             return Vec::new();
         };
@@ -109,7 +114,7 @@ impl Record {
             .collect()
     }
 
-    pub(super) fn save(&self, admin: &Path) -> io::Result<()> {
+    pub(crate) fn save(&self, admin: &Path) -> io::Result<()> {
         let fresh = admin.join(format!("{FILE}.new"));
         fs::write(&fresh, serde_json::to_vec(self)?)?;
         fs::rename(&fresh, Self::file(admin))
