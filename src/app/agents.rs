@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
 use super::branches::collecting;
+use crate::app::verbs::run_verb;
+use crate::app::{branches, inspect};
 use branchyard_config::{RepoUrl, UrlPolicy};
 use branchyard_model::{
     AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Scope, Warning,
@@ -72,207 +74,204 @@ pub struct Begun {
     pub warnings: Vec<Warning>,
 }
 
-impl AuthorizedApp {
-    /// The workspace for a task of an agent. The same request again finds the same workspace.
-    pub async fn git_clone(&self, request: &CloneRequest) -> Result<Begun, Problem> {
-        self.require(Scope::GitWrite)?;
-        let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
-        let branch = task.branch()?;
-        self.yard.margin.check()?;
-        let (repo, registered) = self.repo_for(request, &branch).await?;
-        self.check(&repo.name, &branch)?;
-        if let Some(known) = self.begun_before(&repo, &branch, &task).await? {
-            return Ok(known);
+/// The workspace for a task of an agent. The same request again finds the same workspace.
+pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Begun, Problem> {
+    app.require(Scope::GitWrite)?;
+    let task = AgentTask::parse(&request.agent_id, &request.task_id)?;
+    let branch = task.branch()?;
+    app.yard().margin.check()?;
+    let (repo, registered) = repo_for(app, request, &branch).await?;
+    app.check(&repo.name, &branch)?;
+    if let Some(known) = begun_before(app, &repo, &branch, &task).await? {
+        return Ok(known);
+    }
+    let workspace = app.workspace_in(&repo, &branch)?;
+    let lock = run_verb::lock_of(app, &workspace, "git clone");
+    let _lock = lock.await?;
+    let (report, warnings) = collecting();
+    let (known, created) =
+        branch_for(app, &workspace, task, request.base.as_deref(), &report).await?;
+    let about = standing::about(&workspace).await;
+    let about = about.map_err(|error| error.problem())?;
+    Ok(Begun {
+        repo: repo.name.clone(),
+        branch,
+        workspace: workspace.path().to_owned(),
+        commit: about.commit,
+        base: Some(known.base),
+        created,
+        registered,
+        warnings: warnings.so_far(),
+    })
+}
+
+/// The workspace of a task that has one. That is only a look, which waits for no build there.
+async fn begun_before(
+    app: &AuthorizedApp,
+    repo: &Arc<Repo>,
+    branch: &BranchName,
+    task: &AgentTask,
+) -> Result<Option<Begun>, Problem> {
+    let known = app.yard().workspaces.agents().of(&repo.name, branch);
+    let known = known.map_err(|error| error.problem())?;
+    let workspace = app.workspace_in(repo, branch)?;
+    let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
+        return Ok(None);
+    };
+    let about = inspect::read(app, &repo.name, branch, |workspace| async move {
+        standing::about(&workspace).await
+    });
+    Ok(Some(Begun {
+        repo: repo.name.clone(),
+        branch: branch.clone(),
+        workspace: workspace.path().to_owned(),
+        commit: about.await?.commit,
+        base: Some(known.base),
+        created: false,
+        registered: false,
+        warnings: Vec::new(),
+    }))
+}
+
+/// Makes the branch of a task or finds it. The caller holds the workspace's lock.
+async fn branch_for(
+    app: &AuthorizedApp,
+    workspace: &Arc<Workspace>,
+    task: AgentTask,
+    base: Option<&str>,
+    report: &Reporter,
+) -> Result<(AgentBranch, bool), Problem> {
+    let told = |error: branchyard_workspace::Error| app.yard().margin.judge(error.problem());
+    let (repo, branch) = (workspace.repo(), workspace.branch());
+    let known = app.yard().workspaces.agents().of(&repo.name, branch);
+    let known = known.map_err(told)?;
+    if let Some(known) = &known
+        && known.task != task
+    {
+        return Err(taken(known));
+    }
+    let made = Instant::now();
+    let is_new =
+        !workspace.exists() && !prepare::is_to_be_had(workspace, made).await.map_err(told)?;
+    let base = match (&known, base) {
+        (Some(known), _) if !is_new => known.base.clone(),
+        (_, Some(base)) => base.to_owned(),
+        (_, None) => default_branch(app, repo).await?,
+    };
+    match is_new {
+        true => {
+            app.check_unprotected(repo, branch, "created").await?;
+            let created = prepare::create_branch(workspace, &base, report).await;
+            created.map_err(|error| match told(error) {
+                problem if problem.field.as_deref() == Some("from") => problem.field("base"),
+                problem => problem,
+            })?;
         }
-        let workspace = self.workspace_in(&repo, &branch)?;
-        let lock = self.lock_of(&workspace, "git clone");
-        let _lock = lock.await?;
-        let (report, warnings) = collecting();
-        let (known, created) = self
-            .branch_for(&workspace, task, request.base.as_deref(), &report)
-            .await?;
-        let about = standing::about(&workspace).await;
-        let about = about.map_err(|error| error.problem())?;
-        Ok(Begun {
-            repo: repo.name.clone(),
-            branch,
-            workspace: workspace.path().to_owned(),
-            commit: about.commit,
-            base: Some(known.base),
-            created,
-            registered,
-            warnings: warnings.so_far(),
+        false => {
+            let ensured = prepare::ensure(workspace, made, report).await;
+            drop(ensured.map_err(told)?);
+        }
+    }
+    if let Some(known) = known.filter(|_| !is_new) {
+        return Ok((known, false));
+    }
+    let start = standing::about(workspace).await.map_err(told)?.commit;
+    let begun = AgentBranch::new(branch.clone(), task, base, start);
+    let kept = app.yard().workspaces.agents().keep(&repo.name, &begun);
+    kept.map_err(told)?;
+    Ok((begun, is_new))
+}
+
+async fn default_branch(app: &AuthorizedApp, repo: &Repo) -> Result<String, Problem> {
+    let default = repo.ask_default_branch().await;
+    let default = default.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    default.ok_or_else(|| {
+        let detail = format!("the remote of {} names no default branch", repo.name);
+        Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
+            .field("base")
+            .help("name the branch or commit to start from")
+    })
+}
+
+/// The repository that is meant, and whether it is new to the yard.
+async fn repo_for(
+    app: &AuthorizedApp,
+    request: &CloneRequest,
+    branch: &BranchName,
+) -> Result<(Arc<Repo>, bool), Problem> {
+    let Some(url) = &request.url else {
+        let Some(name) = &request.repo else {
+            let detail = "give url or repo";
+            return Err(Problem::unprocessable("repo", detail)
+                .help("GET /api/repos or the tool `list` tells which there are"));
+        };
+        return Ok((app.repo(name)?, false));
+    };
+    let known = || {
+        app.repos().into_iter().find(|repo| {
+            plain(repo.config.url.as_str()) == plain(url)
+                && request.repo.as_ref().is_none_or(|name| repo.name == *name)
         })
+    };
+    if let Some(known) = known() {
+        return Ok((known, false));
     }
+    app.require(Scope::Admin)?;
+    RepoUrl::parse(url, &UrlPolicy::caller(&app.yard().config.git))?;
+    let name = match &request.repo {
+        Some(name) => name.clone(),
+        None => named_by(url)?,
+    };
+    // Before a repo is taken on that nothing could be done with.
+    app.check(&name, branch)?;
+    let registration = Registration {
+        name,
+        url: url.clone(),
+        default_branch: None,
+    };
+    match branches::register(app, &registration).await {
+        Ok(repo) => Ok((repo, true)),
+        Err(problem) if problem.code == "repo_exists" => match known() {
+            // The same call came twice, and the other was quicker.
+            Some(known) => Ok((known, false)),
+            None => Err(problem
+                .field("repo")
+                .help("it has another URL; give this one another name in repo")),
+        },
+        Err(problem) => Err(problem),
+    }
+}
 
-    /// The workspace of a task that has one. That is only a look, which waits for no build there.
-    async fn begun_before(
-        &self,
-        repo: &Arc<Repo>,
-        branch: &BranchName,
-        task: &AgentTask,
-    ) -> Result<Option<Begun>, Problem> {
-        let known = self.yard.workspaces.agents().of(&repo.name, branch);
-        let known = known.map_err(|error| error.problem())?;
-        let workspace = self.workspace_in(repo, branch)?;
-        let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
-            return Ok(None);
-        };
-        let about = self.read(&repo.name, branch, |workspace| async move {
-            standing::about(&workspace).await
-        });
-        Ok(Some(Begun {
-            repo: repo.name.clone(),
-            branch: branch.clone(),
-            workspace: workspace.path().to_owned(),
-            commit: about.await?.commit,
-            base: Some(known.base),
-            created: false,
-            registered: false,
-            warnings: Vec::new(),
-        }))
-    }
-
-    /// Makes the branch of a task or finds it. The caller holds the workspace's lock.
-    async fn branch_for(
-        &self,
-        workspace: &Arc<Workspace>,
-        task: AgentTask,
-        base: Option<&str>,
-        report: &Reporter,
-    ) -> Result<(AgentBranch, bool), Problem> {
-        let told = |error: branchyard_workspace::Error| self.yard.margin.judge(error.problem());
-        let (repo, branch) = (workspace.repo(), workspace.branch());
-        let known = self.yard.workspaces.agents().of(&repo.name, branch);
-        let known = known.map_err(told)?;
-        if let Some(known) = &known
-            && known.task != task
-        {
-            return Err(taken(known));
-        }
-        let made = Instant::now();
-        let is_new =
-            !workspace.exists() && !prepare::is_to_be_had(workspace, made).await.map_err(told)?;
-        let base = match (&known, base) {
-            (Some(known), _) if !is_new => known.base.clone(),
-            (_, Some(base)) => base.to_owned(),
-            (_, None) => self.default_branch(repo).await?,
-        };
-        match is_new {
-            true => {
-                self.check_unprotected(repo, branch, "created").await?;
-                let created = prepare::create_branch(workspace, &base, report).await;
-                created.map_err(|error| match told(error) {
-                    problem if problem.field.as_deref() == Some("from") => problem.field("base"),
-                    problem => problem,
-                })?;
-            }
-            false => {
-                let ensured = prepare::ensure(workspace, made, report).await;
-                drop(ensured.map_err(told)?);
-            }
-        }
-        if let Some(known) = known.filter(|_| !is_new) {
-            return Ok((known, false));
-        }
-        let start = standing::about(workspace).await.map_err(told)?.commit;
-        let begun = AgentBranch::new(branch.clone(), task, base, start);
-        let kept = self.yard.workspaces.agents().keep(&repo.name, &begun);
-        kept.map_err(told)?;
-        Ok((begun, is_new))
-    }
-
-    async fn default_branch(&self, repo: &Repo) -> Result<String, Problem> {
-        let default = repo.ask_default_branch().await;
-        let default = default.map_err(|error| self.yard.margin.judge(error.problem()))?;
-        default.ok_or_else(|| {
-            let detail = format!("the remote of {} names no default branch", repo.name);
-            Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
-                .field("base")
-                .help("name the branch or commit to start from")
-        })
-    }
-
-    /// The repository that is meant, and whether it is new to the yard.
-    async fn repo_for(
-        &self,
-        request: &CloneRequest,
-        branch: &BranchName,
-    ) -> Result<(Arc<Repo>, bool), Problem> {
-        let Some(url) = &request.url else {
-            let Some(name) = &request.repo else {
-                let detail = "give url or repo";
-                return Err(Problem::unprocessable("repo", detail)
-                    .help("GET /api/repos or the tool `list` tells which there are"));
-            };
-            return Ok((self.repo(name)?, false));
-        };
-        let known = || {
-            self.repos().into_iter().find(|repo| {
-                plain(repo.config.url.as_str()) == plain(url)
-                    && request.repo.as_ref().is_none_or(|name| repo.name == *name)
-            })
-        };
-        if let Some(known) = known() {
-            return Ok((known, false));
-        }
-        self.require(Scope::Admin)?;
-        RepoUrl::parse(url, &UrlPolicy::caller(&self.yard.config.git))?;
-        let name = match &request.repo {
-            Some(name) => name.clone(),
-            None => named_by(url)?,
-        };
-        // Before a repo is taken on that nothing could be done with.
-        self.check(&name, branch)?;
-        let registration = Registration {
-            name,
-            url: url.clone(),
-            default_branch: None,
-        };
-        match self.register(&registration).await {
-            Ok(repo) => Ok((repo, true)),
-            Err(problem) if problem.code == "repo_exists" => match known() {
-                // The same call came twice, and the other was quicker.
-                Some(known) => Ok((known, false)),
-                None => Err(problem
-                    .field("repo")
-                    .help("it has another URL; give this one another name in repo")),
-            },
-            Err(problem) => Err(problem),
-        }
-    }
-
-    /// A new, empty repository that the yard itself keeps, and a workspace of its first branch.
-    pub async fn git_init(&self, request: &InitRequest) -> Result<Begun, Problem> {
-        self.require(Scope::Admin)?;
-        self.yard.margin.check()?;
-        let branch = match &request.default_branch {
-            Some(branch) => branch.clone(),
-            None => BranchName::parse("main")?,
-        };
-        self.check(&request.repo, &branch)?;
-        let repo = self.yard.repos.init(&request.repo, &branch).await;
-        let repo = repo.map_err(|error| self.yard.margin.judge(error.problem()))?;
-        let workspace = self.workspace_in(&repo, &branch)?;
-        let _lock = workspace
-            .queue()
-            .lock("git init", &self.principal().name)
-            .await;
-        let (report, warnings) = collecting();
-        let options = PrepareOptions::up_to_date(&self.principal().name, Instant::now());
-        let prepared = sync::prepare(&workspace, &options, &report).await;
-        let (about, _) = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
-        Ok(Begun {
-            repo: repo.name.clone(),
-            branch,
-            workspace: workspace.path().to_owned(),
-            commit: about.commit,
-            base: None,
-            created: true,
-            registered: true,
-            warnings: warnings.so_far(),
-        })
-    }
+/// A new, empty repository that the yard itself keeps, and a workspace of its first branch.
+pub async fn git_init(app: &AuthorizedApp, request: &InitRequest) -> Result<Begun, Problem> {
+    app.require(Scope::Admin)?;
+    app.yard().margin.check()?;
+    let branch = match &request.default_branch {
+        Some(branch) => branch.clone(),
+        None => BranchName::parse("main")?,
+    };
+    app.check(&request.repo, &branch)?;
+    let repo = app.yard().repos.init(&request.repo, &branch).await;
+    let repo = repo.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let workspace = app.workspace_in(&repo, &branch)?;
+    let _lock = workspace
+        .queue()
+        .lock("git init", &app.principal().name)
+        .await;
+    let (report, warnings) = collecting();
+    let options = PrepareOptions::up_to_date(&app.principal().name, Instant::now());
+    let prepared = sync::prepare(&workspace, &options, &report).await;
+    let (about, _) = prepared.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    Ok(Begun {
+        repo: repo.name.clone(),
+        branch,
+        workspace: workspace.path().to_owned(),
+        commit: about.commit,
+        base: None,
+        created: true,
+        registered: true,
+        warnings: warnings.so_far(),
+    })
 }
 
 /// URLs that differ only in what git does not care about.

@@ -15,13 +15,17 @@ use branchyard_workspace::{Workspace, protected_from};
 /// All that a face can reach of the yard; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AuthorizedApp {
-    pub(super) yard: Arc<Parts>,
+    yard: Arc<Parts>,
     principal: Principal,
 }
 
 impl AuthorizedApp {
     pub(super) fn new(yard: Arc<Parts>, principal: Principal) -> Self {
         Self { yard, principal }
+    }
+
+    pub(super) fn yard(&self) -> &Arc<Parts> {
+        &self.yard
     }
 
     pub fn principal(&self) -> &Principal {

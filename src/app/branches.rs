@@ -38,217 +38,219 @@ pub struct Unavailable {
     pub reason: String,
 }
 
-impl AuthorizedApp {
-    /// Workspaces of a repo, and with `remote` also the branches that only the remote has: in the order of
-    /// their names the first `most` that come after `last`, for to describe a workspace is to look at all its
-    /// files; and the last of these, if there are more. What cannot be described is left out, and named.
-    pub async fn branches_after(
-        &self,
-        repo: &RepoName,
-        remote: bool,
-        last: Option<&BranchName>,
-        most: usize,
-    ) -> Result<BranchPage, Problem> {
-        let repo = self.repo(repo)?;
-        let on_disk = self.branches_on_disk(&repo).into_iter();
-        let is_later = |branch: &BranchName| last.is_none_or(|last| branch > last);
-        let mut heads: BTreeMap<_, _> = on_disk
-            .filter(is_later)
-            .map(|branch| (branch, None))
-            .collect();
-        if remote {
-            let all = repo.remote_heads(Vec::new()).await;
-            let all = all.map_err(|error| error.problem())?;
-            for (name, commit) in all {
-                let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
-                if let Some(Ok(branch)) = branch
-                    && is_later(&branch)
-                    && self.principal().sees(&repo.name, &branch)
-                {
-                    heads.insert(branch, Some(commit));
-                }
+/// Workspaces of a repo, and with `remote` also the branches that only the remote has: in the order of
+/// their names the first `most` that come after `last`, for to describe a workspace is to look at all its
+/// files; and the last of these, if there are more. What cannot be described is left out, and named.
+pub async fn branches_after(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    remote: bool,
+    last: Option<&BranchName>,
+    most: usize,
+) -> Result<BranchPage, Problem> {
+    let repo = app.repo(repo)?;
+    let on_disk = app.branches_on_disk(&repo).into_iter();
+    let is_later = |branch: &BranchName| last.is_none_or(|last| branch > last);
+    let mut heads: BTreeMap<_, _> = on_disk
+        .filter(is_later)
+        .map(|branch| (branch, None))
+        .collect();
+    if remote {
+        let all = repo.remote_heads(Vec::new()).await;
+        let all = all.map_err(|error| error.problem())?;
+        for (name, commit) in all {
+            let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
+            if let Some(Ok(branch)) = branch
+                && is_later(&branch)
+                && app.principal().sees(&repo.name, &branch)
+            {
+                heads.insert(branch, Some(commit));
             }
         }
-        let mut rest = heads.into_iter();
-        let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
-        let described = parallel(wanted.clone(), |(branch, _)| {
-            let workspace = self.yard.workspaces.get(&repo, &branch);
-            async move {
-                if !workspace.exists() {
-                    return Ok(None);
-                }
-                let described = timeout(LIST_PATIENCE, describe::describe(&workspace, false)).await;
-                match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
-                    // It is being made or removed.
-                    Err(_) if !workspace.exists() => Ok(None),
-                    described => described.map(Some),
-                }
+    }
+    let mut rest = heads.into_iter();
+    let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
+    let described = parallel(wanted.clone(), |(branch, _)| {
+        let workspace = app.yard().workspaces.get(&repo, &branch);
+        async move {
+            if !workspace.exists() {
+                return Ok(None);
             }
+            let described = timeout(LIST_PATIENCE, describe::describe(&workspace, false)).await;
+            match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
+                // It is being made or removed.
+                Err(_) if !workspace.exists() => Ok(None),
+                described => described.map(Some),
+            }
+        }
+    });
+    let (mut found, mut unavailable) = (Vec::new(), Vec::new());
+    for ((branch, head), described) in wanted.iter().zip(described.await) {
+        let described = described.unwrap_or_else(|error| {
+            tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+            Err(git::Error::from(error).into())
         });
-        let (mut found, mut unavailable) = (Vec::new(), Vec::new());
-        for ((branch, head), described) in wanted.iter().zip(described.await) {
-            let described = described.unwrap_or_else(|error| {
-                tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
-                Err(git::Error::from(error).into())
-            });
-            let description = match described {
-                Ok(description) => description,
-                Err(error) => {
-                    tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
-                    let problem = error.problem();
-                    unavailable.push(Unavailable {
-                        branch: branch.clone(),
-                        code: problem.code,
-                        reason: problem.detail,
-                    });
-                    continue;
-                }
-            };
-            let remote_only =
-                |head: &CommitId| Description::remote_only(&repo.name, branch, head.clone());
-            found.extend(description.or_else(|| head.as_ref().map(remote_only)));
-        }
-        let next = rest.next().and(wanted.pop()).map(|(branch, _)| branch);
-        Ok(BranchPage {
-            items: found,
-            unavailable,
-            next,
-        })
-    }
-
-    /// The names of all branches that are known without asking the remote, sorted. Blocks.
-    pub fn known_branches(&self, repo: &RepoName) -> Result<Vec<BranchName>, Problem> {
-        let repo = self.repo(repo)?;
-        let mut known = self.branches_on_disk(&repo);
-        if repo.is_cloned() {
-            let store = repo.open_store().map_err(|error| error.problem())?;
-            known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
-        }
-        known.retain(|branch| self.principal().sees(&repo.name, branch));
-        known.sort();
-        known.dedup();
-        Ok(known)
-    }
-
-    pub async fn describe(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-    ) -> Result<Description, Problem> {
-        let workspace = self.workspace(repo, branch)?;
-        if !workspace.exists() {
-            return Err(Problem::new(
-                ErrorKind::NotFound,
-                "no_workspace",
-                format!("{branch} has no workspace"),
-            )
-            .field("branch")
-            .help("PUT the same address or `branchyard prepare` makes one"));
-        }
-        describe::describe(&workspace, true)
-            .await
-            .map_err(|error| error.problem())
-    }
-
-    /// Makes the workspace ready and up to date; with `from` creates the branch there first.
-    pub async fn prepare(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        from: Option<&str>,
-    ) -> Result<(Description, Vec<Warning>), Problem> {
-        let workspace = self.workspace(repo, branch)?;
-        self.yard.margin.check()?;
-        if from.is_some() {
-            self.check_unprotected(workspace.repo(), branch, "created")
-                .await?;
-        }
-        let asked_at = Instant::now();
-        let _lock = workspace
-            .queue()
-            .lock("prepare", &self.principal().name)
-            .await;
-        let (report, warnings) = collecting();
-        let prepared = match from {
-            Some(start) => prepare::create_branch(&workspace, start, &report)
-                .await
-                .map(|()| None),
-            None => {
-                let options = PrepareOptions::up_to_date(&self.principal().name, asked_at);
-                sync::prepare(&workspace, &options, &report).await.map(Some)
+        let description = match described {
+            Ok(description) => description,
+            Err(error) => {
+                tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                let problem = error.problem();
+                unavailable.push(Unavailable {
+                    branch: branch.clone(),
+                    code: problem.code,
+                    reason: problem.detail,
+                });
+                continue;
             }
         };
-        let prepared = prepared.map_err(|error| self.yard.margin.judge(error.problem()))?;
-        let description = match prepared {
-            Some(prepared) => describe::describe_prepared(&workspace, prepared).await,
-            None => describe::describe(&workspace, true).await,
-        };
-        let description = description.map_err(|error| error.problem())?;
-        Ok((description, warnings.so_far()))
+        let remote_only =
+            |head: &CommitId| Description::remote_only(&repo.name, branch, head.clone());
+        found.extend(description.or_else(|| head.as_ref().map(remote_only)));
     }
+    let next = rest.next().and(wanted.pop()).map(|(branch, _)| branch);
+    Ok(BranchPage {
+        items: found,
+        unavailable,
+        next,
+    })
+}
 
-    /// Removes a workspace; its files are deleted in the background. With work in it, it stays, unless
-    /// that is to be saved and it is to go by force.
-    pub async fn remove(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        going: Going,
-    ) -> Result<Option<Salvage>, Problem> {
-        let workspace = self.workspace(repo, branch)?;
-        self.check_unprotected(workspace.repo(), branch, "removed")
+/// The names of all branches that are known without asking the remote, sorted. Blocks.
+pub fn known_branches(app: &AuthorizedApp, repo: &RepoName) -> Result<Vec<BranchName>, Problem> {
+    let repo = app.repo(repo)?;
+    let mut known = app.branches_on_disk(&repo);
+    if repo.is_cloned() {
+        let store = repo.open_store().map_err(|error| error.problem())?;
+        known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
+    }
+    known.retain(|branch| app.principal().sees(&repo.name, branch));
+    known.sort();
+    known.dedup();
+    Ok(known)
+}
+
+pub async fn describe(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+) -> Result<Description, Problem> {
+    let workspace = app.workspace(repo, branch)?;
+    if !workspace.exists() {
+        return Err(Problem::new(
+            ErrorKind::NotFound,
+            "no_workspace",
+            format!("{branch} has no workspace"),
+        )
+        .field("branch")
+        .help("PUT the same address or `branchyard prepare` makes one"));
+    }
+    describe::describe(&workspace, true)
+        .await
+        .map_err(|error| error.problem())
+}
+
+/// Makes the workspace ready and up to date; with `from` creates the branch there first.
+pub async fn prepare(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    from: Option<&str>,
+) -> Result<(Description, Vec<Warning>), Problem> {
+    let workspace = app.workspace(repo, branch)?;
+    app.yard().margin.check()?;
+    if from.is_some() {
+        app.check_unprotected(workspace.repo(), branch, "created")
             .await?;
-        let _lock = workspace
-            .queue()
-            .lock("remove", &self.principal().name)
-            .await;
-        // What makes room must not need any.
-        self.yard.margin.make_do();
-        remove::remove(&workspace, going, &self.principal().name)
+    }
+    let asked_at = Instant::now();
+    let _lock = workspace
+        .queue()
+        .lock("prepare", &app.principal().name)
+        .await;
+    let (report, warnings) = collecting();
+    let prepared = match from {
+        Some(start) => prepare::create_branch(&workspace, start, &report)
             .await
-            .map_err(|error| self.yard.margin.judge(error.problem()))
-    }
-
-    /// Takes a repo on, under a name that is among those to be seen.
-    pub async fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Problem> {
-        self.check_repo(&registration.name)?;
-        self.yard.margin.check()?;
-        self.yard
-            .repos
-            .register(registration)
-            .await
-            .map_err(|error| self.yard.margin.judge(error.problem()))
-    }
-
-    /// Forgets a repo. Refused while anything of it could be missed.
-    pub async fn remove_repo(&self, name: &RepoName) -> Result<(), Problem> {
-        let repo = self.whole_repo(name)?;
-        if repo.source == Source::Config {
-            return Err(Problem::new(
-                ErrorKind::Conflict,
-                "repo_configured",
-                format!("{name} is declared in the daemon's configuration"),
-            )
-            .help("remove it there and restart the daemon"));
+            .map(|()| None),
+        None => {
+            let options = PrepareOptions::up_to_date(&app.principal().name, asked_at);
+            sync::prepare(&workspace, &options, &report).await.map(Some)
         }
-        let _registry = repo.registry.lock().await;
-        self.yard.margin.make_do();
-        let left =
-            remove::left_of(&self.yard.workspaces, &repo).map_err(|error| error.problem())?;
-        if !left.is_empty() {
-            return Err(Problem::new(
-                ErrorKind::Conflict,
-                "repo_in_use",
-                format!("{name} still has {}", left.join(", ")),
-            )
-            .help("push what is to be kept and remove the workspaces: `branchyard branches` lists them"));
-        }
-        self.yard
-            .repos
-            .unregister(name)
-            .map_err(|error| error.problem())?;
-        remove::discard(&self.yard.workspaces, repo.home()).map_err(|error| error.problem())
+    };
+    let prepared = prepared.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let description = match prepared {
+        Some(prepared) => describe::describe_prepared(&workspace, prepared).await,
+        None => describe::describe(&workspace, true).await,
+    };
+    let description = description.map_err(|error| error.problem())?;
+    Ok((description, warnings.so_far()))
+}
+
+/// Removes a workspace; its files are deleted in the background. With work in it, it stays, unless
+/// that is to be saved and it is to go by force.
+pub async fn remove(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    going: Going,
+) -> Result<Option<Salvage>, Problem> {
+    let workspace = app.workspace(repo, branch)?;
+    app.check_unprotected(workspace.repo(), branch, "removed")
+        .await?;
+    let _lock = workspace
+        .queue()
+        .lock("remove", &app.principal().name)
+        .await;
+    // What makes room must not need any.
+    app.yard().margin.make_do();
+    remove::remove(&workspace, going, &app.principal().name)
+        .await
+        .map_err(|error| app.yard().margin.judge(error.problem()))
+}
+
+/// Takes a repo on, under a name that is among those to be seen.
+pub async fn register(
+    app: &AuthorizedApp,
+    registration: &Registration,
+) -> Result<Arc<Repo>, Problem> {
+    app.check_repo(&registration.name)?;
+    app.yard().margin.check()?;
+    app.yard()
+        .repos
+        .register(registration)
+        .await
+        .map_err(|error| app.yard().margin.judge(error.problem()))
+}
+
+/// Forgets a repo. Refused while anything of it could be missed.
+pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Problem> {
+    let repo = app.whole_repo(name)?;
+    if repo.source == Source::Config {
+        return Err(Problem::new(
+            ErrorKind::Conflict,
+            "repo_configured",
+            format!("{name} is declared in the daemon's configuration"),
+        )
+        .help("remove it there and restart the daemon"));
     }
+    let _registry = repo.registry.lock().await;
+    app.yard().margin.make_do();
+    let left = remove::left_of(&app.yard().workspaces, &repo).map_err(|error| error.problem())?;
+    if !left.is_empty() {
+        return Err(Problem::new(
+            ErrorKind::Conflict,
+            "repo_in_use",
+            format!("{name} still has {}", left.join(", ")),
+        )
+        .help(
+            "push what is to be kept and remove the workspaces: `branchyard branches` lists them",
+        ));
+    }
+    app.yard()
+        .repos
+        .unregister(name)
+        .map_err(|error| error.problem())?;
+    remove::discard(&app.yard().workspaces, repo.home()).map_err(|error| error.problem())
 }
 
 /// Warnings on the way to an answer that lists them.

@@ -29,48 +29,46 @@ impl Readiness {
     }
 }
 
-impl AuthorizedApp {
-    pub fn readiness(&self) -> Readiness {
-        let yard = &self.yard;
-        let (runs, viewers) = yard.runs.census();
-        let shortage = yard.margin.shortage().map(|shortage| shortage.to_string());
-        Readiness {
-            status: match (yard.runs.is_draining(), &shortage) {
-                (true, _) => "draining",
-                (false, Some(_)) => "disk_full",
-                (false, None) if yard.loops.is_any_down() => "degraded",
-                (false, None) => "ready",
-            },
-            runs,
-            viewers,
-            limits_held_by: yard.runs.held_by(),
-            sandbox: yard.runs.sandbox(),
-            repos: yard.repos.list().len(),
-            disk_free_bytes: Machine::read(&yard.config.workspaces).disk_free_bytes,
-            shortage,
-            background: yard.loops.status(),
-        }
+pub fn readiness(app: &AuthorizedApp) -> Readiness {
+    let yard = &app.yard();
+    let (runs, viewers) = yard.runs.census();
+    let shortage = yard.margin.shortage().map(|shortage| shortage.to_string());
+    Readiness {
+        status: match (yard.runs.is_draining(), &shortage) {
+            (true, _) => "draining",
+            (false, Some(_)) => "disk_full",
+            (false, None) if yard.loops.is_any_down() => "degraded",
+            (false, None) => "ready",
+        },
+        runs,
+        viewers,
+        limits_held_by: yard.runs.held_by(),
+        sandbox: yard.runs.sandbox(),
+        repos: yard.repos.list().len(),
+        disk_free_bytes: Machine::read(&yard.config.workspaces).disk_free_bytes,
+        shortage,
+        background: yard.loops.status(),
     }
+}
 
-    /// All metrics. Counters are kept as things happen; what is a state is read when it is asked for.
-    pub fn metrics(&self) -> String {
-        let yard = &self.yard;
-        let (runs, viewers) = yard.runs.census();
-        let repos = yard.repos.list();
-        let workspaces = repos.iter().map(|repo| yard.workspaces.on_disk(repo).len());
-        for (name, value) in [
-            ("branchyard_runs_live", runs),
-            ("branchyard_viewers", viewers),
-            ("branchyard_repos", repos.len()),
-            ("branchyard_workspaces", workspaces.sum()),
-            ("branchyard_workspaces_in_use", yard.workspaces.in_use()),
-        ] {
-            metrics::gauge!(name).set(as_f64(value as u64));
-        }
-        let free = Machine::read(&yard.config.workspaces).disk_free_bytes;
-        metrics::gauge!("branchyard_disk_free_bytes").set(as_f64(free));
-        branchyard_runtime::telemetry::metrics().render()
+/// All metrics. Counters are kept as things happen; what is a state is read when it is asked for.
+pub fn metrics(app: &AuthorizedApp) -> String {
+    let yard = &app.yard();
+    let (runs, viewers) = yard.runs.census();
+    let repos = yard.repos.list();
+    let workspaces = repos.iter().map(|repo| yard.workspaces.on_disk(repo).len());
+    for (name, value) in [
+        ("branchyard_runs_live", runs),
+        ("branchyard_viewers", viewers),
+        ("branchyard_repos", repos.len()),
+        ("branchyard_workspaces", workspaces.sum()),
+        ("branchyard_workspaces_in_use", yard.workspaces.in_use()),
+    ] {
+        metrics::gauge!(name).set(as_f64(value as u64));
     }
+    let free = Machine::read(&yard.config.workspaces).disk_free_bytes;
+    metrics::gauge!("branchyard_disk_free_bytes").set(as_f64(free));
+    branchyard_runtime::telemetry::metrics().render()
 }
 
 #[expect(

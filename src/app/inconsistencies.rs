@@ -15,79 +15,77 @@ pub struct Findings {
     pub mended_at_start: Vec<Mended>,
 }
 
-impl AuthorizedApp {
-    /// All differences, and what is kept aside. Changes nothing.
-    pub async fn findings(&self) -> Result<Findings, Problem> {
-        self.principal().require_everywhere()?;
-        let (workspaces, repos) = (self.yard.workspaces.clone(), self.repos());
-        let state = self.yard.margin.state().to_owned();
-        let looking = move || {
-            let mut found = Vec::new();
-            for repo in &repos {
-                found.extend(reconcile::look(&workspaces, repo, &RepairScope::whole())?);
-            }
-            let names: Vec<_> = repos.iter().map(|repo| repo.name.clone()).collect();
-            if let Some(repo) = repos.first() {
-                found.extend(reconcile::look_into(&repo.quarantine, &names)?);
-            }
-            found.extend(reconcile::look_for_databases(&state)?);
-            Ok(found)
-        };
-        Ok(Findings {
-            now: blocking(looking).await?,
-            mended_at_start: self.yard.mended_at_start.clone(),
-        })
-    }
-
-    /// Mends all differences that can be mended.
-    pub async fn mend_findings(&self) -> Result<Vec<Mended>, Problem> {
-        self.principal().require_everywhere()?;
-        let mut all = Vec::new();
-        for repo in self.repos() {
-            all.extend(mend(&self.yard.workspaces, &repo, Zeal::Thorough).await?);
-            if repo.is_suspect() && repo.is_cloned() {
-                let cured = self.heal(&repo).await?;
-                for mended in all.iter_mut().filter(|mended| {
-                    mended.finding.repo.as_ref() == Some(&repo.name)
-                        && mended.finding.code == "objects_gone"
-                }) {
-                    mended.done.clone_from(&cured);
-                }
-                // Heads and indexes that name what is lost.
-                all.extend(mend(&self.yard.workspaces, &repo, Zeal::Thorough).await?);
-            }
+/// All differences, and what is kept aside. Changes nothing.
+pub async fn findings(app: &AuthorizedApp) -> Result<Findings, Problem> {
+    app.principal().require_everywhere()?;
+    let (workspaces, repos) = (app.yard().workspaces.clone(), app.repos());
+    let state = app.yard().margin.state().to_owned();
+    let looking = move || {
+        let mut found = Vec::new();
+        for repo in &repos {
+            found.extend(reconcile::look(&workspaces, repo, &RepairScope::whole())?);
         }
-        Ok(all)
-    }
-
-    /// Clones a damaged store anew; what was done, if anything was. It goes on to its end whatever becomes
-    /// of the caller.
-    async fn heal(&self, repo: &Arc<Repo>) -> Result<Option<String>, Problem> {
-        let repo = repo.clone();
-        let healing = self.yard.tasks.spawn(async move {
-            let _registry = repo.registry.lock().await;
-            repo.heal(None, &|_, _| {}).await
-        });
-        let healed = healing
-            .await
-            .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?;
-        let warning = healed.map_err(|error| error.problem())?;
-        Ok(warning.map(|warning| warning.message))
-    }
-
-    /// Packs a repo's objects now.
-    pub async fn maintain(&self, repo: &RepoName) -> Result<Maintained, Problem> {
-        let repo = self.whole_repo(repo)?;
-        if !repo.is_cloned() {
-            let detail = format!("{} is not cloned yet", repo.name);
-            return Err(Problem::new(
-                branchyard_model::ErrorKind::Conflict,
-                "not_cloned",
-                detail,
-            ));
+        let names: Vec<_> = repos.iter().map(|repo| repo.name.clone()).collect();
+        if let Some(repo) = repos.first() {
+            found.extend(reconcile::look_into(&repo.quarantine, &names)?);
         }
-        repo.maintain().await.map_err(|error| error.problem())
+        found.extend(reconcile::look_for_databases(&state)?);
+        Ok(found)
+    };
+    Ok(Findings {
+        now: blocking(looking).await?,
+        mended_at_start: app.yard().mended_at_start.clone(),
+    })
+}
+
+/// Mends all differences that can be mended.
+pub async fn mend_findings(app: &AuthorizedApp) -> Result<Vec<Mended>, Problem> {
+    app.principal().require_everywhere()?;
+    let mut all = Vec::new();
+    for repo in app.repos() {
+        all.extend(mend(&app.yard().workspaces, &repo, Zeal::Thorough).await?);
+        if repo.is_suspect() && repo.is_cloned() {
+            let cured = heal(app, &repo).await?;
+            for mended in all.iter_mut().filter(|mended| {
+                mended.finding.repo.as_ref() == Some(&repo.name)
+                    && mended.finding.code == "objects_gone"
+            }) {
+                mended.done.clone_from(&cured);
+            }
+            // Heads and indexes that name what is lost.
+            all.extend(mend(&app.yard().workspaces, &repo, Zeal::Thorough).await?);
+        }
     }
+    Ok(all)
+}
+
+/// Clones a damaged store anew; what was done, if anything was. It goes on to its end whatever becomes
+/// of the caller.
+async fn heal(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<Option<String>, Problem> {
+    let repo = repo.clone();
+    let healing = app.yard().tasks.spawn(async move {
+        let _registry = repo.registry.lock().await;
+        repo.heal(None, &|_, _| {}).await
+    });
+    let healed = healing
+        .await
+        .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?;
+    let warning = healed.map_err(|error| error.problem())?;
+    Ok(warning.map(|warning| warning.message))
+}
+
+/// Packs a repo's objects now.
+pub async fn maintain(app: &AuthorizedApp, repo: &RepoName) -> Result<Maintained, Problem> {
+    let repo = app.whole_repo(repo)?;
+    if !repo.is_cloned() {
+        let detail = format!("{} is not cloned yet", repo.name);
+        return Err(Problem::new(
+            branchyard_model::ErrorKind::Conflict,
+            "not_cloned",
+            detail,
+        ));
+    }
+    repo.maintain().await.map_err(|error| error.problem())
 }
 
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what

@@ -43,166 +43,162 @@ pub struct GitOutput {
     pub truncated: bool,
 }
 
-impl AuthorizedApp {
-    pub async fn ls(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        request: ListRequest,
-    ) -> Result<(About, Listing), Problem> {
-        self.read(repo, branch, move |workspace| {
-            let request = request.clone();
-            async move { files::list(&workspace, request).await }
-        })
+pub async fn ls(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    request: ListRequest,
+) -> Result<(About, Listing), Problem> {
+    read(app, repo, branch, move |workspace| {
+        let request = request.clone();
+        async move { files::list(&workspace, request).await }
+    })
+    .await
+}
+
+pub async fn read_file(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    request: ReadRequest,
+) -> Result<(About, FileText), Problem> {
+    let max = app.yard().config.limits.max_read.as_usize();
+    read(app, repo, branch, move |workspace| {
+        let request = request.clone();
+        async move { files::read(&workspace, request, max).await }
+    })
+    .await
+}
+
+/// Searches the files of a workspace.
+pub async fn grep(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    request: GrepRequest,
+) -> Result<(About, Matches), Problem> {
+    let grep = request.check()?;
+    read(app, repo, branch, move |workspace| {
+        let grep = grep.clone();
+        async move { files::grep(&workspace, grep).await }
+    })
+    .await
+}
+
+/// Differs whenever the file or directory does; `None` where there is none. Unlike a read it makes no
+/// workspace and keeps none from being reaped.
+pub async fn file_stamp(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    path: &str,
+) -> Result<Option<Stamp>, Problem> {
+    app.check(repo, branch)?;
+    let workspace = app.yard().workspaces.look_at(&app.repo(repo)?, branch);
+    let stamp = files::stamp(&workspace, path.to_owned()).await;
+    stamp.map_err(|error| error.problem())
+}
+
+pub async fn git_quick(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    request: QuickRequest,
+) -> Result<(About, GitOutput), Problem> {
+    let args = argv::git_quick(&request.operation, request.args.into_words()?)?;
+    let (about, output) = read(app, repo, branch, move |workspace| {
+        let args = args.args.clone();
+        async move {
+            // First, for it finds what git could only stumble over.
+            let about = standing::about(&workspace).await?;
+            let output = standing::git_read(&workspace, &args, QUICK_LIMIT, QUICK_PATIENCE).await?;
+            Ok((about, output))
+        }
+    })
+    .await?;
+    let answer = GitOutput {
+        operation: request.operation,
+        exit_code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        truncated: output.truncated,
+    };
+    Ok((about, answer))
+}
+
+/// The machine, its tools, and the environment that a build of this branch gets.
+pub async fn environment(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+) -> Result<(About, EnvironmentReport), Problem> {
+    let (workspace, _files) = step_in(app, repo, branch).await?;
+    let about = standing::about(&workspace)
         .await
+        .map_err(|error| error.problem())?;
+    let mut environment = app.yard().runs.declared_environment(workspace.repo());
+    for (name, value) in [
+        ("BRANCHYARD_REPO", repo.to_string()),
+        ("BRANCHYARD_BRANCH", branch.to_string()),
+        ("BRANCHYARD_COMMIT", about.commit.to_string()),
+        ("BRANCHYARD_RUN_ID", "(the run's id)".to_owned()),
+        ("TMPDIR", "(a directory of the run's own)".to_owned()),
+    ] {
+        environment.insert(name.to_owned(), value);
     }
-
-    pub async fn read_file(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        request: ReadRequest,
-    ) -> Result<(About, FileText), Problem> {
-        let max = self.yard.config.limits.max_read.as_usize();
-        self.read(repo, branch, move |workspace| {
-            let request = request.clone();
-            async move { files::read(&workspace, request, max).await }
-        })
-        .await
+    // What the operator set for builds may be a secret; that it is set is not.
+    for name in workspace.repo().config.env.keys() {
+        environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
     }
+    environment.extend(app.yard().runs.secret_variables(repo, branch));
+    let path = environment.get("PATH").cloned().unwrap_or_default();
+    let report = EnvironmentReport {
+        machine: Machine::read(workspace.path()),
+        tools: super::machine::tools(&path, workspace.path()).await,
+        environment,
+    };
+    Ok((about, report))
+}
 
-    /// Searches the files of a workspace.
-    pub async fn grep(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        request: GrepRequest,
-    ) -> Result<(About, Matches), Problem> {
-        let grep = request.check()?;
-        self.read(repo, branch, move |workspace| {
-            let grep = grep.clone();
-            async move { files::grep(&workspace, grep).await }
-        })
-        .await
-    }
-
-    /// Differs whenever the file or directory does; `None` where there is none. Unlike a read it makes no
-    /// workspace and keeps none from being reaped.
-    pub async fn file_stamp(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        path: &str,
-    ) -> Result<Option<Stamp>, Problem> {
-        self.check(repo, branch)?;
-        let workspace = self.yard.workspaces.look_at(&self.repo(repo)?, branch);
-        let stamp = files::stamp(&workspace, path.to_owned()).await;
-        stamp.map_err(|error| error.problem())
-    }
-
-    pub async fn git_quick(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        request: QuickRequest,
-    ) -> Result<(About, GitOutput), Problem> {
-        let args = argv::git_quick(&request.operation, request.args.into_words()?)?;
-        let (about, output) = self
-            .read(repo, branch, move |workspace| {
-                let args = args.args.clone();
-                async move {
-                    // First, for it finds what git could only stumble over.
-                    let about = standing::about(&workspace).await?;
-                    let output =
-                        standing::git_read(&workspace, &args, QUICK_LIMIT, QUICK_PATIENCE).await?;
-                    Ok((about, output))
-                }
-            })
-            .await?;
-        let answer = GitOutput {
-            operation: request.operation,
-            exit_code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            truncated: output.truncated,
-        };
-        Ok((about, answer))
-    }
-
-    /// The machine, its tools, and the environment that a build of this branch gets.
-    pub async fn environment(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-    ) -> Result<(About, EnvironmentReport), Problem> {
-        let (workspace, _files) = self.step_in(repo, branch).await?;
-        let about = standing::about(&workspace)
-            .await
-            .map_err(|error| error.problem())?;
-        let mut environment = self.yard.runs.declared_environment(workspace.repo());
-        for (name, value) in [
-            ("BRANCHYARD_REPO", repo.to_string()),
-            ("BRANCHYARD_BRANCH", branch.to_string()),
-            ("BRANCHYARD_COMMIT", about.commit.to_string()),
-            ("BRANCHYARD_RUN_ID", "(the run's id)".to_owned()),
-            ("TMPDIR", "(a directory of the run's own)".to_owned()),
-        ] {
-            environment.insert(name.to_owned(), value);
-        }
-        // What the operator set for builds may be a secret; that it is set is not.
-        for name in workspace.repo().config.env.keys() {
-            environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
-        }
-        environment.extend(self.yard.runs.secret_variables(repo, branch));
-        let path = environment.get("PATH").cloned().unwrap_or_default();
-        let report = EnvironmentReport {
-            machine: Machine::read(workspace.path()),
-            tools: super::machine::tools(&path, workspace.path()).await,
-            environment,
-        };
-        Ok((about, report))
-    }
-
-    /// Reads something of a workspace, mending what is in the way.
-    pub(super) async fn read<T, F>(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        read: impl Fn(Arc<Workspace>) -> F,
-    ) -> Result<T, Problem>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        let workspace = self.workspace(repo, branch)?;
-        let (told, silent) = (|error: Error| error.problem(), silent());
-        let mut attempts = recover::attempts(&workspace, &silent).await.map_err(told)?;
-        loop {
-            let (_, files_guard) = self.step_in(repo, branch).await?;
-            let outcome = read(workspace.clone()).await;
-            drop(files_guard);
-            match outcome {
-                Err(error) => attempts.mend(error, &silent).await.map_err(told)?,
-                Ok(read) => return Ok(read),
-            }
+/// Reads something of a workspace, mending what is in the way.
+pub(super) async fn read<T, F>(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    read: impl Fn(Arc<Workspace>) -> F,
+) -> Result<T, Problem>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let workspace = app.workspace(repo, branch)?;
+    let (told, silent) = (|error: Error| error.problem(), silent());
+    let mut attempts = recover::attempts(&workspace, &silent).await.map_err(told)?;
+    loop {
+        let (_, files_guard) = step_in(app, repo, branch).await?;
+        let outcome = read(workspace.clone()).await;
+        drop(files_guard);
+        match outcome {
+            Err(error) => attempts.mend(error, &silent).await.map_err(told)?,
+            Ok(read) => return Ok(read),
         }
     }
+}
 
-    async fn step_in(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-    ) -> Result<(Arc<Workspace>, FilesGuard), Problem> {
-        let workspace = self.workspace(repo, branch)?;
-        if !workspace.exists() {
-            self.yard.margin.check()?;
-        }
-        loop {
-            match prepare::ensure(&workspace, Instant::now(), &silent()).await {
-                Ok(files_guard) => return Ok((workspace, files_guard)),
-                // Git's own files may have to be put back before they can be trusted.
-                Err(_) if workspace.exists() && self.yard.margin.make_room() => {}
-                Err(error) => return Err(self.yard.margin.judge(error.problem())),
-            }
+async fn step_in(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+) -> Result<(Arc<Workspace>, FilesGuard), Problem> {
+    let workspace = app.workspace(repo, branch)?;
+    if !workspace.exists() {
+        app.yard().margin.check()?;
+    }
+    loop {
+        match prepare::ensure(&workspace, Instant::now(), &silent()).await {
+            Ok(files_guard) => return Ok((workspace, files_guard)),
+            // Git's own files may have to be put back before they can be trusted.
+            Err(_) if workspace.exists() && app.yard().margin.make_room() => {}
+            Err(error) => return Err(app.yard().margin.judge(error.problem())),
         }
     }
 }

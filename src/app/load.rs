@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{AuthorizedApp, Queue};
+use crate::app::yard_events;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 use branchyard_runtime::background::LoopStatus;
 use branchyard_runtime::disk::Room;
@@ -71,69 +72,67 @@ pub struct RepoUsage {
     pub build_output: u64,
 }
 
-impl AuthorizedApp {
-    pub async fn load(&self) -> Result<Load, Problem> {
-        let app = self.clone();
-        let reading = tokio::task::spawn_blocking(move || app.read_load());
-        reading.await.map_err(|error| {
-            let detail = format!("the machine could not be looked at: {error}");
-            Problem::new(ErrorKind::Internal, "look_failed", detail)
-        })
-    }
+pub async fn current(this: &AuthorizedApp) -> Result<Load, Problem> {
+    let app = this.clone();
+    let reading = tokio::task::spawn_blocking(move || read_load(&app));
+    reading.await.map_err(|error| {
+        let detail = format!("the machine could not be looked at: {error}");
+        Problem::new(ErrorKind::Internal, "look_failed", detail)
+    })
+}
 
-    fn read_load(&self) -> Load {
-        let info = rustix::system::sysinfo();
-        let room = Room::of(&self.yard.config.workspaces).ok();
-        let sees = |repo: &RepoName, branch: &BranchName| self.principal().sees(repo, branch);
-        let waiting = self.yard.runs.waiting(sees).into_iter();
-        Load {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
-            load: load_average(),
-            memory: Memory {
-                total: info.totalram * u64::from(info.mem_unit),
-                available: available_memory(),
-            },
-            disk: Space {
-                total: room.as_ref().map(Room::total),
-                free: room.as_ref().map(Room::free),
-            },
-            runs: Slots {
-                queue: self.queue(),
-                at_once: self.yard.config.limits.max_concurrent_runs,
-            },
-            waiting: waiting
-                .map(|(record, position)| WaitingRun {
-                    run_id: record.run_id,
-                    repo: record.spec.repo,
-                    branch: record.spec.branch,
-                    argv: record.spec.argv,
-                    position,
-                    since: record.created_at,
-                })
-                .collect(),
-            background: self.yard.loops.status(),
-            repos: self.usage_of_repos(),
-        }
+fn read_load(app: &AuthorizedApp) -> Load {
+    let info = rustix::system::sysinfo();
+    let room = Room::of(&app.yard().config.workspaces).ok();
+    let sees = |repo: &RepoName, branch: &BranchName| app.principal().sees(repo, branch);
+    let waiting = app.yard().runs.waiting(sees).into_iter();
+    Load {
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        load: load_average(),
+        memory: Memory {
+            total: info.totalram * u64::from(info.mem_unit),
+            available: available_memory(),
+        },
+        disk: Space {
+            total: room.as_ref().map(Room::total),
+            free: room.as_ref().map(Room::free),
+        },
+        runs: Slots {
+            queue: yard_events::read_queue(app),
+            at_once: app.yard().config.limits.max_concurrent_runs,
+        },
+        waiting: waiting
+            .map(|(record, position)| WaitingRun {
+                run_id: record.run_id,
+                repo: record.spec.repo,
+                branch: record.spec.branch,
+                argv: record.spec.argv,
+                position,
+                since: record.created_at,
+            })
+            .collect(),
+        background: app.yard().loops.status(),
+        repos: usage_of_repos(app),
     }
+}
 
-    fn usage_of_repos(&self) -> Vec<RepoUsage> {
-        // How much is in a repo tells of all its branches.
-        if self.principal().require_all_branches().is_err() {
-            return Vec::new();
-        }
-        let usage = |repo: &RepoName, of: branchyard_workspace::Usage| RepoUsage {
-            repo: repo.clone(),
-            workspaces: of.workspaces,
-            clone: self.yard.reaper.store_size(repo),
-            source: of.source,
-            build_output: of.build_output,
-        };
-        let repos = self.repos();
-        repos
-            .iter()
-            .map(|repo| usage(&repo.name, sizes::usage(&self.yard.workspaces, repo)))
-            .collect()
+fn usage_of_repos(app: &AuthorizedApp) -> Vec<RepoUsage> {
+    // How much is in a repo tells of all its branches.
+    if app.principal().require_all_branches().is_err() {
+        return Vec::new();
     }
+    let usage = |repo: &RepoName, of: branchyard_workspace::Usage| RepoUsage {
+        repo: repo.clone(),
+        workspaces: of.workspaces,
+        clone: app.yard().reaper.store_size(repo),
+        source: of.source,
+        build_output: of.build_output,
+    };
+    let repos = app.repos();
+    repos
+        .iter()
+        .map(|repo| usage(&repo.name, sizes::usage(&app.yard().workspaces, repo)))
+        .collect()
 }
 
 fn load_average() -> [f64; 3] {

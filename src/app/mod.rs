@@ -1,23 +1,23 @@
 //! What all faces share: HTTP, MCP, and the page later. A face finds out by [`App`] who asks, and is given
 //! a [`AuthorizedApp`] for them; what it offers is a call on that, and it reaches nothing below.
 
-mod agents;
+pub mod agents;
 pub mod audit;
 mod authorized_app;
-mod branches;
-mod health;
-mod inconsistencies;
-mod inspect;
-mod load;
+pub mod branches;
+pub mod health;
+pub mod inconsistencies;
+pub mod inspect;
+pub mod load;
 mod machine;
-mod reaper;
-mod repos;
-mod runs;
-mod salvage;
-mod session;
-mod tokens;
+pub mod reaper;
+pub mod repos;
+pub mod runs;
+pub mod salvage;
+pub mod session;
+pub mod tokens;
 pub mod verbs;
-mod yard_events;
+pub mod yard_events;
 
 use std::sync::Arc;
 

@@ -3,72 +3,79 @@
 use jiff::Timestamp;
 
 use super::AuthorizedApp;
+use crate::app::branches;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
 use branchyard_workspace::{Description, Pin, Reaped, Reaping, pin};
 
 /// Enough for a sentence or two; it is shown in lists.
 const LONGEST_REASON: usize = 500;
 
-impl AuthorizedApp {
-    /// What the reaper would do or, without `dry_run`, does now, in all repos or in one.
-    pub async fn reap(&self, dry_run: bool, only: Option<RepoName>) -> Result<Reaping, Problem> {
-        match &only {
-            Some(repo) => drop(self.whole_repo(repo)?),
-            None => self.principal().require_everywhere()?,
-        }
-        self.yard.reaper.reap(dry_run, only).await.ok_or_else(|| {
-            Problem::new(
-                ErrorKind::Internal,
-                "reaper_failed",
-                "the pass of the reaper came to no end",
-            )
-        })
+/// What the reaper would do or, without `dry_run`, does now, in all repos or in one.
+pub async fn reap(
+    app: &AuthorizedApp,
+    dry_run: bool,
+    only: Option<RepoName>,
+) -> Result<Reaping, Problem> {
+    match &only {
+        Some(repo) => drop(app.whole_repo(repo)?),
+        None => app.principal().require_everywhere()?,
     }
+    app.yard().reaper.reap(dry_run, only).await.ok_or_else(|| {
+        Problem::new(
+            ErrorKind::Internal,
+            "reaper_failed",
+            "the pass of the reaper came to no end",
+        )
+    })
+}
 
-    /// What the reaper did of late, and when it will look again.
-    pub fn reaped(&self) -> Result<(Vec<Reaped>, Option<Timestamp>), Problem> {
-        self.principal().require_everywhere()?;
-        Ok(self.yard.reaper.recent())
-    }
+/// What the reaper did of late, and when it will look again.
+pub fn reaped(app: &AuthorizedApp) -> Result<(Vec<Reaped>, Option<Timestamp>), Problem> {
+    app.principal().require_everywhere()?;
+    Ok(app.yard().reaper.recent())
+}
 
-    /// Keeps a workspace from being reaped or removed.
-    pub async fn pin(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        reason: Option<String>,
-    ) -> Result<Description, Problem> {
-        let reason = reason.filter(|reason| !reason.trim().is_empty());
-        if reason
-            .as_ref()
-            .is_some_and(|reason| reason.len() > LONGEST_REASON)
-        {
-            let rule = format!("a reason has at most {LONGEST_REASON} bytes");
-            return Err(Problem::unprocessable("reason", rule));
-        }
-        let pin = Pin {
-            by: self.by(),
-            reason,
-            at: Timestamp::now(),
-        };
-        self.set_pin(repo, branch, Some(pin)).await?;
-        self.describe(repo, branch).await
+/// Keeps a workspace from being reaped or removed.
+pub async fn pin(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    reason: Option<String>,
+) -> Result<Description, Problem> {
+    let reason = reason.filter(|reason| !reason.trim().is_empty());
+    if reason
+        .as_ref()
+        .is_some_and(|reason| reason.len() > LONGEST_REASON)
+    {
+        let rule = format!("a reason has at most {LONGEST_REASON} bytes");
+        return Err(Problem::unprocessable("reason", rule));
     }
+    let pin = Pin {
+        by: app.by(),
+        reason,
+        at: Timestamp::now(),
+    };
+    set_pin(app, repo, branch, Some(pin)).await?;
+    branches::describe(app, repo, branch).await
+}
 
-    /// Lets a pinned workspace go by the usual rules again.
-    pub async fn unpin(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
-        self.set_pin(repo, branch, None).await
-    }
+/// Lets a pinned workspace go by the usual rules again.
+pub async fn unpin(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+) -> Result<(), Problem> {
+    set_pin(app, repo, branch, None).await
+}
 
-    async fn set_pin(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        pin: Option<Pin>,
-    ) -> Result<(), Problem> {
-        let workspace = self.workspace(repo, branch)?;
-        pin::set_pin(&workspace, pin)
-            .await
-            .map_err(|error| error.problem())
-    }
+async fn set_pin(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    pin: Option<Pin>,
+) -> Result<(), Problem> {
+    let workspace = app.workspace(repo, branch)?;
+    pin::set_pin(&workspace, pin)
+        .await
+        .map_err(|error| error.problem())
 }

@@ -49,148 +49,150 @@ impl LastRun {
     }
 }
 
-impl AuthorizedApp {
-    /// See [`Runs::start`].
-    pub async fn start(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        asked: (Action, RunRequest),
-        key: Option<&str>,
-    ) -> Result<Started, Problem> {
-        self.check(repo, branch)?;
-        let runs = &self.yard.runs;
-        runs.start(repo, branch, asked, self.principal(), key).await
-    }
+/// See [`Runs::start`].
+pub async fn start(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    asked: (Action, RunRequest),
+    key: Option<&str>,
+) -> Result<Started, Problem> {
+    app.check(repo, branch)?;
+    let runs = &app.yard().runs;
+    runs.start(repo, branch, asked, app.principal(), key).await
+}
 
-    /// Starts one run for each branch that the request names and that is to be seen.
-    pub async fn start_group(
-        &self,
-        repo: &RepoName,
-        request: RunRequest,
-        key: Option<&str>,
-    ) -> Result<GroupId, Problem> {
-        self.repo(repo)?;
-        let runs = &self.yard.runs;
-        runs.start_group(repo, request, self.principal(), key).await
-    }
+/// Starts one run for each branch that the request names and that is to be seen.
+pub async fn start_group(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    request: RunRequest,
+    key: Option<&str>,
+) -> Result<GroupId, Problem> {
+    app.repo(repo)?;
+    let runs = &app.yard().runs;
+    runs.start_group(repo, request, app.principal(), key).await
+}
 
-    pub fn run(&self, id: RunId) -> Result<RunRecord, Problem> {
-        let record = self.yard.runs.record(id)?;
-        let spec = &record.spec;
-        match self.principal().sees(&spec.repo, &spec.branch) {
-            true => Ok(record),
-            false => Err(run_not_found(id)),
-        }
+pub fn get(app: &AuthorizedApp, id: RunId) -> Result<RunRecord, Problem> {
+    let record = app.yard().runs.record(id)?;
+    let spec = &record.spec;
+    match app.principal().sees(&spec.repo, &spec.branch) {
+        true => Ok(record),
+        false => Err(run_not_found(id)),
     }
+}
 
-    /// The run, if it has not ended.
-    pub fn live_run(&self, id: RunId) -> Result<Option<Arc<Live>>, Problem> {
-        self.run(id)?;
-        Ok(self.yard.runs.live(id))
+/// The run, if it has not ended.
+pub fn live_run(app: &AuthorizedApp, id: RunId) -> Result<Option<Arc<Live>>, Problem> {
+    get(app, id)?;
+    Ok(app.yard().runs.live(id))
+}
+
+pub fn view_run(app: &AuthorizedApp, id: RunId) -> Result<View, Problem> {
+    get(app, id)?;
+    app.yard().runs.view(id)
+}
+
+/// What a run was asked for with, to be asked for again: see [`Runs::asked_for`].
+pub fn asked_for(
+    app: &AuthorizedApp,
+    id: RunId,
+    env: BTreeMap<String, String>,
+) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+    get(app, id)?;
+    let principal = &app.principal().name;
+    app.yard().runs.asked_for(id, principal, env)
+}
+
+/// See [`Runs::cancel`].
+pub fn cancel_run(
+    app: &AuthorizedApp,
+    id: RunId,
+    force: bool,
+) -> Result<(RunRecord, usize), Problem> {
+    get(app, id)?;
+    app.yard().runs.cancel(id, &app.principal().name, force)
+}
+
+/// A group, where each of its branches is to be seen.
+pub fn group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
+    let record = app.yard().runs.group(id)?;
+    let sees = |branch| app.principal().sees(&record.repo, branch);
+    match record.members.iter().all(|member| sees(&member.branch)) {
+        true => Ok(record),
+        false => Err(group_not_found(id)),
     }
+}
 
-    pub fn view_run(&self, id: RunId) -> Result<View, Problem> {
-        self.run(id)?;
-        self.yard.runs.view(id)
+/// The group, if it has not ended.
+pub fn live_group(app: &AuthorizedApp, id: GroupId) -> Result<Option<Arc<LiveGroup>>, Problem> {
+    group(app, id)?;
+    Ok(app.yard().runs.live_group(id))
+}
+
+pub fn view_group(app: &AuthorizedApp, id: GroupId) -> Result<View, Problem> {
+    group(app, id)?;
+    app.yard().runs.group_view(id)
+}
+
+pub fn cancel_group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
+    group(app, id)?;
+    app.yard().runs.cancel_group(id, &app.principal().name)
+}
+
+/// Runs by `filter`, newest first, at most `limit`; and whether there are more.
+pub async fn runs_by(
+    app: &AuthorizedApp,
+    filter: Filter,
+    limit: usize,
+) -> Result<(Vec<RunRecord>, bool), Problem> {
+    // One that was forgotten since has its runs still.
+    if let Some(repo) = &filter.repo {
+        app.check_repo(repo)?;
     }
+    let principal = app.principal().clone();
+    ask_runs(app, move |runs| {
+        runs.list(&filter, limit, |repo, branch| principal.sees(repo, branch))
+    })
+    .await
+}
 
-    /// What a run was asked for with, to be asked for again: see [`Runs::asked_for`].
-    pub fn asked_for(
-        &self,
-        id: RunId,
-        env: BTreeMap<String, String>,
-    ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
-        self.run(id)?;
-        let principal = &self.principal().name;
-        self.yard.runs.asked_for(id, principal, env)
-    }
-
-    /// See [`Runs::cancel`].
-    pub fn cancel_run(&self, id: RunId, force: bool) -> Result<(RunRecord, usize), Problem> {
-        self.run(id)?;
-        self.yard.runs.cancel(id, &self.principal().name, force)
-    }
-
-    /// A group, where each of its branches is to be seen.
-    pub fn group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
-        let record = self.yard.runs.group(id)?;
-        let sees = |branch| self.principal().sees(&record.repo, branch);
-        match record.members.iter().all(|member| sees(&member.branch)) {
-            true => Ok(record),
-            false => Err(group_not_found(id)),
-        }
-    }
-
-    /// The group, if it has not ended.
-    pub fn live_group(&self, id: GroupId) -> Result<Option<Arc<LiveGroup>>, Problem> {
-        self.group(id)?;
-        Ok(self.yard.runs.live_group(id))
-    }
-
-    pub fn view_group(&self, id: GroupId) -> Result<View, Problem> {
-        self.group(id)?;
-        self.yard.runs.group_view(id)
-    }
-
-    pub fn cancel_group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
-        self.group(id)?;
-        self.yard.runs.cancel_group(id, &self.principal().name)
-    }
-
-    /// Runs by `filter`, newest first, at most `limit`; and whether there are more.
-    pub async fn runs_by(
-        &self,
-        filter: Filter,
-        limit: usize,
-    ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        // One that was forgotten since has its runs still.
-        if let Some(repo) = &filter.repo {
-            self.check_repo(repo)?;
-        }
-        let principal = self.principal().clone();
-        self.ask_runs(move |runs| {
-            runs.list(&filter, limit, |repo, branch| principal.sees(repo, branch))
-        })
-        .await
-    }
-
-    /// The latest run of each of these branches, in their order.
-    pub async fn last_runs(
-        &self,
-        repo: &RepoName,
-        branches: Vec<BranchName>,
-    ) -> Result<Vec<Option<LastRun>>, Problem> {
-        let repo = repo.clone();
-        self.ask_runs(move |runs| {
-            let last = |branch| {
-                let filter = Filter {
-                    repo: Some(repo.clone()),
-                    branch: Some(branch),
-                    ..Filter::default()
-                };
-                let (found, _) = runs.list(&filter, 1, |_, _| true)?;
-                Ok(found.into_iter().next().map(LastRun::of))
+/// The latest run of each of these branches, in their order.
+pub async fn last_runs(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branches: Vec<BranchName>,
+) -> Result<Vec<Option<LastRun>>, Problem> {
+    let repo = repo.clone();
+    ask_runs(app, move |runs| {
+        let last = |branch| {
+            let filter = Filter {
+                repo: Some(repo.clone()),
+                branch: Some(branch),
+                ..Filter::default()
             };
-            branches.into_iter().map(last).collect()
-        })
+            let (found, _) = runs.list(&filter, 1, |_, _| true)?;
+            Ok(found.into_iter().next().map(LastRun::of))
+        };
+        branches.into_iter().map(last).collect()
+    })
+    .await
+}
+
+/// Errors and warnings in the output of an ended run.
+pub async fn diagnostics(app: &AuthorizedApp, run: RunId) -> Result<Diagnostics, Problem> {
+    get(app, run)?;
+    ask_runs(app, move |runs| runs.diagnostics(run)).await
+}
+
+/// The answers are on disk: asked where blocking is allowed.
+async fn ask_runs<T: Send + 'static>(
+    app: &AuthorizedApp,
+    ask: impl FnOnce(&Runs) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let runs = app.yard().runs.clone();
+    tokio::task::spawn_blocking(move || ask(&runs))
         .await
-    }
-
-    /// Errors and warnings in the output of an ended run.
-    pub async fn diagnostics(&self, run: RunId) -> Result<Diagnostics, Problem> {
-        self.run(run)?;
-        self.ask_runs(move |runs| runs.diagnostics(run)).await
-    }
-
-    /// The answers are on disk: asked where blocking is allowed.
-    async fn ask_runs<T: Send + 'static>(
-        &self,
-        ask: impl FnOnce(&Runs) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let runs = self.yard.runs.clone();
-        tokio::task::spawn_blocking(move || ask(&runs))
-            .await
-            .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
-    }
+        .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
 }

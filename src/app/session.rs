@@ -26,50 +26,46 @@ pub struct Ticket {
     pub good_for: Duration,
 }
 
-impl AuthorizedApp {
-    pub async fn log_in(&self) -> Result<Session, Problem> {
-        let now = Timestamp::now();
-        let own = self.principal().grant().expires;
-        let until = own.map_or(now + LASTS, |own| own.min(now + LASTS));
-        let requested = RequestedToken {
-            may: May::Only(self.principal().rights()),
-            toolsets: None,
-            area: Area {
-                repos: RepoGlobs::everything(),
-                branches: BranchGlobs::everything(),
-            },
-            lifetime: Some(Lifetime::Until(until)),
-        };
-        let tokens = &self.yard.tokens;
-        let name = Name::Made("page-");
-        let (_, credential) = tokens
-            .make(self.principal(), name, None, &requested)
-            .await?;
-        Ok(Session {
-            credential,
-            lasts: until.duration_since(now).unsigned_abs(),
-        })
-    }
+pub async fn log_in(app: &AuthorizedApp) -> Result<Session, Problem> {
+    let now = Timestamp::now();
+    let own = app.principal().grant().expires;
+    let until = own.map_or(now + LASTS, |own| own.min(now + LASTS));
+    let requested = RequestedToken {
+        may: May::Only(app.principal().rights()),
+        toolsets: None,
+        area: Area {
+            repos: RepoGlobs::everything(),
+            branches: BranchGlobs::everything(),
+        },
+        lifetime: Some(Lifetime::Until(until)),
+    };
+    let tokens = &app.yard().tokens;
+    let name = Name::Made("page-");
+    let (_, credential) = tokens.make(app.principal(), name, None, &requested).await?;
+    Ok(Session {
+        credential,
+        lasts: until.duration_since(now).unsigned_abs(),
+    })
+}
 
-    /// Takes back the token that a session is.
-    pub async fn log_out(&self) -> Result<(), Problem> {
-        match self.yard.tokens.shown_by(self.principal()) {
-            Some(token) => self.yard.tokens.revoke(&token).await.map(drop),
-            None => Ok(()),
-        }
+/// Takes back the token that a session is.
+pub async fn log_out(app: &AuthorizedApp) -> Result<(), Problem> {
+    match app.yard().tokens.shown_by(app.principal()) {
+        Some(token) => app.yard().tokens.revoke(&token).await.map(drop),
+        None => Ok(()),
     }
+}
 
-    pub fn ticket(&self) -> Result<Ticket, Problem> {
-        let issued = self.yard.tickets.issue(self.principal());
-        let text = issued.map_err(|error| {
-            let detail = format!("the machine gives no random numbers: {error}");
-            Problem::new(ErrorKind::Internal, "no_randomness", detail)
-        })?;
-        Ok(Ticket {
-            text,
-            good_for: TICKETS_GOOD_FOR,
-        })
-    }
+pub fn ticket(app: &AuthorizedApp) -> Result<Ticket, Problem> {
+    let issued = app.yard().tickets.issue(app.principal());
+    let text = issued.map_err(|error| {
+        let detail = format!("the machine gives no random numbers: {error}");
+        Problem::new(ErrorKind::Internal, "no_randomness", detail)
+    })?;
+    Ok(Ticket {
+        text,
+        good_for: TICKETS_GOOD_FOR,
+    })
 }
 
 impl App {

@@ -35,51 +35,49 @@ pub struct Queue {
     pub waiting: usize,
 }
 
-impl AuthorizedApp {
-    /// What changes from `place` on, or from now on, for as long as the daemon is there.
-    pub fn watch(&self, from: Option<Place>) -> impl Stream<Item = Told> + Send + use<> {
-        let app = self.clone();
-        let news = self.yard.repos.news().clone();
-        async_stream::stream! {
-            let mut place = from.unwrap_or_else(|| news.now());
-            yield Told { place, news: Bulletin::Hello };
-            let mut queue = app.queue();
-            yield Told { place, news: Bulletin::Queue(queue) };
-            loop {
-                let items = tokio::select! {
-                    items = news.after(place) => items,
-                    () = app.yard.runs.left() => break,
-                };
-                let Ok(items) = items else {
-                    place = news.now();
-                    yield Told { place, news: Bulletin::Reset };
-                    queue = app.queue();
-                    yield Told { place, news: Bulletin::Queue(queue) };
-                    continue;
-                };
-                for item in items {
-                    place = item.place;
-                    if is_for(app.principal(), &item.change) {
-                        yield Told { place, news: Bulletin::Changed(item) };
-                    }
+/// What changes from `place` on, or from now on, for as long as the daemon is there.
+pub fn watch(this: &AuthorizedApp, from: Option<Place>) -> impl Stream<Item = Told> + Send + use<> {
+    let app = this.clone();
+    let news = this.yard().repos.news().clone();
+    async_stream::stream! {
+        let mut place = from.unwrap_or_else(|| news.now());
+        yield Told { place, news: Bulletin::Hello };
+        let mut queue = read_queue(&app);
+        yield Told { place, news: Bulletin::Queue(queue) };
+        loop {
+            let items = tokio::select! {
+                items = news.after(place) => items,
+                () = app.yard().runs.left() => break,
+            };
+            let Ok(items) = items else {
+                place = news.now();
+                yield Told { place, news: Bulletin::Reset };
+                queue = read_queue(&app);
+                yield Told { place, news: Bulletin::Queue(queue) };
+                continue;
+            };
+            for item in items {
+                place = item.place;
+                if is_for(app.principal(), &item.change) {
+                    yield Told { place, news: Bulletin::Changed(item) };
                 }
-                let now = app.queue();
-                if now != queue {
-                    queue = now;
-                    yield Told { place, news: Bulletin::Queue(queue) };
-                }
+            }
+            let now = read_queue(&app);
+            if now != queue {
+                queue = now;
+                yield Told { place, news: Bulletin::Queue(queue) };
             }
         }
     }
+}
 
-    /// Of the runs that are to be seen.
-    pub(super) fn queue(&self) -> Queue {
-        let (running, waiting) = self
-            .yard
-            .runs
-            .at_work(|repo, branch| self.principal().sees(repo, branch));
-        Queue { running, waiting }
-    }
+/// Of the runs that are to be seen.
+pub(super) fn read_queue(app: &AuthorizedApp) -> Queue {
+    let (running, waiting) = app
+        .yard()
+        .runs
+        .at_work(|repo, branch| app.principal().sees(repo, branch));
+    Queue { running, waiting }
 }
 
 fn is_for(principal: &Principal, change: &Change) -> bool {

@@ -5,7 +5,7 @@ use axum::Json;
 use super::audit::Noted;
 use super::extract::Body;
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, Begun, CloneRequest, InitRequest};
+use crate::app::{AuthorizedApp, Begun, CloneRequest, InitRequest, agents};
 
 pub(super) async fn clone(
     app: AuthorizedApp,
@@ -13,7 +13,7 @@ pub(super) async fn clone(
     Body(request): Body<CloneRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
     noted.at(request.repo.as_ref(), None);
-    let begun = app.git_clone(&request).await?;
+    let begun = agents::git_clone(&app, &request).await?;
     noted.at(Some(&begun.repo), Some(&begun.branch));
     Ok(Json(begun))
 }
@@ -24,5 +24,5 @@ pub(super) async fn init(
     Body(request): Body<InitRequest>,
 ) -> Result<Json<Begun>, ProblemResponse> {
     noted.at(Some(&request.repo), request.default_branch.as_ref());
-    Ok(Json(app.git_init(&request).await?))
+    Ok(Json(agents::git_init(&app, &request).await?))
 }

@@ -10,7 +10,7 @@ use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, LastRun, Unavailable};
+use crate::app::{AuthorizedApp, LastRun, Unavailable, branches, runs};
 use branchyard_model::{BranchName, Problem, RepoName, Salvage, Warning};
 use branchyard_workspace::{Description, Going};
 
@@ -40,9 +40,8 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let page = app
-        .branches_after(&repo, params.remote, params.after.as_ref(), limit)
-        .await?;
+    let page =
+        branches::branches_after(&app, &repo, params.remote, params.after.as_ref(), limit).await?;
     let items = with_last_runs(&app, &repo, page.items).await?;
     Ok(Json(Workspaces {
         page: Listed::page(items, page.next),
@@ -76,7 +75,7 @@ async fn with_last_runs(
     workspaces: Vec<Description>,
 ) -> Result<Vec<Shown>, Problem> {
     let branches = workspaces.iter().map(|workspace| workspace.branch.clone());
-    let last = app.last_runs(repo, branches.collect()).await?;
+    let last = runs::last_runs(app, repo, branches.collect()).await?;
     let shown = workspaces.into_iter().zip(last);
     Ok(shown
         .map(|(workspace, last_run)| Shown {
@@ -90,8 +89,8 @@ pub(super) async fn show(
     app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<Json<Shown>, ProblemResponse> {
-    let workspace = app.describe(&repo, &branch).await?;
-    let last = app.last_runs(&repo, vec![branch]).await?;
+    let workspace = branches::describe(&app, &repo, &branch).await?;
+    let last = runs::last_runs(&app, &repo, vec![branch]).await?;
     Ok(Json(Shown {
         workspace,
         last_run: last.into_iter().next().flatten(),
@@ -134,7 +133,8 @@ pub(super) async fn prepare(
             Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
         );
     }
-    let (workspace, warnings) = app.prepare(&repo, &branch, body.from.as_deref()).await?;
+    let (workspace, warnings) =
+        branches::prepare(&app, &repo, &branch, body.from.as_deref()).await?;
     Ok(Json(Ready {
         workspace,
         warnings,
@@ -165,7 +165,7 @@ pub(super) async fn remove(
         true => Going::Forced,
         false => Going::Unmissed,
     };
-    let saved = app.remove(&repo, &branch, going).await?;
+    let saved = branches::remove(&app, &repo, &branch, going).await?;
     Ok(match saved {
         Some(salvage) => {
             noted.touched("salvage", &salvage.id.to_string());

@@ -13,7 +13,7 @@ use super::extract::Params;
 use super::negotiate::{Format, last_event_id};
 use super::problem::ProblemResponse;
 use super::streams::{FollowParams, streamed};
-use crate::app::{AuthorizedApp, Bulletin, Told};
+use crate::app::{AuthorizedApp, Bulletin, Told, yard_events};
 use branchyard_runtime::yard_events::{Change, Item, Place};
 
 /// Proxies close what is silent for longer.
@@ -30,7 +30,7 @@ pub(super) async fn watch(
         Format::Ndjson => Format::Ndjson,
         Format::Sse | Format::Text => Format::Sse,
     };
-    let told = app.watch(from);
+    let told = yard_events::watch(&app, from);
     let pieces = async_stream::stream! {
         let mut told = std::pin::pin!(told);
         loop {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::extract::{Body, BranchAt};
 use super::problem::ProblemResponse;
-use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest};
+use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest, inspect};
 use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::Args;
 use branchyard_workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
@@ -38,7 +38,7 @@ pub(super) async fn env(
     app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
 ) -> Answer<EnvironmentReport> {
-    let answer = app.environment(&repo, &branch).await?;
+    let answer = inspect::environment(&app, &repo, &branch).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn ls(
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<LsBody>,
 ) -> Answer<Listing> {
-    let answer = app.ls(&repo, &branch, list_request(body)?).await?;
+    let answer = inspect::ls(&app, &repo, &branch, list_request(body)?).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn read_file(
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
-    let answer = app.read_file(&repo, &branch, request).await?;
+    let answer = inspect::read_file(&app, &repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -126,7 +126,7 @@ pub(super) async fn grep(
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<GrepRequest>,
 ) -> Answer<Matches> {
-    let answer = app.grep(&repo, &branch, request).await?;
+    let answer = inspect::grep(&app, &repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
@@ -135,6 +135,6 @@ pub(super) async fn git_quick(
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<QuickRequest>,
 ) -> Answer<GitOutput> {
-    let answer = app.git_quick(&repo, &branch, request).await?;
+    let answer = inspect::git_quick(&app, &repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }

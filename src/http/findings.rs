@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::extract::RepoAt;
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, inconsistencies};
 use branchyard_workspace::repos::Maintained;
 use branchyard_workspace::{Finding, Mended};
 
@@ -21,7 +21,7 @@ pub(super) struct Amiss {
 }
 
 pub(super) async fn list(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemResponse> {
-    let found = app.findings().await?;
+    let found = inconsistencies::findings(&app).await?;
     Ok(Json(Amiss {
         now: Listed::all(found.now),
         mended_at_start: found.mended_at_start,
@@ -29,12 +29,14 @@ pub(super) async fn list(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemRespo
 }
 
 pub(super) async fn mend(app: AuthorizedApp) -> Result<Json<Listed<Mended>>, ProblemResponse> {
-    Ok(Json(Listed::all(app.mend_findings().await?)))
+    Ok(Json(Listed::all(
+        inconsistencies::mend_findings(&app).await?,
+    )))
 }
 
 pub(super) async fn maintain(
     app: AuthorizedApp,
     RepoAt(repo): RepoAt,
 ) -> Result<Json<Maintained>, ProblemResponse> {
-    Ok(Json(app.maintain(&repo).await?))
+    Ok(Json(inconsistencies::maintain(&app, &repo).await?))
 }

@@ -14,7 +14,7 @@ use super::problem::ProblemResponse;
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{key_and_place, locate, resume, streamed};
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{GroupId, GroupRecord, GroupState};
 use branchyard_runs::{RunRequest, ViewerGuard};
@@ -30,14 +30,14 @@ pub(super) async fn start(
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
     request.unwatched = detached;
-    let id = app.start_group(&repo, request, key).await?;
+    let id = runs::start_group(&app, &repo, request, key).await?;
     if detached {
-        let record = app.group(id)?;
+        let record = runs::group(&app, id)?;
         let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();
         locate(&mut response, &at(id));
         return Ok(response);
     }
-    let viewer = app.live_group(id)?.map(|live| live.viewers.join(true));
+    let viewer = runs::live_group(&app, id)?.map(|live| live.viewers.join(true));
     stream(&app, id, from, &headers, viewer, output).await
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn follow(
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let viewers = app.view_group(id)?.viewers;
+    let viewers = runs::view_group(&app, id)?.viewers;
     let viewer = viewers.map(|viewers| viewers.join(false));
     stream(&app, id, from, &headers, viewer, params.output).await
 }
@@ -68,11 +68,11 @@ pub(super) async fn show(
     GroupAt(id): GroupAt,
     Params(params): Params<Waiting>,
 ) -> Outcome {
-    if let (Some(patience), Some(live)) = (params.patience()?, app.live_group(id)?) {
+    if let (Some(patience), Some(live)) = (params.patience()?, runs::live_group(&app, id)?) {
         // Running out of patience is an answer too: the group as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = app.group(id)?;
+    let record = runs::group(&app, id)?;
     let status = status_of(&params, record.state == GroupState::Succeeded);
     Ok((status, Json(record)).into_response())
 }
@@ -81,7 +81,7 @@ pub(super) async fn cancel(
     app: AuthorizedApp,
     GroupAt(id): GroupAt,
 ) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
-    let record = app.cancel_group(id)?;
+    let record = runs::cancel_group(&app, id)?;
     Ok((StatusCode::ACCEPTED, Json(record)))
 }
 
@@ -93,7 +93,7 @@ async fn stream(
     viewer: Option<ViewerGuard>,
     output: bool,
 ) -> Outcome {
-    let view = app.view_group(id)?;
+    let view = runs::view_group(app, id)?;
     if !output || from.is_some_and(|from| view.is_done(from)) {
         return resume(&view, from, headers, viewer, &at(id)).await;
     }
@@ -106,9 +106,9 @@ async fn stream(
         _ => Box::pin(view.follow(place, Events::new(format)).await?),
     };
     pieces.insert(None, own);
-    for member in app.group(id)?.members {
+    for member in runs::group(app, id)?.members {
         // One that could not be made, or was let go of, has nothing to show.
-        let Ok(run) = app.view_run(member.run_id) else {
+        let Ok(run) = runs::view_run(app, member.run_id) else {
             continue;
         };
         let place = from.map_or(Cursor::START, |_| run.end());

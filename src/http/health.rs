@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, Load, Readiness};
+use crate::app::{AuthorizedApp, Load, Readiness, health, load};
 
 pub(super) async fn welcome() -> &'static str {
     concat!(
@@ -37,7 +37,7 @@ pub(super) async fn healthz() -> Json<Alive> {
 }
 
 pub(super) async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) {
-    let readiness = app.readiness();
+    let readiness = health::readiness(&app);
     let status = match readiness.is_ready() {
         true => StatusCode::OK,
         false => StatusCode::SERVICE_UNAVAILABLE,
@@ -47,9 +47,9 @@ pub(super) async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) 
 
 /// How busy the machine is, and what fills its disk.
 pub(super) async fn machine(app: AuthorizedApp) -> Result<Json<Load>, ProblemResponse> {
-    Ok(Json(app.load().await?))
+    Ok(Json(load::current(&app).await?))
 }
 
 pub(super) async fn metrics(app: AuthorizedApp) -> String {
-    app.metrics()
+    health::metrics(&app)
 }

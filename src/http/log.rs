@@ -11,7 +11,7 @@ use super::extract::{Params, RunAt};
 use super::problem::ProblemResponse;
 use super::sinks::Text;
 use super::streams::body;
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, runs};
 use ask::{Ask, ByteRange, Wanted};
 use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
 use branchyard_model::{ErrorKind, Problem};
@@ -35,7 +35,7 @@ pub(super) async fn log(
     // A Range has a meaning for GET alone.
     let range = headers.get(header::RANGE).filter(|_| method == Method::GET);
     let Ask { wanted, strip_ansi } = Ask::read(&params, range)?;
-    let view = app.view_run(id)?;
+    let view = runs::view_run(&app, id)?;
     match wanted {
         Wanted::Whole => whole(&view, strip_ansi).await,
         Wanted::Range(range) => match if_range(&view, &headers).await? {

@@ -10,7 +10,7 @@ use super::audit::Noted;
 use super::extract::{Body, BranchAt, Params};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, reaper};
 use branchyard_model::RepoName;
 use branchyard_workspace::{Description, Reaped, Reaping};
 
@@ -34,7 +34,7 @@ pub(super) async fn reap(
     if params.dry_run {
         noted.looks();
     }
-    Ok(Json(app.reap(params.dry_run, params.repo).await?))
+    Ok(Json(reaper::reap(&app, params.dry_run, params.repo).await?))
 }
 
 /// What went lately, the latest first.
@@ -48,7 +48,7 @@ pub(super) struct Lately {
 }
 
 pub(super) async fn reaped(app: AuthorizedApp) -> Result<Json<Lately>, ProblemResponse> {
-    let (items, next_pass) = app.reaped()?;
+    let (items, next_pass) = reaper::reaped(&app)?;
     Ok(Json(Lately {
         list: Listed::all(items),
         next_pass,
@@ -69,13 +69,13 @@ pub(super) async fn pin(
     BranchAt(repo, branch): BranchAt,
     Body(body): Body<PinBody>,
 ) -> Result<Json<Description>, ProblemResponse> {
-    Ok(Json(app.pin(&repo, &branch, body.reason).await?))
+    Ok(Json(reaper::pin(&app, &repo, &branch, body.reason).await?))
 }
 
 pub(super) async fn unpin(
     app: AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.unpin(&repo, &branch).await?;
+    reaper::unpin(&app, &repo, &branch).await?;
     Ok(StatusCode::NO_CONTENT)
 }

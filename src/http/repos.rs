@@ -7,12 +7,12 @@ use super::audit::Noted;
 use super::extract::{Body, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, RepoSummary};
+use crate::app::{AuthorizedApp, RepoSummary, branches, repos};
 use branchyard_workspace::repos::Registration;
 
 pub(super) async fn list(app: AuthorizedApp) -> Json<Listed<RepoSummary>> {
     let repos = app.repos();
-    let items = repos.iter().map(|repo| app.repo_summary(repo));
+    let items = repos.iter().map(|repo| repos::repo_summary(&app, repo));
     Json(Listed::all(items.collect()))
 }
 
@@ -22,8 +22,8 @@ pub(super) async fn register(
     Body(registration): Body<Registration>,
 ) -> Result<(StatusCode, Json<RepoSummary>), ProblemResponse> {
     noted.at(Some(&registration.name), None);
-    let repo = app.register(&registration).await?;
-    Ok((StatusCode::CREATED, Json(app.repo_summary(&repo))))
+    let repo = branches::register(&app, &registration).await?;
+    Ok((StatusCode::CREATED, Json(repos::repo_summary(&app, &repo))))
 }
 
 pub(super) async fn show(
@@ -31,13 +31,13 @@ pub(super) async fn show(
     RepoAt(name): RepoAt,
 ) -> Result<Json<RepoSummary>, ProblemResponse> {
     let repo = app.repo(&name)?;
-    Ok(Json(app.repo_summary(&repo)))
+    Ok(Json(repos::repo_summary(&app, &repo)))
 }
 
 pub(super) async fn remove(
     app: AuthorizedApp,
     RepoAt(name): RepoAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.remove_repo(&name).await?;
+    branches::remove_repo(&app, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::extract::{Params, RunAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, runs};
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
@@ -66,7 +66,7 @@ pub(super) async fn list(
     if limit == 0 {
         return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
     }
-    let (items, more) = app.runs_by(filter, limit).await?;
+    let (items, more) = runs::runs_by(&app, filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(Listed::page(items, next)))
 }
@@ -108,11 +108,11 @@ pub(super) async fn show(
     RunAt(id): RunAt,
     Params(params): Params<Waiting>,
 ) -> Result<Response, ProblemResponse> {
-    if let (Some(patience), Some(live)) = (params.patience()?, app.live_run(id)?) {
+    if let (Some(patience), Some(live)) = (params.patience()?, runs::live_run(&app, id)?) {
         // Running out of patience is an answer too: the run as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
-    let record = app.run(id)?;
+    let record = runs::get(&app, id)?;
     let status = status_of(
         &params,
         record.state == RunState::Ended(EndState::Succeeded),
@@ -124,7 +124,7 @@ pub(super) async fn diagnostics(
     app: AuthorizedApp,
     RunAt(id): RunAt,
 ) -> Result<Json<Diagnostics>, ProblemResponse> {
-    Ok(Json(app.diagnostics(id).await?))
+    Ok(Json(runs::diagnostics(&app, id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -149,7 +149,7 @@ pub(super) async fn cancel(
     RunAt(id): RunAt,
     Params(params): Params<CancelParams>,
 ) -> Result<(StatusCode, Json<Cancelled>), ProblemResponse> {
-    let (record, wanted_by) = app.cancel_run(id, params.force)?;
+    let (record, wanted_by) = runs::cancel_run(&app, id, params.force)?;
     Ok((StatusCode::ACCEPTED, Json(Cancelled { record, wanted_by })))
 }
 

@@ -10,20 +10,22 @@ use super::branches::Ready;
 use super::extract::{Body, Params, SalvageAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
+use crate::app::{
+    AuthorizedApp, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem, salvage,
+};
 
 pub(super) async fn list(
     app: AuthorizedApp,
     Params(filter): Params<SalvageFilter>,
 ) -> Result<Json<Listed<SalvageItem>>, ProblemResponse> {
-    Ok(Json(Listed::all(app.salvages(&filter).await?)))
+    Ok(Json(Listed::all(salvage::salvages(&app, &filter).await?)))
 }
 
 pub(super) async fn show(
     app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
 ) -> Result<Json<SalvageDetail>, ProblemResponse> {
-    Ok(Json(app.salvage(id).await?))
+    Ok(Json(salvage::get(&app, id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,7 +40,7 @@ pub(super) async fn file(
     SalvageAt(id): SalvageAt,
     Params(params): Params<FileParams>,
 ) -> Result<Response, ProblemResponse> {
-    let bytes = app.salvaged_file(id, &params.path).await?;
+    let bytes = salvage::salvaged_file(&app, id, &params.path).await?;
     // Whatever it holds, a browser is not to take it for a page.
     let headers = [
         (header::CONTENT_TYPE, "application/octet-stream"),
@@ -52,7 +54,7 @@ pub(super) async fn restore(
     SalvageAt(id): SalvageAt,
     Body(request): Body<RestoreRequest>,
 ) -> Result<Json<Ready>, ProblemResponse> {
-    let (workspace, warnings) = app.restore(id, &request).await?;
+    let (workspace, warnings) = salvage::restore(&app, id, &request).await?;
     Ok(Json(Ready {
         workspace,
         warnings,
@@ -63,6 +65,6 @@ pub(super) async fn forget(
     app: AuthorizedApp,
     SalvageAt(id): SalvageAt,
 ) -> Result<StatusCode, ProblemResponse> {
-    app.drop_salvage(id).await?;
+    salvage::drop_salvage(&app, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::credential::{Credential, cookie_name, credential};
 use super::limits;
 use super::problem::ProblemResponse;
-use crate::app::{App, AuthorizedApp, Session, WhoAmI};
+use crate::app::{App, AuthorizedApp, Session, WhoAmI, session, tokens};
 use branchyard_auth::Peer;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -47,10 +47,10 @@ pub(super) async fn open(
     authorized: AuthorizedApp,
     headers: HeaderMap,
 ) -> Result<(Cookie, Json<Visitor>), ProblemResponse> {
-    let session = authorized.log_in().await?;
+    let session = session::log_in(&authorized).await?;
     Ok((
         [cookie(&app, &headers, &session)],
-        about(Some(authorized.whoami())),
+        about(Some(tokens::whoami(&authorized))),
     ))
 }
 
@@ -62,7 +62,9 @@ pub(super) async fn show(
 ) -> Result<Response, ProblemResponse> {
     let shown = credential(&headers)?;
     match app.who(shown.as_ref().map(Credential::text)).await {
-        Ok(principal) => Ok(about(Some(app.for_principal(principal).whoami())).into_response()),
+        Ok(principal) => {
+            Ok(about(Some(tokens::whoami(&app.for_principal(principal)))).into_response())
+        }
         Err(_) if shown.is_none() => Ok(about(None).into_response()),
         Err(problem) => {
             let counted = limits::unknown(&app, peer.as_deref(), problem);
@@ -82,7 +84,7 @@ pub(super) async fn close(
     headers: HeaderMap,
 ) -> Result<(StatusCode, Cookie), ProblemResponse> {
     if let Some(Credential::Cookie(_)) = credential(&headers)? {
-        authorized.log_out().await?;
+        session::log_out(&authorized).await?;
     }
     Ok((StatusCode::NO_CONTENT, [forgotten(&headers)]))
 }
@@ -91,7 +93,7 @@ pub(super) async fn close(
 pub(super) async fn ticket(
     authorized: AuthorizedApp,
 ) -> Result<(StatusCode, Json<Link>), ProblemResponse> {
-    let ticket = authorized.ticket()?;
+    let ticket = session::ticket(&authorized)?;
     let link = Link {
         path: format!("/open/{}", ticket.text),
         expires_in: ticket.good_for.as_secs(),
@@ -123,7 +125,7 @@ pub(super) async fn redeem(
             .help("`branchyard open` makes another");
         return Ok(limits::unknown(&app, peer.as_deref(), problem));
     };
-    let session = authorized.log_in().await?;
+    let session = session::log_in(&authorized).await?;
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())

@@ -15,7 +15,7 @@ use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::problem::ProblemResponse;
 use super::route::{Handled, post};
 use super::sinks::{Events, Text};
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::{Cursor, Sink};
 use branchyard_model::{Problem, RunId};
 use branchyard_runs::{Action, RunRequest, View, ViewerGuard};
@@ -50,7 +50,7 @@ pub(super) async fn follow(
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let view = app.view_run(id)?;
+    let view = runs::view_run(&app, id)?;
     let viewer = view.viewers.as_ref().map(|viewers| viewers.join(false));
     resume(&view, from, &headers, viewer, &at(id)).await
 }
@@ -70,7 +70,7 @@ pub(super) async fn rerun(
     headers: HeaderMap,
     Body(body): Body<RerunBody>,
 ) -> Outcome {
-    let (repo, branch, asked) = app.asked_for(id, body.env)?;
+    let (repo, branch, asked) = runs::asked_for(&app, id, body.env)?;
     start(&app, BranchAt(repo, branch), &headers, asked).await
 }
 
@@ -83,15 +83,15 @@ async fn start(
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
     request.unwatched = detached;
-    let started = app.start(&repo, &branch, (action, request), key).await?;
+    let started = runs::start(app, &repo, &branch, (action, request), key).await?;
     if detached {
-        let record = app.run(started.id)?;
+        let record = runs::get(app, started.id)?;
         let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();
         locate(&mut response, &at(started.id));
         return Ok(response);
     }
     let viewer = started.live.as_ref().map(|live| live.viewers.join(true));
-    let view = app.view_run(started.id)?;
+    let view = runs::view_run(app, started.id)?;
     resume(&view, from, headers, viewer, &at(started.id)).await
 }
 

@@ -7,11 +7,11 @@ use super::extract::{Body, Params, TokenAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
 use crate::app::{
-    AuthorizedApp, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI,
+    AuthorizedApp, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI, tokens,
 };
 
 pub(super) async fn whoami(app: AuthorizedApp) -> Json<WhoAmI> {
-    Json(app.whoami())
+    Json(tokens::whoami(&app))
 }
 
 type Made = (StatusCode, [(HeaderName, String); 2], Json<MadeToken>);
@@ -20,7 +20,7 @@ pub(super) async fn make(
     app: AuthorizedApp,
     Body(request): Body<TokenRequest>,
 ) -> Result<Made, ProblemResponse> {
-    let made = app.make_token(&request).await?;
+    let made = tokens::make_token(&app, &request).await?;
     let headers = [
         (header::LOCATION, format!("/api/tokens/{}", made.made.id)),
         // Nobody on the way keeps the secret.
@@ -33,19 +33,19 @@ pub(super) async fn list(
     app: AuthorizedApp,
     Params(filter): Params<TokenFilter>,
 ) -> Json<Listed<TokenView>> {
-    Json(Listed::all(app.tokens(&filter)))
+    Json(Listed::all(tokens::list(&app, &filter)))
 }
 
 pub(super) async fn show(
     app: AuthorizedApp,
     TokenAt(named): TokenAt,
 ) -> Result<Json<TokenView>, ProblemResponse> {
-    Ok(Json(app.token(&named)?))
+    Ok(Json(tokens::get(&app, &named)?))
 }
 
 pub(super) async fn revoke(
     app: AuthorizedApp,
     TokenAt(named): TokenAt,
 ) -> Result<Json<RevokedTokens>, ProblemResponse> {
-    Ok(Json(app.revoke_token(&named).await?))
+    Ok(Json(tokens::revoke_token(&app, &named).await?))
 }

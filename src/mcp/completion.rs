@@ -4,6 +4,7 @@ use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 
 use super::call::Call;
 use super::{fit, prompts, reply, resources};
+use crate::app::{branches, runs};
 use branchyard_db::run_index::Filter;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope};
 
@@ -74,7 +75,7 @@ async fn branches(call: &Call, request: &CompleteRequestParams) -> Result<Vec<St
         return Ok(Vec::new());
     };
     let app = call.app.clone();
-    let looking = tokio::task::spawn_blocking(move || app.known_branches(&repo));
+    let looking = tokio::task::spawn_blocking(move || branches::known_branches(&app, &repo));
     let known = looking.await.map_err(|error| {
         Problem::new(
             ErrorKind::Internal,
@@ -97,10 +98,7 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
         branch: branch.or_else(|| call.scope.branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = call
-        .app
-        .runs_by(filter, CompletionInfo::MAX_VALUES + 1)
-        .await?;
+    let (runs, _) = runs::runs_by(&call.app, filter, CompletionInfo::MAX_VALUES + 1).await?;
     Ok(runs.iter().map(|run| run.run_id.to_string()).collect())
 }
 

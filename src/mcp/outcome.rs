@@ -10,6 +10,7 @@ use super::complaints::{self, Complaint};
 use super::log_cursor::LogCursor;
 use super::reply::{self, Reply, cut, fitted};
 use super::window::Window;
+use crate::app::runs;
 use branchyard_model::{
     BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState,
 };
@@ -66,9 +67,9 @@ pub(super) struct Outcome<'a> {
 /// The run as it is now, with the output after byte `since`.
 pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Reply, Problem> {
     let id = record.run_id;
-    let view = call.app.view_run(id)?;
+    let view = runs::view_run(&call.app, id)?;
     let found = match record.state.is_ended() {
-        true => call.app.diagnostics(id).await?,
+        true => runs::diagnostics(&call.app, id).await?,
         false => Default::default(),
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];

@@ -13,6 +13,7 @@ use super::call::{Call, LONGEST};
 use super::progress::AT_LEAST_EVERY;
 use super::reply::cut;
 use super::window::readable;
+use crate::app::runs;
 use branchyard_journal::{Cursor, Frame, FrameKind, Sink};
 use branchyard_model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status};
 use branchyard_runs::Live;
@@ -86,7 +87,7 @@ pub(super) async fn until_ended(
     (since, wait): (Instant, Wait),
     on_cancel: OnCancel,
 ) -> Result<RunRecord, Problem> {
-    if let Some(live) = call.app.live_run(id)? {
+    if let Some(live) = runs::live_run(&call.app, id)? {
         // The wait itself may be dropped, where a client is gone.
         let mut leaving = Leaving {
             call,
@@ -100,7 +101,7 @@ pub(super) async fn until_ended(
             never = tell(call, &live) => match never {},
         }
     }
-    call.app.run(id)
+    runs::get(&call.app, id)
 }
 
 struct Leaving<'a> {
@@ -113,7 +114,7 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if self.cancels {
             let call = self.call;
-            if let Err(problem) = call.app.cancel_run(self.id, false) {
+            if let Err(problem) = runs::cancel_run(&call.app, self.id, false) {
                 tracing::warn!(run = %self.id, error = %problem, "a run is not cancelled with its request");
             }
         }
@@ -126,7 +127,7 @@ async fn tell(call: &Call, live: &Live) -> Infallible {
         return std::future::pending().await;
     }
     let state = live.record().state;
-    let followed = match call.app.view_run(live.id) {
+    let followed = match runs::view_run(&call.app, live.id) {
         Ok(view) => {
             // What stands before its command is little; what a command printed may be much.
             let from = match state {

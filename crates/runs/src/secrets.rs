@@ -2,7 +2,7 @@
 //! are read when the command is about to start and go to its supervisor alone.
 //!
 //! A secret follows content, not a name. It is given where the workspace is what the remote has for the branch, where
-//! nothing tainted it ([`Workspace::taint`]), and where the command is a declared one ([`super::declared`]).
+//! nothing tainted it ([`taint::taint`]), and where the command is a declared one ([`super::declared`]).
 //!
 //! On a branch that a secret is not for, and with arguments or variables of the caller's, a task is refused, since it
 //! could not do what it is for. A `make` run goes without, and says so: most of what is made on any branch never needed

@@ -90,7 +90,7 @@ pub(super) async fn mend_here(
         .await
 }
 
-/// As [`Workspace::mend_here`], with the registry lock and the files held by the caller. Blocks.
+/// As [`mend_here`], with the registry lock and the files held by the caller. Blocks.
 pub(super) fn mend_and_tell(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool, Error> {
     workspace.repo().guard_store()?;
     let mended = repair::mend_around(workspace)?;

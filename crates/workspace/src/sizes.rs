@@ -30,7 +30,7 @@ pub(super) async fn measure(workspace: &Arc<Workspace>) -> Result<Option<Sizes>,
     workspace.blocking(measure_now).await.map(Some)
 }
 
-/// As [`Workspace::measure`], for callers that share the files and may block.
+/// As [`measure`], for callers that share the files and may block.
 pub(super) fn measure_now(workspace: &Workspace) -> Result<Sizes, Error> {
     let tick = workspace.yard().ticks.now();
     let output = work::belongings(workspace, &workspace.worktree().open()?, Look::Whole)?.output;

@@ -15,64 +15,62 @@ use branchyard_model::{ErrorKind, Problem, Scope};
 pub use request::{TokenFilter, TokenRequest};
 pub use view::{MadeToken, RevokedTokens, TokenView, WhoAmI};
 
-impl AuthorizedApp {
-    pub fn whoami(&self) -> WhoAmI {
-        let token = self.yard.tokens.shown_by(self.principal());
-        WhoAmI::new(self.principal(), token.as_deref())
-    }
+pub fn whoami(app: &AuthorizedApp) -> WhoAmI {
+    let token = app.yard().tokens.shown_by(app.principal());
+    WhoAmI::new(app.principal(), token.as_deref())
+}
 
-    /// A token within what the asker may do. The answer holds its secret; nobody is told again.
-    pub async fn make_token(&self, request: &TokenRequest) -> Result<MadeToken, Problem> {
-        let requested = request.requested(&self.yard.config.auth)?;
-        self.yard.margin.check()?;
-        let name = request.name.clone();
-        let name = name.map_or(Name::Made(""), Name::Given);
-        let role = request.role.clone();
-        let (token, secret) = self
-            .yard
-            .tokens
-            .make(self.principal(), name, role, &requested)
-            .await?;
-        Ok(MadeToken {
-            made: TokenView::new(&token, Timestamp::now()),
-            token: secret,
-        })
-    }
+/// A token within what the asker may do. The answer holds its secret; nobody is told again.
+pub async fn make_token(app: &AuthorizedApp, request: &TokenRequest) -> Result<MadeToken, Problem> {
+    let requested = request.requested(&app.yard().config.auth)?;
+    app.yard().margin.check()?;
+    let name = request.name.clone();
+    let name = name.map_or(Name::Made(""), Name::Given);
+    let role = request.role.clone();
+    let (token, secret) = app
+        .yard()
+        .tokens
+        .make(app.principal(), name, role, &requested)
+        .await?;
+    Ok(MadeToken {
+        made: TokenView::new(&token, Timestamp::now()),
+        token: secret,
+    })
+}
 
-    /// Those that the asker may know of, oldest first.
-    pub fn tokens(&self, filter: &TokenFilter) -> Vec<TokenView> {
-        let now = Timestamp::now();
-        let mut all = self.yard.tokens.list();
-        all.retain(|token| may_know(self.principal(), token));
-        all.retain(|token| filter.all || is_in_use(token, now));
-        all.iter().map(|token| TokenView::new(token, now)).collect()
-    }
+/// Those that the asker may know of, oldest first.
+pub fn list(app: &AuthorizedApp, filter: &TokenFilter) -> Vec<TokenView> {
+    let now = Timestamp::now();
+    let mut all = app.yard().tokens.list();
+    all.retain(|token| may_know(app.principal(), token));
+    all.retain(|token| filter.all || is_in_use(token, now));
+    all.iter().map(|token| TokenView::new(token, now)).collect()
+}
 
-    pub fn token(&self, named: &str) -> Result<TokenView, Problem> {
-        let token = self.known_token(named)?;
-        Ok(TokenView::new(&token, Timestamp::now()))
-    }
+pub fn get(app: &AuthorizedApp, named: &str) -> Result<TokenView, Problem> {
+    let token = known_token(app, named)?;
+    Ok(TokenView::new(&token, Timestamp::now()))
+}
 
-    /// Takes a token back, and all that were made with it.
-    pub async fn revoke_token(&self, named: &str) -> Result<RevokedTokens, Problem> {
-        let token = self.known_token(named)?;
-        let revoked = self.yard.tokens.revoke(&token).await?;
-        let with_it = revoked.iter().filter(|other| other.id != token.id);
-        Ok(RevokedTokens {
-            revoked: TokenView::new(&token, Timestamp::now()),
-            with_it: with_it.map(|other| other.name.clone()).collect(),
-        })
-    }
+/// Takes a token back, and all that were made with it.
+pub async fn revoke_token(app: &AuthorizedApp, named: &str) -> Result<RevokedTokens, Problem> {
+    let token = known_token(app, named)?;
+    let revoked = app.yard().tokens.revoke(&token).await?;
+    let with_it = revoked.iter().filter(|other| other.id != token.id);
+    Ok(RevokedTokens {
+        revoked: TokenView::new(&token, Timestamp::now()),
+        with_it: with_it.map(|other| other.name.clone()).collect(),
+    })
+}
 
-    fn known_token(&self, named: &str) -> Result<Arc<Token>, Problem> {
-        let token = self.yard.tokens.find(named);
-        let known = token.filter(|token| may_know(self.principal(), token));
-        known.ok_or_else(|| {
-            let detail = format!("there is no token {named:?}, or it is not of your making");
-            Problem::new(ErrorKind::NotFound, "token_not_found", detail)
-                .help("`branchyard token list` names those that are yours to revoke")
-        })
-    }
+fn known_token(app: &AuthorizedApp, named: &str) -> Result<Arc<Token>, Problem> {
+    let token = app.yard().tokens.find(named);
+    let known = token.filter(|token| may_know(app.principal(), token));
+    known.ok_or_else(|| {
+        let detail = format!("there is no token {named:?}, or it is not of your making");
+        Problem::new(ErrorKind::NotFound, "token_not_found", detail)
+            .help("`branchyard token list` names those that are yours to revoke")
+    })
 }
 
 /// One's own, those that were made with it, and for those who look after the whole yard all of them.

@@ -8,8 +8,9 @@ use super::local::saved;
 use super::refs::go_on;
 use super::shorten::shorten;
 use super::verb::{At, Render, VerbOutput};
-use crate::app::AuthorizedApp;
 use crate::app::branches::collecting;
+use crate::app::verbs::{network, run_verb};
+use crate::app::{AuthorizedApp, branches};
 use branchyard_git as git;
 use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
 use branchyard_git::verbs::{Kept, revision};
@@ -24,8 +25,8 @@ pub(super) async fn branch(
     request.check()?;
     match request.action {
         Action::List => {
-            let around = app.around(&at)?;
-            app.look(&at, move |_, repo| {
+            let around = around(&app, &at)?;
+            run_verb::look(&app, &at, move |_, repo| {
                 Ok(branch::list(repo, &request, &around)?)
             })
             .await
@@ -33,7 +34,7 @@ pub(super) async fn branch(
         Action::Show => {
             let name = request.name.as_deref().unwrap_or(at.branch.as_str());
             let name = Request::branch("name", Some(name))?;
-            let told = app.known_branch(&at, name, &request).await?;
+            let told = known_branch(&app, &at, name, &request).await?;
             Ok(told_of(told, Action::Show))
         }
         Action::Create => create(app, at, request).await,
@@ -49,17 +50,15 @@ async fn create(
 ) -> Result<VerbOutput<Branches>, Problem> {
     let name = Request::branch("name", request.name.as_deref())?;
     let from = request.from.clone();
-    let start = app
-        .look(&at, move |_, repo| start(repo, from.as_deref()))
-        .await?;
-    let made = app.prepare(&at.repo, &name, Some(&start.answer)).await;
+    let start = run_verb::look(&app, &at, move |_, repo| start(repo, from.as_deref())).await?;
+    let made = branches::prepare(&app, &at.repo, &name, Some(&start.answer)).await;
     let (made, warnings) = made.map_err(|problem| match problem.code.as_str() {
         "branch_exists" => problem
             .field("name")
             .help("choose another name; `workspace` with action prepare gives the workspace of the one that exists"),
         _ => problem,
     })?;
-    let told = app.known_branch(&at, name, &request).await?;
+    let told = known_branch(&app, &at, name, &request).await?;
     let mut told = told_of(told, Action::Create);
     told.warnings.extend(warnings);
     told.answer.path = made.path.map(|path| path.to_string_lossy().into_owned());
@@ -111,18 +110,17 @@ async fn delete(
         branch: name.clone(),
         ..at.clone()
     };
-    app.check_protected(&going, "deleted", request.allow_protected)
-        .await?;
+    network::check_protected(&app, &going, "deleted", request.allow_protected).await?;
     // Looked at before, for it may be the very branch of the call that goes.
-    let told = app.known_branch(&at, name.clone(), &request).await?;
+    let told = known_branch(&app, &at, name.clone(), &request).await?;
     let workspace = app.workspace(&at.repo, &name)?;
     let by = &app.principal().name;
-    let lock = app.lock_of(&workspace, "git branch");
+    let lock = run_verb::lock_of(&app, &workspace, "git branch");
     let _lock = lock.await?;
     // What makes room must not need any.
-    app.yard.margin.make_do();
+    app.yard().margin.make_do();
     let (report, warnings) = collecting();
-    let refused = |error: Error| app.yard.margin.judge(error.problem());
+    let refused = |error: Error| app.yard().margin.judge(error.problem());
     // Before anything goes here.
     let there = match request.remote {
         true => verbs::merged_on_remote(&workspace, &report)
@@ -162,13 +160,12 @@ async fn rename(
         branch: old.clone(),
         ..at.clone()
     };
-    app.check_protected(&going, "renamed", request.allow_protected)
-        .await?;
+    network::check_protected(&app, &going, "renamed", request.allow_protected).await?;
     let repo = app.repo(&at.repo)?;
     app.check(&at.repo, &name)?;
     app.check_unprotected(&repo, &name, "created").await?;
-    app.known_branch(&at, old.clone(), &request).await?;
-    app.yard.margin.check()?;
+    known_branch(&app, &at, old.clone(), &request).await?;
+    app.yard().margin.check()?;
     let (from, to) = (
         app.workspace_in(&repo, &old)?,
         app.workspace_in(&repo, &name)?,
@@ -176,13 +173,16 @@ async fn rename(
     let turns = both_turns(&app, &from, &to).await?;
     let (report, warnings) = collecting();
     let renamed = verbs::rename_to(&from, &to, turns, &app.principal().name, &report).await;
-    let kept = renamed.map_err(|error| app.yard.margin.judge(error.problem()))?;
+    let kept = renamed.map_err(|error| app.yard().margin.judge(error.problem()))?;
     // Of the branch of the call nothing may be left.
     let at = At {
         branch: name.clone(),
         ..at
     };
-    let mut told = told_of(app.known_branch(&at, name, &request).await?, Action::Rename);
+    let mut told = told_of(
+        known_branch(&app, &at, name, &request).await?,
+        Action::Rename,
+    );
     told.warnings.extend(warnings.so_far());
     told.answer.path = Some(to.path().to_string_lossy().into_owned());
     told.answer.kept = kept.as_ref().map(Kept::from);
@@ -199,8 +199,8 @@ async fn both_turns(
         true => (one, other),
         false => (other, one),
     };
-    let first = app.lock_of(first, "git branch").await?;
-    Ok([first, app.lock_of(second, "git branch").await?])
+    let first = run_verb::lock_of(app, first, "git branch").await?;
+    Ok([first, run_verb::lock_of(app, second, "git branch").await?])
 }
 
 fn told_of(told: VerbOutput<Item>, action: Action) -> VerbOutput<Branches> {
@@ -211,34 +211,32 @@ fn told_of(told: VerbOutput<Item>, action: Action) -> VerbOutput<Branches> {
     })
 }
 
-impl AuthorizedApp {
-    fn around(&self, at: &At) -> Result<Surroundings, Problem> {
-        let repo = self.repo(&at.repo)?;
-        Ok(Surroundings {
-            current: at.branch.clone(),
-            workspaces: self
-                .yard
-                .workspaces
-                .on_disk(&repo)
-                .iter()
-                .cloned()
-                .collect(),
-        })
-    }
+fn around(app: &AuthorizedApp, at: &At) -> Result<Surroundings, Problem> {
+    let repo = app.repo(&at.repo)?;
+    Ok(Surroundings {
+        current: at.branch.clone(),
+        workspaces: app
+            .yard()
+            .workspaces
+            .on_disk(&repo)
+            .iter()
+            .cloned()
+            .collect(),
+    })
+}
 
-    /// A branch that is here.
-    async fn known_branch(
-        &self,
-        at: &At,
-        name: BranchName,
-        request: &Request,
-    ) -> Result<VerbOutput<Item>, Problem> {
-        let (around, verbosity) = (self.around(at)?, request.verbosity);
-        self.look(at, move |_, repo| {
-            Ok(branch::show(repo, &name, &around, verbosity)?)
-        })
-        .await
-    }
+/// A branch that is here.
+async fn known_branch(
+    app: &AuthorizedApp,
+    at: &At,
+    name: BranchName,
+    request: &Request,
+) -> Result<VerbOutput<Item>, Problem> {
+    let (around, verbosity) = (around(app, at)?, request.verbosity);
+    run_verb::look(app, at, move |_, repo| {
+        Ok(branch::show(repo, &name, &around, verbosity)?)
+    })
+    .await
 }
 
 impl Render for Branches {

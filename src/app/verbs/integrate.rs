@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
 use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
 use branchyard_git::verbs::integration::{Ended, Origin, Outcome};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::picks::Action;
@@ -85,7 +86,7 @@ async fn merging(
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git merge", Files::Move, work).await
+    run_verb::change(&app, &at, "git merge", Files::Move, work).await
 }
 
 async fn rebasing(
@@ -105,7 +106,7 @@ async fn rebasing(
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git rebase", Files::Move, work).await
+    run_verb::change(&app, &at, "git rebase", Files::Move, work).await
 }
 
 async fn picking(
@@ -125,7 +126,7 @@ async fn picking(
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git cherry-pick", Files::Move, work).await
+    run_verb::change(&app, &at, "git cherry-pick", Files::Move, work).await
 }
 
 async fn reverting(
@@ -142,7 +143,7 @@ async fn reverting(
         };
         told(&workspace, came, request.verbosity).await
     };
-    app.change(&at, "git revert", Files::Move, work).await
+    run_verb::change(&app, &at, "git revert", Files::Move, work).await
 }
 
 async fn resolving(
@@ -155,7 +156,7 @@ async fn resolving(
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         verbs::resolve(&workspace, request, by, &report).await
     };
-    app.change(&at, "git resolve", Files::Move, work).await
+    run_verb::change(&app, &at, "git resolve", Files::Move, work).await
 }
 
 fn going_on(action: Action) -> Option<GoOn> {

@@ -4,6 +4,7 @@ mod answers;
 
 use super::verb::{At, Effect, Entry, Verb, VerbOutput};
 use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
 use branchyard_git::verbs::{add, checkout, clean, commit, reset, stash};
 use branchyard_model::Problem;
 use branchyard_workspace::{Files, verbs};
@@ -81,7 +82,8 @@ async fn stage(
     request: add::Request,
 ) -> Result<VerbOutput<add::Added>, Problem> {
     request.check()?;
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git add",
         Files::Stay,
@@ -96,7 +98,8 @@ async fn commit(
     request: commit::Request,
 ) -> Result<VerbOutput<commit::Committed>, Problem> {
     request.check()?;
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git commit",
         Files::Stay,
@@ -112,7 +115,8 @@ async fn reset(
 ) -> Result<VerbOutput<reset::Done>, Problem> {
     request.check()?;
     let by = app.by();
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git reset",
         Files::Move,
@@ -129,20 +133,16 @@ async fn clean(
     request: clean::Request,
 ) -> Result<VerbOutput<clean::Cleaned>, Problem> {
     if request.dry_run {
-        return app
-            .look(&at, move |workspace, repo| {
-                verbs::would_clean(workspace, repo, &request)
-            })
-            .await;
+        return run_verb::look(&app, &at, move |workspace, repo| {
+            verbs::would_clean(workspace, repo, &request)
+        })
+        .await;
     }
     let by = app.by();
-    app.change(
-        &at,
-        "git clean",
-        Files::Move,
-        move |workspace, report| async move { verbs::clean_up(&workspace, request, &by, &report).await },
-    )
-    .await
+    let work = move |workspace, report| async move {
+        verbs::clean_up(&workspace, request, &by, &report).await
+    };
+    run_verb::change(&app, &at, "git clean", Files::Move, work).await
 }
 
 async fn stash(
@@ -152,14 +152,14 @@ async fn stash(
 ) -> Result<VerbOutput<stash::Stashed>, Problem> {
     request.check()?;
     if matches!(request.action, stash::Action::List | stash::Action::Show) {
-        return app
-            .look(&at, move |workspace, repo| {
-                verbs::look_at_stashes(workspace, repo, &request)
-            })
-            .await;
+        return run_verb::look(&app, &at, move |workspace, repo| {
+            verbs::look_at_stashes(workspace, repo, &request)
+        })
+        .await;
     }
     let by = app.by();
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git stash",
         Files::Move,
@@ -177,7 +177,8 @@ async fn checkout(
 ) -> Result<VerbOutput<checkout::CheckedOut>, Problem> {
     request.check()?;
     let by = app.by();
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git checkout",
         Files::Move,

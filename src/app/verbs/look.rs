@@ -1,7 +1,8 @@
 //! status, diff, show.
 
 use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
-use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
+use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::show::Shown;
 use branchyard_git::verbs::{diff, show, status};
 use branchyard_model::{About, Problem};
@@ -53,7 +54,7 @@ async fn show_status(
     at: At,
     request: status::Request,
 ) -> Result<VerbOutput<status::Status>, Problem> {
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { verbs::status(&workspace, request).await }
     });
@@ -67,7 +68,7 @@ async fn show_diff(
     request: diff::Request,
 ) -> Result<VerbOutput<diff::Differences>, Problem> {
     request.check()?;
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { verbs::diff(&workspace, request).await }
     });
@@ -89,7 +90,7 @@ async fn show_object(
     request: show::Request,
 ) -> Result<VerbOutput<Shown>, Problem> {
     request.check()?;
-    app.look(&at, move |workspace, repo| {
+    run_verb::look(&app, &at, move |workspace, repo| {
         let paths = verbs::inside(workspace, "path", request.path.as_slice())?;
         let path = paths.first().map(AsRef::as_ref);
         Ok(show::show(repo, path, &request)?)

@@ -7,7 +7,7 @@ mod local;
 mod look;
 mod network;
 mod refs;
-mod run_verb;
+pub(super) mod run_verb;
 mod shorten;
 mod verb;
 

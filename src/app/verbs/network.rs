@@ -4,6 +4,7 @@ mod answers;
 
 use super::verb::{At, Effect, Entry, Verb, VerbOutput};
 use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::{fetch, pull, push, remote};
 use branchyard_model::{Problem, Scope};
@@ -85,11 +86,11 @@ async fn fetch_verb(
         return Err(Problem::unprocessable("branches", detail));
     }
     // It waits for no lock: refs of the remote are nobody's work, and no file moves.
-    app.yard.margin.check()?;
+    app.yard().margin.check()?;
     let workspace = app.workspace(&at.repo, &at.branch)?;
     let fetched = verbs::fetch(&workspace, &request).await;
-    let fetched = fetched.map_err(|error| app.yard.margin.judge(error.problem()))?;
-    let told = app.look(&at, |_, _| Ok(())).await?;
+    let fetched = fetched.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
     Ok(VerbOutput {
         about: told.about,
         warnings: told.warnings,
@@ -102,7 +103,8 @@ async fn pull_verb(
     at: At,
     request: pull::Request,
 ) -> Result<VerbOutput<pull::Pulled>, Problem> {
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git pull",
         Files::Later,
@@ -116,8 +118,7 @@ async fn push_verb(
     at: At,
     request: push::Request,
 ) -> Result<VerbOutput<push::Pushed>, Problem> {
-    app.check_protected(&at, "pushed to", request.allow_protected)
-        .await?;
+    check_protected(&app, &at, "pushed to", request.allow_protected).await?;
     if !request.tags.is_empty() {
         // They are everybody's, whatever their branches.
         app.principal().require_all_branches()?;
@@ -139,7 +140,8 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    app.change(
+    run_verb::change(
+        &app,
         &at,
         "git push",
         Files::Later,
@@ -154,9 +156,7 @@ async fn remote_verb(
     request: remote::Request,
 ) -> Result<VerbOutput<remote::Remote>, Problem> {
     let repo = app.repo(&at.repo)?;
-    let known = app
-        .look(&at, |_, repo| Ok(fetch::Known::read(repo)?))
-        .await?;
+    let known = run_verb::look(&app, &at, |_, repo| Ok(fetch::Known::read(repo)?)).await?;
     let mut answer = remote::Remote {
         name: "origin",
         url: repo.config.url.as_str().to_owned(),
@@ -187,21 +187,19 @@ async fn remote_verb(
     })
 }
 
-impl AuthorizedApp {
-    /// Refuses to have a protected branch `done` something to, unless that was said and may be said.
-    pub(super) async fn check_protected(
-        &self,
-        at: &At,
-        done: &str,
-        allow_protected: bool,
-    ) -> Result<(), Problem> {
-        let repo = self.repo(&at.repo)?;
-        if !self.is_protected(&repo, &at.branch).await? {
-            return Ok(());
-        }
-        if allow_protected {
-            return self.require(Scope::Admin);
-        }
-        Err(protected_branch(&at.branch, done))
+/// Refuses to have a protected branch `done` something to, unless that was said and may be said.
+pub(super) async fn check_protected(
+    app: &AuthorizedApp,
+    at: &At,
+    done: &str,
+    allow_protected: bool,
+) -> Result<(), Problem> {
+    let repo = app.repo(&at.repo)?;
+    if !app.is_protected(&repo, &at.branch).await? {
+        return Ok(());
     }
+    if allow_protected {
+        return app.require(Scope::Admin);
+    }
+    Err(protected_branch(&at.branch, done))
 }

@@ -3,7 +3,8 @@
 use super::branch;
 use super::shorten::{missing, shorten};
 use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
-use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
+use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::{tag, worktree};
 use branchyard_model::Problem;
 use branchyard_workspace::{Files, verbs};
@@ -45,10 +46,10 @@ async fn worktrees(
     at: At,
     request: worktree::Request,
 ) -> Result<VerbOutput<worktree::Worktrees>, Problem> {
-    let told = app.look(&at, |_, _| Ok(())).await?;
+    let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
     let repo = app.repo(&at.repo)?;
     let found = verbs::worktrees(
-        &app.yard.workspaces,
+        &app.yard().workspaces,
         &repo,
         app.branches_on_disk(&repo),
         (at.branch.clone(), request),
@@ -65,25 +66,25 @@ async fn tag(
     request.check()?;
     match request.action {
         tag::Action::List | tag::Action::Show => {
-            app.look(&at, move |workspace, repo| {
+            run_verb::look(&app, &at, move |workspace, repo| {
                 verbs::look_at_tags(workspace, repo, &request)
             })
             .await
         }
         tag::Action::Verify => {
-            let told = app.look(&at, |_, _| Ok(())).await?;
-            let tags = app
-                .read(&at.repo, &at.branch, move |workspace| {
-                    let request = request.clone();
-                    async move { verbs::verify_tag(&workspace, request).await }
-                })
-                .await?;
+            let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
+            let tags = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
+                let request = request.clone();
+                async move { verbs::verify_tag(&workspace, request).await }
+            })
+            .await?;
             Ok(told.with(tags))
         }
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
             app.principal().require_all_branches()?;
-            app.change(
+            run_verb::change(
+                &app,
                 &at,
                 "git tag",
                 Files::Untouched,

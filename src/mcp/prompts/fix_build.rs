@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::arguments::{Arguments, needed};
 use super::wording::{commit, is_failure, subject, verdict};
+use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::complaints::with_context;
 use crate::mcp::fit;
@@ -24,7 +25,7 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     arguments.finish()?;
     match run {
         Some(run) => {
-            let run = call.app.run(run).map_err(|problem| {
+            let run = runs::get(&call.app, run).map_err(|problem| {
                 problem.help(
                     "the `runs` tool lists the runs; without run_id the latest failed one is taken",
                 )
@@ -51,7 +52,7 @@ async fn latest(
         branch,
         ..Filter::default()
     };
-    let (mut runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
+    let (mut runs, _) = runs::runs_by(&call.app, filter, LOOKED_THROUGH).await?;
     runs.retain(|run| run.spec.kind != RunKind::Git);
     let Some(failed) = runs.iter().find(|run| is_failure(run)) else {
         let newest = runs.first().map_or_else(
@@ -109,7 +110,7 @@ async fn about(call: &Call, run: &RunRecord) -> Result<String, Problem> {
 you are told to do.\n\n{outcome}\n"
     );
     text.push_str(&complaints(call, run).await?);
-    let view = call.app.view_run(id)?;
+    let view = runs::view_run(&call.app, id)?;
     let window = Window::before_end(&view, 0).await?;
     let tail = window.tail(ROOM_FOR_TAIL);
     if tail.text.is_empty() {
@@ -131,11 +132,11 @@ you are told to do.\n\n{outcome}\n"
 
 /// What it complained about first, each with the lines around it.
 async fn complaints(call: &Call, run: &RunRecord) -> Result<String, Problem> {
-    let found = call.app.diagnostics(run.run_id).await?;
+    let found = runs::diagnostics(&call.app, run.run_id).await?;
     if found.items.is_empty() {
         return Ok("\nNo error or warning was recognised in its output.\n".to_owned());
     }
-    let view = call.app.view_run(run.run_id)?;
+    let view = runs::view_run(&call.app, run.run_id)?;
     let mut text = String::new();
     let mut shown = 0;
     let first = &found.items[..found.items.len().min(SHOWN)];

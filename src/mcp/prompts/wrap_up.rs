@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::arguments::{Arguments, needed};
 use super::wording::{commit, subject, verdict};
-use crate::app::QuickRequest;
 use crate::app::verbs::{At, verb};
+use crate::app::{QuickRequest, branches, inspect, runs};
 use crate::mcp::call::Call;
 use crate::mcp::fit;
 use branchyard_db::run_index::Filter;
@@ -28,7 +28,7 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     arguments.finish()?;
     call.app.require(Scope::GitRead)?;
     let now = call
-        .in_time(call.app.describe(&repo, &branch))
+        .in_time(branches::describe(&call.app, &repo, &branch))
         .await
         .map_err(|problem| match &*problem.code {
             "no_workspace" => {
@@ -40,14 +40,14 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
         operation: "status".to_owned(),
         args: Args::List(vec!["--porcelain".to_owned()]),
     };
-    let looking = call.app.git_quick(&repo, &branch, status);
+    let looking = inspect::git_quick(&call.app, &repo, &branch, status);
     let (_, status) = call.in_time(looking).await?;
     let filter = Filter {
         repo: Some(repo.clone()),
         branch: Some(branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = call.app.runs_by(filter, LOOKED_THROUGH).await?;
+    let (runs, _) = runs::runs_by(&call.app, filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
     let release = Release::of(call, &repo, &branch).await?;

@@ -3,6 +3,7 @@
 use rmcp::model::{Resource, ResourceTemplate};
 
 use super::uri::{FILE_TEMPLATE, FILES, LOG_TEMPLATE, LOGS, REPOS, Uri};
+use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::fit;
 use crate::mcp::scope::ToolScope;
@@ -24,7 +25,7 @@ pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
         ..Filter::default()
     };
     let runs = match call.scope.offers(LOGS, true) {
-        true => call.app.runs_by(filter, LATEST).await?.0,
+        true => runs::runs_by(&call.app, filter, LATEST).await?.0,
         false => Vec::new(),
     };
     let repos = Resource::new(REPOS, "repos")

@@ -4,7 +4,7 @@ use rmcp::model::ResourceContents;
 use serde::Serialize;
 
 use super::uri::{Uri, offered};
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, inspect, runs};
 use crate::mcp::call::Call;
 use crate::mcp::window::Window;
 use crate::mcp::{fit, reply};
@@ -88,7 +88,7 @@ fn fitted(all: &[Repo]) -> serde_json::Result<String> {
 }
 
 async fn log(call: &Call, run: RunId) -> Result<String, Problem> {
-    let view = call.app.view_run(run).map_err(|problem| {
+    let view = runs::view_run(&call.app, run).map_err(|problem| {
         problem.help("resources/list names the latest runs, the `runs` tool finds any")
     })?;
     let window = Window::before_end(&view, 0).await?;
@@ -115,7 +115,7 @@ async fn file(
         start_line: None,
         end_line: None,
     };
-    let reading = call.app.read_file(repo, branch, request);
+    let reading = inspect::read_file(&call.app, repo, branch, request);
     let file = match call.in_time(reading).await {
         Err(problem) if problem.code == "is_directory" => {
             let all = ListRequest {
@@ -123,7 +123,9 @@ async fn file(
                 recursive: false,
                 all: true,
             };
-            let (_, listing) = call.in_time(call.app.ls(repo, branch, all)).await?;
+            let (_, listing) = call
+                .in_time(inspect::ls(&call.app, repo, branch, all))
+                .await?;
             return Ok(ResourceContents::text(names(&listing), uri));
         }
         file => file?.1,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::read::repos;
 use super::uri::{Uri, offered};
-use crate::app::AuthorizedApp;
+use crate::app::{AuthorizedApp, inspect, runs};
 use crate::mcp::call::Call;
 use branchyard_journal::Cursor;
 use branchyard_model::{ErrorKind, Problem, Scope};
@@ -44,7 +44,7 @@ impl Watch {
         call.app.require(Scope::RepoRead)?;
         let (app, uri) = (call.app.clone(), offered(uri, &call.scope)?);
         if let Uri::Log(run) = &uri {
-            app.run(*run)?;
+            runs::get(&app, *run)?;
         }
         let seen = look(&app, &uri).await?;
         let mut watch = Self {
@@ -98,7 +98,7 @@ impl Watch {
 async fn look(app: &AuthorizedApp, uri: &Uri) -> Result<Seen, Problem> {
     match uri {
         Uri::Repos => Ok(Seen::Repos(repos(app).await?)),
-        Uri::Log(run) => match app.view_run(*run) {
+        Uri::Log(run) => match runs::view_run(app, *run) {
             Ok(view) => Ok(Seen::Log {
                 closed: view.is_closed(),
                 end: view.end(),
@@ -106,10 +106,12 @@ async fn look(app: &AuthorizedApp, uri: &Uri) -> Result<Seen, Problem> {
             Err(problem) if problem.kind == ErrorKind::NotFound => Ok(Seen::Nothing),
             Err(problem) => Err(problem),
         },
-        Uri::File { repo, branch, path } => match app.file_stamp(repo, branch, path).await {
-            Ok(stamp) => Ok(stamp.map_or(Seen::Nothing, Seen::File)),
-            Err(problem) if problem.code == "repo_not_found" => Ok(Seen::Nothing),
-            Err(problem) => Err(problem),
-        },
+        Uri::File { repo, branch, path } => {
+            match inspect::file_stamp(app, repo, branch, path).await {
+                Ok(stamp) => Ok(stamp.map_or(Seen::Nothing, Seen::File)),
+                Err(problem) if problem.code == "repo_not_found" => Ok(Seen::Nothing),
+                Err(problem) => Err(problem),
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::action::{needed, only_for};
-use crate::app::RepoSummary;
+use crate::app::{RepoSummary, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
@@ -81,12 +81,15 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
                 url: needed("url", asked.url, "register")?,
                 default_branch: asked.default_branch,
             };
-            let repo = call.in_time(call.app.register(&registration)).await?;
+            let repo = call
+                .in_time(branches::register(&call.app, &registration))
+                .await?;
             let text = format!("{name} is registered, and cloned at its first use");
-            (Some(call.app.repo_summary(&repo)), text)
+            (Some(repos::repo_summary(&call.app, &repo)), text)
         }
         AdminAction::Remove => {
-            call.in_time(call.app.remove_repo(&name)).await?;
+            call.in_time(branches::remove_repo(&call.app, &name))
+                .await?;
             (None, format!("{name} is removed"))
         }
     };

@@ -1,6 +1,6 @@
 //! A workspace to begin with: git_clone and git_init.
 
-use crate::app::{Begun, CloneRequest, InitRequest};
+use crate::app::{Begun, CloneRequest, InitRequest, agents};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
@@ -49,12 +49,12 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(call.app.git_clone(&request)).await?;
+    let begun = call.in_time(agents::git_clone(&call.app, &request)).await?;
     reply(&begun)
 }
 
 async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(call.app.git_init(&request)).await?;
+    let begun = call.in_time(agents::git_init(&call.app, &request)).await?;
     reply(&begun)
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, Outcome};
 use crate::mcp::reply::Reply;
@@ -199,15 +200,14 @@ impl Start {
     ) -> Result<Reply, Problem> {
         let since = Instant::now();
         request.unwatched = true;
-        let started = call
-            .app
-            .start(
-                &self.repo,
-                &self.branch,
-                (action, request),
-                self.key.as_deref(),
-            )
-            .await?;
+        let started = runs::start(
+            &call.app,
+            &self.repo,
+            &self.branch,
+            (action, request),
+            self.key.as_deref(),
+        )
+        .await?;
         let record = until_ended(call, started.id, (since, self.wait), self.on_cancel).await?;
         outcome::of(call, &record, 0).await
     }

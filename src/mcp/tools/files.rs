@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::{Excerpt, Lines};
-use crate::app::Machine;
+use crate::app::{Machine, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
@@ -96,7 +96,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
         recursive: asked.recursive,
         all: asked.all,
     };
-    let listing = call.app.ls(&asked.repo, &asked.branch, request);
+    let listing = inspect::ls(&call.app, &asked.repo, &asked.branch, request);
     let (about, listing) = call.in_time(listing).await?;
     paged(&listing.entries, asked.cursor.as_deref(), |page| {
         let answer = ListedFiles {
@@ -165,7 +165,7 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
         start_line,
         end_line: asked.end_line,
     };
-    let reading = call.app.read_file(&asked.repo, &asked.branch, request);
+    let reading = inspect::read_file(&call.app, &asked.repo, &asked.branch, request);
     let (about, file) = call.in_time(reading).await?;
     lines(&file)?.fitted(|excerpt, text| {
         let answer = FileRead {
@@ -236,7 +236,7 @@ struct Variable<'a> {
 }
 
 async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
-    let looking = call.app.environment(&asked.repo, &asked.branch);
+    let looking = inspect::environment(&call.app, &asked.repo, &asked.branch);
     let (about, report) = call.in_time(looking).await?;
     let variables: Vec<_> = report
         .environment

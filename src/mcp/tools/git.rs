@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::build::Start;
-use crate::app::{About, GitOutput, QuickRequest};
+use crate::app::{About, GitOutput, QuickRequest, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
 use crate::mcp::tool::{Entry, Hints, Tool};
@@ -79,7 +79,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
             operation: asked.operation,
             args: Args::List(words),
         };
-        let looking = call.app.git_quick(&asked.repo, &asked.branch, request);
+        let looking = inspect::git_quick(&call.app, &asked.repo, &asked.branch, request);
         let said = call.in_time(looking).await?;
         return look(&asked.repo, &asked.branch, &said);
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::workspace::standing;
-use crate::app::{RepoSummary, Unavailable};
+use crate::app::{RepoSummary, Unavailable, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
@@ -108,11 +108,13 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
         }
         return repos(&call, cursor);
     };
-    let summary = [call.app.repo_summary(&*call.app.repo(&repo)?)];
+    let summary = [repos::repo_summary(&call.app, &*call.app.repo(&repo)?)];
     match asked.branch {
         None => workspaces(&call, &summary, asked.remote, cursor).await,
         Some(branch) => {
-            let description = call.in_time(call.app.describe(&repo, &branch)).await?;
+            let description = call
+                .in_time(branches::describe(&call.app, &repo, &branch))
+                .await?;
             let answer = ListedRepos {
                 repos: &summary,
                 workspace: Some(&description),
@@ -131,7 +133,7 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
     let repos = call.app.repos();
     let all: Vec<_> = repos
         .iter()
-        .map(|repo| call.app.repo_summary(repo))
+        .map(|repo| repos::repo_summary(&call.app, repo))
         .collect();
     paged(&all, cursor, |page| {
         let answer = ListedRepos {
@@ -164,9 +166,7 @@ async fn workspaces(
             .help("pass the next_cursor of the answer before, as it is")
     })?;
     let [repo] = summary;
-    let looking = call
-        .app
-        .branches_after(&repo.name, remote, last.as_ref(), PAGE);
+    let looking = branches::branches_after(&call.app, &repo.name, remote, last.as_ref(), PAGE);
     let found = call.in_time(looking).await?;
     let all: Vec<_> = found.items.iter().map(short).collect();
     let next = |count: usize| match count == all.len() {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
@@ -86,8 +87,8 @@ struct Match {
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
-    let ended = call.app.run(asked.run_id)?.state.is_ended();
-    let view = call.app.view_run(asked.run_id)?;
+    let ended = runs::get(&call.app, asked.run_id)?.state.is_ended();
+    let view = runs::view_run(&call.app, asked.run_id)?;
     check(&asked)?;
     if let Some(grep) = &asked.grep {
         return search(&asked, &view, grep, ended).await;

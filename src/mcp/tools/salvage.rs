@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{needed, only_for};
 use super::excerpt::{Excerpt, Lines};
 use super::workspace::standing;
-use crate::app::{RestoreRequest, SalvageFilter, SalvageItem};
+use crate::app::{RestoreRequest, SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
@@ -161,7 +161,7 @@ async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
         SalvageAction::Drop => {
             call.app.require(Scope::Ops)?;
             let id = id("drop")?;
-            call.in_time(call.app.drop_salvage(id)).await?;
+            call.in_time(salvage::drop_salvage(&call.app, id)).await?;
             Reply::new(&Answer::default(), format!("salvage {id} is gone for good"))
         }
     }
@@ -172,7 +172,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
         repo: asked.repo,
         branch: asked.branch,
     };
-    let found = call.in_time(call.app.salvages(&filter)).await?;
+    let found = call.in_time(salvage::salvages(&call.app, &filter)).await?;
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = Answer {
             salvages: page.shown,
@@ -193,7 +193,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
 }
 
 async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let detail = call.in_time(call.app.salvage(id)).await?;
+    let detail = call.in_time(salvage::get(&call.app, id)).await?;
     paged(&detail.files, cursor, |page| {
         let answer = Answer {
             salvages: std::slice::from_ref(&detail.item),
@@ -217,7 +217,9 @@ async fn read(
     path: &str,
     cursor: Option<&str>,
 ) -> Result<Reply, Problem> {
-    let mut bytes = call.in_time(call.app.salvaged_file(id, path)).await?;
+    let mut bytes = call
+        .in_time(salvage::salvaged_file(&call.app, id, path))
+        .await?;
     let first = cursor::read(cursor)?.max(1);
     if let Some(before) = first.checked_sub(2) {
         let newline = memchr::memchr_iter(b'\n', &bytes).nth(before);
@@ -240,7 +242,7 @@ async fn read(
 }
 
 async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result<Reply, Problem> {
-    let restoring = call.app.restore(id, request);
+    let restoring = salvage::restore(&call.app, id, request);
     let (workspace, warnings) = call.in_time(restoring).await?;
     let mut text = format!("restored; {}", standing(&workspace));
     for warning in &warnings {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::action::only_for;
+use crate::app::{branches, reaper};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Entry, Hints, Tool};
@@ -115,10 +116,10 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
     let app = &call.app;
     match action {
         WorkspaceAction::Describe => {
-            acted.workspace = Some(call.in_time(app.describe(repo, branch)).await?);
+            acted.workspace = Some(call.in_time(branches::describe(app, repo, branch)).await?);
         }
         WorkspaceAction::Prepare => {
-            let preparing = app.prepare(repo, branch, asked.from.as_deref());
+            let preparing = branches::prepare(app, repo, branch, asked.from.as_deref());
             let (description, warnings) = call.in_time(preparing).await?;
             acted.workspace = Some(description);
             acted.warnings = warnings;
@@ -128,16 +129,18 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
                 true => Going::Forced,
                 false => Going::Unmissed,
             };
-            acted.salvage = call.in_time(app.remove(repo, branch, going)).await?;
+            acted.salvage = call
+                .in_time(branches::remove(app, repo, branch, going))
+                .await?;
         }
         WorkspaceAction::Pin => {
-            let pinning = app.pin(repo, branch, asked.reason.clone());
+            let pinning = reaper::pin(app, repo, branch, asked.reason.clone());
             acted.workspace = Some(call.in_time(pinning).await?);
         }
         WorkspaceAction::Unpin => {
             let unpinning = async {
-                app.unpin(repo, branch).await?;
-                app.describe(repo, branch).await
+                reaper::unpin(app, repo, branch).await?;
+                branches::describe(app, repo, branch).await
             };
             acted.workspace = Some(call.in_time(unpinning).await?);
         }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::fit::{brief, day, fitting, keep, shorten, size};
-use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
+use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::blame::{Blame, Hunk, Request};
 use branchyard_model::Problem;
 use branchyard_workspace::verbs;
@@ -14,7 +14,7 @@ pub(super) async fn blame(
     at: At,
     request: Request,
 ) -> Result<VerbOutput<Blame>, Problem> {
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { verbs::blame(&workspace, request).await }
     });

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::fit::{keep, shorten, size};
 use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::changelog::{self, Change, Changelog, Group, Request};
 use branchyard_model::Problem;
@@ -13,7 +14,7 @@ pub(super) async fn changelog(
     at: At,
     request: Request,
 ) -> Result<VerbOutput<Changelog>, Problem> {
-    app.look(&at, move |_, repo| {
+    run_verb::look(&app, &at, move |_, repo| {
         Ok(changelog::changelog(repo, &request)?)
     })
     .await

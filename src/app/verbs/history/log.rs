@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::fit::{day, fitting, keep, shorten, size};
-use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
+use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::log::{Entry, Log, Request};
 use branchyard_model::Problem;
 use branchyard_workspace::verbs;
@@ -15,7 +15,7 @@ pub(super) async fn log(
     request: Request,
 ) -> Result<VerbOutput<Log>, Problem> {
     let query = request.check()?;
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
         let query = query.clone();
         async move { verbs::log(&workspace, query).await }
     });

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::fit::{fitting, keep, shorten, size};
-use crate::app::AuthorizedApp;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
+use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::merge_preview::{Conflict, MergePreview, Outcome, Request};
 use branchyard_model::Problem;
 use branchyard_workspace::verbs;
@@ -15,12 +15,12 @@ pub(super) async fn merge_preview(
     request: Request,
 ) -> Result<VerbOutput<MergePreview>, Problem> {
     if request.fetch {
-        app.yard.margin.check()?;
+        app.yard().margin.check()?;
         let workspace = app.workspace(&at.repo, &at.branch)?;
         let brought = verbs::bring_for(&workspace, &request).await;
-        brought.map_err(|error| app.yard.margin.judge(error.problem()))?;
+        brought.map_err(|error| app.yard().margin.judge(error.problem()))?;
     }
-    let read = app.read(&at.repo, &at.branch, move |workspace| {
+    let read = inspect::read(&app, &at.repo, &at.branch, move |workspace| {
         let request = request.clone();
         async move { verbs::merge_preview(&workspace, request).await }
     });

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::fit::{brief, fitting, keep};
 use crate::app::AuthorizedApp;
+use crate::app::verbs::run_verb;
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use branchyard_git::verbs::reflog::{self, Reflog, Request};
 use branchyard_model::Problem;
@@ -13,7 +14,7 @@ pub(super) async fn reflog(
     at: At,
     request: Request,
 ) -> Result<VerbOutput<Reflog>, Problem> {
-    app.look(&at, move |workspace, repo| {
+    run_verb::look(&app, &at, move |workspace, repo| {
         Ok(reflog::reflog(repo, workspace.branch(), &request)?)
     })
     .await
