@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::AuthorizedApp;
 use branchyard_model::{Problem, RepoName};
+use branchyard_workspace::repos::heal;
 use branchyard_workspace::repos::{Maintained, Repo};
-use branchyard_workspace::{Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile};
+use branchyard_workspace::{
+    Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile, repos,
+};
 
 /// What is amiss, and what was.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub async fn mend_findings(app: &AuthorizedApp) -> Result<Vec<Mended>, Problem> 
     let mut all = Vec::new();
     for repo in app.repos() {
         all.extend(mend(&app.yard().workspaces, &repo, Zeal::Thorough).await?);
-        if repo.is_suspect() && repo.is_cloned() {
+        if heal::is_suspect(&repo) && repo.is_cloned() {
             let cured = heal(app, &repo).await?;
             for mended in all.iter_mut().filter(|mended| {
                 mended.finding.repo.as_ref() == Some(&repo.name)
@@ -65,7 +68,7 @@ async fn heal(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<Option<String>, P
     let repo = repo.clone();
     let healing = app.yard().tasks.spawn(async move {
         let _registry = repo.registry.lock().await;
-        repo.heal(None, &|_, _| {}).await
+        repos::heal::heal(&repo, None, &|_, _| {}).await
     });
     let healed = healing
         .await
@@ -91,7 +94,7 @@ pub async fn maintain(app: &AuthorizedApp, repo: &RepoName) -> Result<Maintained
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
 /// is certain. What cannot be mended is logged, and the daemon serves all the same. Returns what was mended.
 pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) -> Vec<Mended> {
-    if let Err(error) = repo.resume_healing().await {
+    if let Err(error) = heal::resume_healing(repo).await {
         tracing::error!(repo = %repo.name, %error, "a damaged store is not finished with");
     }
     match mend(workspaces, repo, Zeal::Alone).await {

@@ -11,6 +11,7 @@ use super::AuthorizedApp;
 use super::machine::{EnvironmentReport, Machine};
 use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::{self, Args};
+use branchyard_runs::secrets;
 use branchyard_workspace::{
     Error, FileText, FilesGuard, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp,
     Workspace, files, prepare, recover, silent, standing,
@@ -150,7 +151,7 @@ pub async fn environment(
     for name in workspace.repo().config.env.keys() {
         environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
     }
-    environment.extend(app.yard().runs.secret_variables(repo, branch));
+    environment.extend(secrets::secret_variables(&app.yard().runs, repo, branch));
     let path = environment.get("PATH").cloned().unwrap_or_default();
     let report = EnvironmentReport {
         machine: Machine::read(workspace.path()),

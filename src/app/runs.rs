@@ -15,7 +15,8 @@ use branchyard_model::{
     RunState,
 };
 use branchyard_runs::{
-    Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, run_not_found,
+    Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, groups,
+    run_not_found,
 };
 
 /// How a branch was last built, or whatever else was run there.
@@ -71,7 +72,7 @@ pub async fn start_group(
 ) -> Result<GroupId, Problem> {
     app.repo(repo)?;
     let runs = &app.yard().runs;
-    runs.start_group(repo, request, app.principal(), key).await
+    groups::start_group(runs, repo, request, app.principal(), key).await
 }
 
 pub fn get(app: &AuthorizedApp, id: RunId) -> Result<RunRecord, Problem> {
@@ -117,7 +118,7 @@ pub fn cancel_run(
 
 /// A group, where each of its branches is to be seen.
 pub fn group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
-    let record = app.yard().runs.group(id)?;
+    let record = groups::group(&app.yard().runs, id)?;
     let sees = |branch| app.principal().sees(&record.repo, branch);
     match record.members.iter().all(|member| sees(&member.branch)) {
         true => Ok(record),
@@ -128,17 +129,17 @@ pub fn group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
 /// The group, if it has not ended.
 pub fn live_group(app: &AuthorizedApp, id: GroupId) -> Result<Option<Arc<LiveGroup>>, Problem> {
     group(app, id)?;
-    Ok(app.yard().runs.live_group(id))
+    Ok(groups::live_group(&app.yard().runs, id))
 }
 
 pub fn view_group(app: &AuthorizedApp, id: GroupId) -> Result<View, Problem> {
     group(app, id)?;
-    app.yard().runs.group_view(id)
+    groups::group_view(&app.yard().runs, id)
 }
 
 pub fn cancel_group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
     group(app, id)?;
-    app.yard().runs.cancel_group(id, &app.principal().name)
+    groups::cancel_group(&app.yard().runs, id, &app.principal().name)
 }
 
 /// Runs by `filter`, newest first, at most `limit`; and whether there are more.

@@ -55,199 +55,219 @@ pub enum Moved {
     TipMoved,
 }
 
-impl Worktree {
-    /// Ends a merge, rebase or the like without touching a file. What it knew is lost.
-    pub fn forget_operation(&self) -> Result<(), Error> {
-        for name in OPERATION {
-            let path = self.admin().join(name);
-            let gone = match fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
-                Ok(_) => fs::remove_file(&path),
-                Err(_) => Ok(()),
-            };
-            gone.map_err(Error::io("end an operation under way"))?;
-        }
-        Ok(())
-    }
-
-    /// Where HEAD and the branch are.
-    pub fn tips(&self) -> Result<Tips, Error> {
-        self.tips_in(&self.open()?)
-    }
-
-    fn tips_in(&self, repo: &Repository) -> Result<Tips, Error> {
-        Ok(Tips {
-            head: match head(repo) {
-                Ok(head) => Some(head.commit),
-                Err(Error::Unborn) => None,
-                Err(error) => return Err(error),
-            },
-            branch: read_ref(repo, &self.branch().local_ref())?,
-        })
-    }
-
-    /// Moves to `commit`, whatever was under way, and has git see all files again that it was told to overlook.
-    pub async fn reset_to(&self, git: &Git, commit: &CommitId, seen: Tips) -> Result<Moved, Error> {
-        self.forget_operation()?;
-        clear_flags(&self.open()?)?;
-        self.move_to(git, commit, seen).await
-    }
-
-    /// Moves HEAD, branch and index to `commit`, and writes those of its files that are not there. What is to change the
-    /// caller has taken away by then: a file that is there was written since, and stays. The branch stays, too, if it is
-    /// not as it was `seen` any more.
-    pub async fn move_to(&self, git: &Git, commit: &CommitId, seen: Tips) -> Result<Moved, Error> {
-        let (branch, target) = (self.branch().local_ref(), Oid::from_str(commit.as_str())?);
-        let this = self.clone();
-        let begin = move || this.begin_move(target, seen);
-        let Some((repo, is_staged)) = tokio::task::spawn_blocking(begin).await?? else {
-            return Ok(Moved::TipMoved);
+/// Ends a merge, rebase or the like without touching a file. What it knew is lost.
+pub fn forget_operation(worktree: &Worktree) -> Result<(), Error> {
+    for name in OPERATION {
+        let path = worktree.admin().join(name);
+        let gone = match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(_) => Ok(()),
         };
-        if !is_staged {
-            self.read_index(git, commit.as_str()).await?;
-        }
-        let log = format!("reset: moving to {commit}");
-        if !move_ref(&repo, &branch, target, seen.branch, &log)? {
-            return Ok(Moved::TipMoved);
-        }
-        drop(repo);
-        let complaint = self.write_missing(git).await?;
-        Ok(Moved::Done(
-            Some(complaint).filter(|complaint| !complaint.is_empty()),
-        ))
+        gone.map_err(Error::io("end an operation under way"))?;
     }
+    Ok(())
+}
 
-    /// Puts HEAD on the branch, and has the index be that of `commit`; or not, which leaves that to git. `None` if the
-    /// branch is not as it was `seen` any more.
-    fn begin_move(&self, commit: Oid, seen: Tips) -> Result<Option<(Repository, bool)>, Error> {
-        let repo = self.open()?;
-        self.clear_traps(&repo)?;
-        if self.tips_in(&repo)? != seen {
-            return Ok(None);
-        }
-        set_head(
-            self.admin(),
-            &format!("ref: {}\n", self.branch().local_ref()),
-        )?;
-        let staged = self.stage(&repo, commit);
-        if let Err(why) = &staged {
-            tracing::debug!(path = %self.path().display(), %why, "left to git");
-        }
-        Ok(Some((repo, staged.is_ok())))
+/// Where HEAD and the branch are.
+pub fn tips(worktree: &Worktree) -> Result<Tips, Error> {
+    tips_in(worktree, &worktree.open()?)
+}
+
+fn tips_in(worktree: &Worktree, repo: &Repository) -> Result<Tips, Error> {
+    Ok(Tips {
+        head: match head(repo) {
+            Ok(head) => Some(head.commit),
+            Err(Error::Unborn) => None,
+            Err(error) => return Err(error),
+        },
+        branch: read_ref(repo, &worktree.branch().local_ref())?,
+    })
+}
+
+/// Moves to `commit`, whatever was under way, and has git see all files again that it was told to overlook.
+pub async fn reset_to(
+    worktree: &Worktree,
+    git: &Git,
+    commit: &CommitId,
+    seen: Tips,
+) -> Result<Moved, Error> {
+    forget_operation(worktree)?;
+    clear_flags(&worktree.open()?)?;
+    move_to(worktree, git, commit, seen).await
+}
+
+/// Moves HEAD, branch and index to `commit`, and writes those of its files that are not there. What is to change the
+/// caller has taken away by then: a file that is there was written since, and stays. The branch stays, too, if it is
+/// not as it was `seen` any more.
+pub async fn move_to(
+    worktree: &Worktree,
+    git: &Git,
+    commit: &CommitId,
+    seen: Tips,
+) -> Result<Moved, Error> {
+    let (branch, target) = (
+        worktree.branch().local_ref(),
+        Oid::from_str(commit.as_str())?,
+    );
+    let this = worktree.clone();
+    let begin = move || begin_move(&this, target, seen);
+    let Some((repo, is_staged)) = tokio::task::spawn_blocking(begin).await?? else {
+        return Ok(Moved::TipMoved);
+    };
+    if !is_staged {
+        read_index(worktree, git, commit.as_str()).await?;
     }
+    let log = format!("reset: moving to {commit}");
+    if !move_ref(&repo, &branch, target, seen.branch, &log)? {
+        return Ok(Moved::TipMoved);
+    }
+    drop(repo);
+    let complaint = write_missing(worktree, git).await?;
+    Ok(Moved::Done(
+        Some(complaint).filter(|complaint| !complaint.is_empty()),
+    ))
+}
 
-    /// Makes the index that of `commit` where it differs, which saves the start of a git. An error where git has to do it.
-    fn stage(&self, repo: &Repository, commit: Oid) -> Result<(), Error> {
-        // What is to be left out of the worktree, git alone knows.
-        if self.admin().join("info/sparse-checkout").exists() {
-            return Err(Error::io("stage files")(io::ErrorKind::Unsupported.into()));
-        }
-        let mut index = repo.index()?;
-        index.read(true)?;
-        let diff = diff_to_index(repo, commit, &index)?;
-        let mut entries = Vec::new();
-        for delta in diff.deltas() {
-            for side in [delta.old_file(), delta.new_file()] {
-                let path = Path::new(OsStr::from_bytes(side.path_bytes().unwrap_or_default()));
-                for stage in 0..=3 {
-                    // Most are not there.
-                    let _ = index.remove(path, stage);
-                }
+/// Puts HEAD on the branch, and has the index be that of `commit`; or not, which leaves that to git. `None` if the
+/// branch is not as it was `seen` any more.
+fn begin_move(
+    worktree: &Worktree,
+    commit: Oid,
+    seen: Tips,
+) -> Result<Option<(Repository, bool)>, Error> {
+    let repo = worktree.open()?;
+    clear_traps(worktree, &repo)?;
+    if tips_in(worktree, &repo)? != seen {
+        return Ok(None);
+    }
+    set_head(
+        worktree.admin(),
+        &format!("ref: {}\n", worktree.branch().local_ref()),
+    )?;
+    let staged = stage(worktree, &repo, commit);
+    if let Err(why) = &staged {
+        tracing::debug!(path = %worktree.path().display(), %why, "left to git");
+    }
+    Ok(Some((repo, staged.is_ok())))
+}
+
+/// Makes the index that of `commit` where it differs, which saves the start of a git. An error where git has to do it.
+fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Error> {
+    // What is to be left out of the worktree, git alone knows.
+    if worktree.admin().join("info/sparse-checkout").exists() {
+        return Err(Error::io("stage files")(io::ErrorKind::Unsupported.into()));
+    }
+    let mut index = repo.index()?;
+    index.read(true)?;
+    let diff = diff_to_index(repo, commit, &index)?;
+    let mut entries = Vec::new();
+    for delta in diff.deltas() {
+        for side in [delta.old_file(), delta.new_file()] {
+            let path = Path::new(OsStr::from_bytes(side.path_bytes().unwrap_or_default()));
+            for stage in 0..=3 {
+                // Most are not there.
+                let _ = index.remove(path, stage);
             }
-            let wanted = delta.old_file();
-            if wanted.exists() {
-                let path = wanted.path_bytes().unwrap_or_default();
-                entries.push(untimed_entry(wanted.mode().into(), wanted.id(), path));
-            }
         }
-        // After all of what goes: a file may be where a directory was.
-        for entry in &entries {
-            index.add(entry)?;
-        }
-        Ok(index.write()?)
-    }
-
-    /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
-    async fn read_index(&self, git: &Git, tree: &str) -> Result<(), Error> {
-        git.in_worktree(self.path())
-            .args(["read-tree", "--reset", "--no-recurse-submodules", tree])
-            .output()
-            .await
-            .map(drop)
-    }
-
-    /// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
-    /// the place of some.
-    async fn write_missing(&self, git: &Git) -> Result<String, Error> {
-        let written = git
-            .in_worktree(self.path())
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args(["checkout-index", "--all", "--index", "--quiet"])
-            .output_and_words()
-            .await;
-        match written {
-            Ok((_, words)) => Ok(words),
-            // Of files that are there already it is quiet, and says no all the same.
-            Err(Error::Refused {
-                code: Some(1),
-                stderr,
-                ..
-            }) if stderr.is_empty() => {
-                Ok("files that were written meanwhile stay as they are".to_owned())
-            }
-            Err(error) => Err(error),
+        let wanted = delta.old_file();
+        if wanted.exists() {
+            let path = wanted.path_bytes().unwrap_or_default();
+            entries.push(untimed_entry(wanted.mode().into(), wanted.id(), path));
         }
     }
-
-    /// Removes what would keep git waiting. There is nothing in it to save.
-    fn clear_traps(&self, repo: &Repository) -> Result<(), Error> {
-        let files = Working::open(self.path())?;
-        for trap in traps(repo)? {
-            files.remove(&trap)?;
-        }
-        Ok(())
+    // After all of what goes: a file may be where a directory was.
+    for entry in &entries {
+        index.add(entry)?;
     }
+    Ok(index.write()?)
+}
 
-    /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
-    pub async fn fill(&self, git: &Git) -> Result<(), Error> {
-        let (this, threads) = (self.clone(), git.settings().checkout_workers);
-        let filled = tokio::task::spawn_blocking(move || write_files(&this, threads)).await?;
-        if let Err(why) = &filled {
-            tracing::debug!(path = %self.path().display(), %why, "left to git");
+/// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
+async fn read_index(worktree: &Worktree, git: &Git, tree: &str) -> Result<(), Error> {
+    git.in_worktree(worktree.path())
+        .args(["read-tree", "--reset", "--no-recurse-submodules", tree])
+        .output()
+        .await
+        .map(drop)
+}
+
+/// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
+/// the place of some.
+async fn write_missing(worktree: &Worktree, git: &Git) -> Result<String, Error> {
+    let written = git
+        .in_worktree(worktree.path())
+        .args([
+            "-c",
+            &format!("checkout.workers={}", git.settings().checkout_workers),
+        ])
+        .args(["checkout-index", "--all", "--index", "--quiet"])
+        .output_and_words()
+        .await;
+    match written {
+        Ok((_, words)) => Ok(words),
+        // Of files that are there already it is quiet, and says no all the same.
+        Err(Error::Refused {
+            code: Some(1),
+            stderr,
+            ..
+        }) if stderr.is_empty() => {
+            Ok("files that were written meanwhile stay as they are".to_owned())
         }
-        if !matches!(filled, Ok(Filled::Whole)) {
-            self.fill_by_git(git).await?;
-        }
-        self.mark_whole()
+        Err(error) => Err(error),
     }
+}
 
-    /// Writes the files of HEAD that are not there as the index has them.
-    pub async fn fill_by_git(&self, git: &Git) -> Result<(), Error> {
-        self.read_index(git, "HEAD").await?;
-        // What a person wrote who was faster stays, and shows as a change.
-        self.write_missing(git).await.map(drop)
+/// Removes what would keep git waiting. There is nothing in it to save.
+fn clear_traps(worktree: &Worktree, repo: &Repository) -> Result<(), Error> {
+    let files = Working::open(worktree.path())?;
+    for trap in traps(repo)? {
+        files.remove(&trap)?;
     }
+    Ok(())
+}
 
-    /// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
-    /// only what differs is touched. An error if git found anything in the way.
-    pub async fn advance(&self, git: &Git, from: &CommitId, to: &CommitId) -> Result<(), Error> {
-        let (_, words) = git
-            .in_worktree(self.path())
-            .args([
-                "-c",
-                &format!("checkout.workers={}", git.settings().checkout_workers),
-            ])
-            .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
-            .args([from.as_str(), to.as_str()])
-            .output_and_words()
-            .await?;
-        match words.is_empty() {
-            true => Ok(()),
-            false => Err(Error::io("check out what differs")(io::Error::other(words))),
-        }
+/// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
+pub async fn fill(worktree: &Worktree, git: &Git) -> Result<(), Error> {
+    let (this, threads) = (worktree.clone(), git.settings().checkout_workers);
+    let filled = tokio::task::spawn_blocking(move || write_files(&this, threads)).await?;
+    if let Err(why) = &filled {
+        tracing::debug!(path = %worktree.path().display(), %why, "left to git");
+    }
+    if !matches!(filled, Ok(Filled::Whole)) {
+        fill_by_git(worktree, git).await?;
+    }
+    worktree.mark_whole()
+}
+
+/// Writes the files of HEAD that are not there as the index has them.
+pub async fn fill_by_git(worktree: &Worktree, git: &Git) -> Result<(), Error> {
+    read_index(worktree, git, "HEAD").await?;
+    // What a person wrote who was faster stays, and shows as a change.
+    write_missing(worktree, git).await.map(drop)
+}
+
+/// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
+/// only what differs is touched. An error if git found anything in the way.
+pub async fn advance(
+    worktree: &Worktree,
+    git: &Git,
+    from: &CommitId,
+    to: &CommitId,
+) -> Result<(), Error> {
+    let (_, words) = git
+        .in_worktree(worktree.path())
+        .args([
+            "-c",
+            &format!("checkout.workers={}", git.settings().checkout_workers),
+        ])
+        .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
+        .args([from.as_str(), to.as_str()])
+        .output_and_words()
+        .await?;
+    match words.is_empty() {
+        true => Ok(()),
+        false => Err(Error::io("check out what differs")(io::Error::other(words))),
     }
 }
 

@@ -179,89 +179,87 @@ fn has_foreign_part(index: &[u8]) -> bool {
     })
 }
 
-impl Worktree {
-    /// The registration is gone, but the directory says that it is registered here.
-    pub fn is_orphaned(&self, store: &Store) -> bool {
-        !self.admin().exists() && claims_registration(store, self.path())
-    }
+/// The registration is gone, but the directory says that it is registered here.
+pub fn is_orphaned(worktree: &Worktree, store: &Store) -> bool {
+    !worktree.admin().exists() && claims_registration(store, worktree.path())
+}
 
-    /// Makes the registration anew, empty; HEAD, the links and the index are then put right one by one.
-    pub fn reregister(&self) -> Result<(), Error> {
-        fs::create_dir_all(self.admin()).map_err(Error::io("register the workspace again"))
-    }
+/// Makes the registration anew, empty; HEAD, the links and the index are then put right one by one.
+pub fn reregister(worktree: &Worktree) -> Result<(), Error> {
+    fs::create_dir_all(worktree.admin()).map_err(Error::io("register the workspace again"))
+}
 
-    /// Puts HEAD back to the workspace's branch, which is put back where it is gone. Where HEAD's log says
-    /// that it was elsewhere, that commit is kept. Returns what was done.
-    pub fn mend_head(&self, store: &Store) -> Result<String, Error> {
-        let refs = Refs::read(store.path())?;
-        let own = self.branch().local_ref();
-        let objects = broken::objects(store.path());
-        let exists = |id: &Oid| objects.as_ref().is_some_and(|odb| is_commit(odb, *id));
-        let been = reflog::history(&self.admin().join("logs/HEAD"));
-        let last = been.iter().copied().find(&exists);
-        let dir = self.branch().dir();
-        let parked = refs
-            .direct
-            .get(&format!("refs/branchyard/parked/{dir}"))
-            .copied();
-        if parked.is_some() || rebased_branch(self.admin()).is_some() {
-            // Detached for good reason.
-            if let Some(at) = last.or(parked) {
-                self.write_head(&format!("{at}\n"))?;
-                return Ok(format!("HEAD put back to {at}"));
-            }
+/// Puts HEAD back to the workspace's branch, which is put back where it is gone. Where HEAD's log says
+/// that it was elsewhere, that commit is kept. Returns what was done.
+pub fn mend_head(worktree: &Worktree, store: &Store) -> Result<String, Error> {
+    let refs = Refs::read(store.path())?;
+    let own = worktree.branch().local_ref();
+    let objects = broken::objects(store.path());
+    let exists = |id: &Oid| objects.as_ref().is_some_and(|odb| is_commit(odb, *id));
+    let been = reflog::history(&worktree.admin().join("logs/HEAD"));
+    let last = been.iter().copied().find(&exists);
+    let dir = worktree.branch().dir();
+    let parked = refs
+        .direct
+        .get(&format!("refs/branchyard/parked/{dir}"))
+        .copied();
+    if parked.is_some() || rebased_branch(worktree.admin()).is_some() {
+        // Detached for good reason.
+        if let Some(at) = last.or(parked) {
+            write_head(worktree, &format!("{at}\n"))?;
+            return Ok(format!("HEAD put back to {at}"));
         }
-        let tip = match refs.direct.get(&own) {
-            Some(tip) => Some(*tip),
-            None => {
-                let guesses = former(store.path(), &own);
-                let best = guesses.into_iter().chain(been).find(&exists);
-                if let Some(commit) = best {
-                    set_ref(store.path(), &own, commit)?;
-                }
-                best
+    }
+    let tip = match refs.direct.get(&own) {
+        Some(tip) => Some(*tip),
+        None => {
+            let guesses = former(store.path(), &own);
+            let best = guesses.into_iter().chain(been).find(&exists);
+            if let Some(commit) = best {
+                set_ref(store.path(), &own, commit)?;
             }
-        };
-        if let Some(last) = last.filter(|last| Some(*last) != tip) {
-            let name = format!("refs/branchyard/set-aside/{dir}-{}", uuid::Uuid::now_v7());
-            set_ref(store.path(), &name, last)?;
+            best
         }
-        self.write_head(&format!("ref: {own}\n"))?;
-        Ok(match tip {
-            Some(tip) => format!("HEAD put back to {own} at {tip}"),
-            None => format!("HEAD put back to {own}, of which no commit is known"),
-        })
+    };
+    if let Some(last) = last.filter(|last| Some(*last) != tip) {
+        let name = format!("refs/branchyard/set-aside/{dir}-{}", uuid::Uuid::now_v7());
+        set_ref(store.path(), &name, last)?;
     }
+    write_head(worktree, &format!("ref: {own}\n"))?;
+    Ok(match tip {
+        Some(tip) => format!("HEAD put back to {own} at {tip}"),
+        None => format!("HEAD put back to {own}, of which no commit is known"),
+    })
+}
 
-    fn write_head(&self, content: &str) -> Result<(), Error> {
-        write_whole(&self.admin().join("HEAD"), content).map_err(Error::io("put HEAD back"))
-    }
+fn write_head(worktree: &Worktree, content: &str) -> Result<(), Error> {
+    write_whole(&worktree.admin().join("HEAD"), content).map_err(Error::io("put HEAD back"))
+}
 
-    /// Makes the index anew from HEAD; the old one is set aside. What is in the files shows as changes.
-    pub fn rebuild_index(&self, store: &Store) -> Result<Option<PathBuf>, Error> {
-        let index = self.admin().join("index");
-        let aside = store.path().join("set-aside");
-        let kept = aside.join(format!(
-            "index-{}-{}",
-            self.branch().dir(),
-            uuid::Uuid::now_v7()
-        ));
-        let kept = match fs::create_dir_all(&aside).and_then(|()| fs::rename(&index, &kept)) {
-            Ok(()) => Some(kept),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("set an index aside")(error)),
-        };
-        let repo = self.open()?;
-        match repo.head() {
-            Ok(head) => {
-                let mut fresh = Index::open(&index)?;
-                fresh.read_tree(&head.peel_to_tree()?)?;
-                fresh.write()?;
-            }
-            // Its commit may come back with the next clone, and the index then.
-            Err(error) if error.code() == ErrorCode::UnbornBranch => {}
-            Err(error) => return Err(error.into()),
+/// Makes the index anew from HEAD; the old one is set aside. What is in the files shows as changes.
+pub fn rebuild_index(worktree: &Worktree, store: &Store) -> Result<Option<PathBuf>, Error> {
+    let index = worktree.admin().join("index");
+    let aside = store.path().join("set-aside");
+    let kept = aside.join(format!(
+        "index-{}-{}",
+        worktree.branch().dir(),
+        uuid::Uuid::now_v7()
+    ));
+    let kept = match fs::create_dir_all(&aside).and_then(|()| fs::rename(&index, &kept)) {
+        Ok(()) => Some(kept),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io("set an index aside")(error)),
+    };
+    let repo = worktree.open()?;
+    match repo.head() {
+        Ok(head) => {
+            let mut fresh = Index::open(&index)?;
+            fresh.read_tree(&head.peel_to_tree()?)?;
+            fresh.write()?;
         }
-        Ok(kept)
+        // Its commit may come back with the next clone, and the index then.
+        Err(error) if error.code() == ErrorCode::UnbornBranch => {}
+        Err(error) => return Err(error.into()),
     }
+    Ok(kept)
 }

@@ -11,247 +11,252 @@ use tokio::sync::watch;
 use super::drive::{Drive, RunJob};
 use super::finish::{Ending, end_event, tidy};
 use super::history::Asked;
-use super::journal_owner::JournalOwner;
 use super::live::Live;
 use super::open::Runs;
 use super::reuse::pieces_in;
+use super::run_journal::JournalOwner;
 use super::stop_note;
+use crate::{launch, reuse};
 use branchyard_journal::{self as journal, Cursor, Extent, Writer};
 use branchyard_model::{Event, OnDisconnect, RunId, RunRecord, RunState};
 use branchyard_process::{Found, Stop, Supervisor};
 use branchyard_workspace::Workspace;
 
-impl Runs {
-    /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
-    /// that nobody who asks from now on comes before it.
-    pub(super) async fn adopt(&self, unended: Vec<RunRecord>) {
-        let (mut waiting, mut started) = (Vec::new(), Vec::new());
-        for record in unended {
-            let id = record.run_id;
-            if record.state.is_ended() {
-                if let Err(error) = self.settle(record) {
-                    tracing::error!(run = %id, %error, "failed to settle a run that has ended");
-                }
-                continue;
-            }
-            if self.0.is_copy {
-                if let Err(error) = self.leave_to_original(record).await {
-                    tracing::error!(run = %id, %error, "failed to leave a run to the yard that it is of");
-                }
-                continue;
-            }
-            if let Some(earlier) = record.cached {
-                if let Err(error) = self.answer_on(record, earlier) {
-                    tracing::error!(run = %id, %error, "failed to go on with an answer");
-                }
-                continue;
-            }
-            match Supervisor::find(&self.0.history.home(id)) {
-                Ok(Found::NeverStarted) => waiting.push(record),
-                Ok(found) => started.push((record, found)),
-                Err(error) => {
-                    tracing::error!(run = %id, %error, "failed to look for a run's supervisor");
-                    started.push((record, Found::Gone));
-                }
-            }
-        }
-        for (mut record, found) in started {
-            let id = record.run_id;
-            // A record that had to be made again does not know it.
-            record.state = RunState::Running;
-            let outcome = match found {
-                Found::Alive(supervisor) => self.take_over(record, supervisor).await,
-                Found::Gone | Found::NeverStarted => self.tell_end(record).await,
-            };
-            if let Err(error) = outcome {
-                tracing::error!(run = %id, %error, "failed to go on with a run");
-            }
-        }
-        for record in waiting {
-            let id = record.run_id;
-            if let Err(error) = self.line_up_again(record) {
-                tracing::error!(run = %id, %error, "failed to queue a run again");
-            }
-        }
-    }
-
-    async fn take_over(&self, record: RunRecord, supervisor: Supervisor) -> io::Result<()> {
-        tracing::info!(run = %record.run_id, "taking over a run that goes on");
-        let (id, spec) = (record.run_id, record.spec.clone());
-        let start = Extent {
-            len: Cursor::START.frame,
-            closed: false,
-        };
-        let (extent, seen) = watch::channel(start);
-        let path = self.0.history.journal(id);
-        let watch = self.0.watcher.watch(&path, start.len, extent.clone());
-        if let Err(error) = &watch {
-            // It goes on all the same, and no other run may take its lock.
-            tracing::error!(run = %id, %error, "the journal of a run that goes on cannot be followed");
-        }
-        let live = self.live_left(record, seen);
-        // It has its commit; who wants to join it must want that one.
-        live.company.close();
-        let slot = self.0.slots.occupy(&spec.principal, &spec.repo);
-        let workspace = self.workspace_of(&live);
-        let held = match &workspace {
-            Some(workspace) => {
-                let what = spec.argv.join(" ");
-                let place = workspace
-                    .queue()
-                    .enter(&what, &spec.principal, Some(live.id));
-                // Nobody else is here yet.
-                Some((place.wait(|_| {}).await, workspace.share_files().await))
-            }
-            None => None,
-        };
-        let drive = Drive::new(
-            self.0.clone(),
-            live.clone(),
-            JournalOwner::Supervisor(extent),
-        );
-        self.0.live.insert(live.id, live);
-        let asked = self.0.history.asked(id);
-        let network = asked.is_some_and(|asked| asked.checks.network);
-        self.0.tasks.spawn(async move {
-            let ending = {
-                // Pushes and fetches of the store go one at a time, those taken over too.
-                let _network = match workspace.as_ref().filter(|_| network) {
-                    Some(workspace) => Some(workspace.repo().network.lock().await),
-                    None => None,
-                };
-                drive.attend(supervisor, watch.ok()).await
-            };
-            let (lock, files) = held.unzip();
-            drop((slot, files));
-            drive.close(ending, lock.zip(workspace)).await;
-        });
-        Ok(())
-    }
-
-    /// The end is on record, but who recorded it may have gone before it was told, or tidied up.
-    fn settle(&self, record: RunRecord) -> io::Result<()> {
+/// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
+/// that nobody who asks from now on comes before it.
+pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
+    let (mut waiting, mut started) = (Vec::new(), Vec::new());
+    for record in unended {
         let id = record.run_id;
-        let last = journal::last_event(&self.0.history.journal(id))?;
-        if !matches!(last, Some(Event::Complete(_) | Event::Error(_))) {
-            let end = end_event(&record);
-            let drive = self.resume(record)?;
-            self.0.margin.spend(|| drive.tell_last(&end))?;
+        if record.state.is_ended() {
+            if let Err(error) = settle(runs, record) {
+                tracing::error!(run = %id, %error, "failed to settle a run that has ended");
+            }
+            continue;
         }
-        tidy(&self.0, id);
-        Ok(())
-    }
-
-    /// Tells how a run ended whose supervisor is gone.
-    async fn tell_end(&self, record: RunRecord) -> io::Result<()> {
-        let drive = self.resume(record)?;
-        let mut ending = drive.ending_on_disk();
-        if let Ending::Exited(exit) = &mut ending
-            && drive.live.viewers.is_stopped()
-        {
-            // It was promised to stop while there was still a daemon to promise it.
-            exit.stopped.get_or_insert(Stop::Asked);
+        if runs.inner().is_copy {
+            if let Err(error) = leave_to_original(runs, record).await {
+                tracing::error!(run = %id, %error, "failed to leave a run to the yard that it is of");
+            }
+            continue;
         }
-        self.end_at_once(drive, ending).await
-    }
-
-    /// Its supervisor, if it has one, is at work in the yard that this one was copied from, and is not looked for.
-    async fn leave_to_original(&self, record: RunRecord) -> io::Result<()> {
-        let drive = self.resume(record)?;
-        self.end_at_once(drive, Ending::Copied).await
-    }
-
-    async fn end_at_once(&self, drive: Arc<Drive>, ending: Ending) -> io::Result<()> {
-        let live = drive.live.clone();
-        self.0.live.insert(live.id, live.clone());
-        let closing = self
-            .0
-            .tasks
-            .spawn(async move { drive.close(Some(ending), None).await });
-        // By its end nothing of it is left alive. Where that cannot be written yet, nobody waits for it.
-        tokio::select! {
-            closed = closing => closed.map_err(io::Error::other),
-            () = live.ended() => Ok(()),
+        if let Some(earlier) = record.cached {
+            if let Err(error) = answer_on(runs, record, earlier) {
+                tracing::error!(run = %id, %error, "failed to go on with an answer");
+            }
+            continue;
+        }
+        match Supervisor::find(&runs.inner().history.home(id)) {
+            Ok(Found::NeverStarted) => waiting.push(record),
+            Ok(found) => started.push((record, found)),
+            Err(error) => {
+                tracing::error!(run = %id, %error, "failed to look for a run's supervisor");
+                started.push((record, Found::Gone));
+            }
         }
     }
+    for (mut record, found) in started {
+        let id = record.run_id;
+        // A record that had to be made again does not know it.
+        record.state = RunState::Running;
+        let outcome = match found {
+            Found::Alive(supervisor) => take_over(runs, record, supervisor).await,
+            Found::Gone | Found::NeverStarted => tell_end(runs, record).await,
+        };
+        if let Err(error) = outcome {
+            tracing::error!(run = %id, %error, "failed to go on with a run");
+        }
+    }
+    for record in waiting {
+        let id = record.run_id;
+        if let Err(error) = line_up_again(runs, record) {
+            tracing::error!(run = %id, %error, "failed to queue a run again");
+        }
+    }
+}
 
-    /// An earlier run was being repeated in answer to it. That needs nothing but the two journals.
-    fn answer_on(&self, record: RunRecord, earlier: RunId) -> io::Result<()> {
-        let said = pieces_in(&self.0.history.journal(record.run_id))?;
-        let drive = self.resume(record)?;
-        self.0.live.insert(drive.live.id, drive.live.clone());
-        self.0.tasks.spawn(async move {
-            let ending = drive.go_on_saying(earlier, said).await;
+async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io::Result<()> {
+    tracing::info!(run = %record.run_id, "taking over a run that goes on");
+    let (id, spec) = (record.run_id, record.spec.clone());
+    let start = Extent {
+        len: Cursor::START.frame,
+        closed: false,
+    };
+    let (extent, seen) = watch::channel(start);
+    let path = runs.inner().history.journal(id);
+    let watch = runs.inner().watcher.watch(&path, start.len, extent.clone());
+    if let Err(error) = &watch {
+        // It goes on all the same, and no other run may take its lock.
+        tracing::error!(run = %id, %error, "the journal of a run that goes on cannot be followed");
+    }
+    let live = live_left(runs, record, seen);
+    // It has its commit; who wants to join it must want that one.
+    live.company.close();
+    let slot = runs.inner().slots.occupy(&spec.principal, &spec.repo);
+    let workspace = workspace_of(runs, &live);
+    let held = match &workspace {
+        Some(workspace) => {
+            let what = spec.argv.join(" ");
+            let place = workspace
+                .queue()
+                .enter(&what, &spec.principal, Some(live.id));
+            // Nobody else is here yet.
+            Some((place.wait(|_| {}).await, workspace.share_files().await))
+        }
+        None => None,
+    };
+    let drive = Drive::new(
+        runs.inner().clone(),
+        live.clone(),
+        JournalOwner::Supervisor(extent),
+    );
+    runs.inner().live.insert(live.id, live);
+    let asked = runs.inner().history.asked(id);
+    let network = asked.is_some_and(|asked| asked.checks.network);
+    runs.inner().tasks.spawn(async move {
+        let ending = {
+            // Pushes and fetches of the store go one at a time, those taken over too.
+            let _network = match workspace.as_ref().filter(|_| network) {
+                Some(workspace) => Some(workspace.repo().network.lock().await),
+                None => None,
+            };
+            drive.attend(supervisor, watch.ok()).await
+        };
+        let (lock, files) = held.unzip();
+        drop((slot, files));
+        drive.close(ending, lock.zip(workspace)).await;
+    });
+    Ok(())
+}
+
+/// The end is on record, but who recorded it may have gone before it was told, or tidied up.
+fn settle(runs: &Runs, record: RunRecord) -> io::Result<()> {
+    let id = record.run_id;
+    let last = journal::last_event(&runs.inner().history.journal(id))?;
+    if !matches!(last, Some(Event::Complete(_) | Event::Error(_))) {
+        let end = end_event(&record);
+        let drive = resume(runs, record)?;
+        runs.inner()
+            .margin
+            .spend(|| drive.journal().tell_last(&end))?;
+    }
+    tidy(&runs.inner(), id);
+    Ok(())
+}
+
+/// Tells how a run ended whose supervisor is gone.
+async fn tell_end(runs: &Runs, record: RunRecord) -> io::Result<()> {
+    let drive = resume(runs, record)?;
+    let mut ending = drive.ending_on_disk();
+    if let Ending::Exited(exit) = &mut ending
+        && drive.live().viewers.is_stopped()
+    {
+        // It was promised to stop while there was still a daemon to promise it.
+        exit.stopped.get_or_insert(Stop::Asked);
+    }
+    end_at_once(runs, drive, ending).await
+}
+
+/// Its supervisor, if it has one, is at work in the yard that this one was copied from, and is not looked for.
+async fn leave_to_original(runs: &Runs, record: RunRecord) -> io::Result<()> {
+    let drive = resume(runs, record)?;
+    end_at_once(runs, drive, Ending::Copied).await
+}
+
+async fn end_at_once(runs: &Runs, drive: Arc<Drive>, ending: Ending) -> io::Result<()> {
+    let live = drive.live().clone();
+    runs.inner().live.insert(live.id, live.clone());
+    let closing = runs
+        .inner()
+        .tasks
+        .spawn(async move { drive.close(Some(ending), None).await });
+    // By its end nothing of it is left alive. Where that cannot be written yet, nobody waits for it.
+    tokio::select! {
+        closed = closing => closed.map_err(io::Error::other),
+        () = live.ended() => Ok(()),
+    }
+}
+
+/// An earlier run was being repeated in answer to it. That needs nothing but the two journals.
+fn answer_on(runs: &Runs, record: RunRecord, earlier: RunId) -> io::Result<()> {
+    let said = pieces_in(&runs.inner().history.journal(record.run_id))?;
+    let drive = resume(runs, record)?;
+    runs.inner()
+        .live
+        .insert(drive.live().id, drive.live().clone());
+    runs.inner().tasks.spawn(async move {
+        let ending = reuse::go_on_saying(&drive, earlier, said).await;
+        drive.close(ending, None).await;
+    });
+    Ok(())
+}
+
+/// It was never started: it gets a place in the line again, in the order of request.
+fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
+    tracing::info!(run = %record.run_id, "queueing a run again that had not started");
+    // It may have been called running already; until it is, a cancel must find it waiting.
+    record.state = RunState::Queued;
+    (record.started_at, record.about) = (None, None);
+    runs.inner()
+        .margin
+        .spend(|| runs.inner().history.save(&record))?;
+    let drive = resume(runs, record)?;
+    let live = drive.live().clone();
+    let record = live.record();
+    runs.inner().live.insert(live.id, live.clone());
+    let Some(workspace) = workspace_of(runs, &live) else {
+        runs.inner().tasks.spawn(async move {
+            let problem = drive.shared().repos.get(&record.spec.repo).err();
+            let ending = problem.map(Ending::Refused);
             drive.close(ending, None).await;
         });
-        Ok(())
-    }
+        return Ok(());
+    };
+    let asked = runs.inner().history.asked(live.id);
+    let what = record.spec.argv.join(" ");
+    let errand = RunJob {
+        place: workspace
+            .queue()
+            .enter(&what, &record.spec.principal, Some(live.id)),
+        workspace,
+        checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
+        asked_at: Instant::now(),
+        asker: None,
+    };
+    runs.inner().tasks.spawn(drive.run_until_end(errand));
+    Ok(())
+}
 
-    /// It was never started: it gets a place in the line again, in the order of request.
-    fn line_up_again(&self, mut record: RunRecord) -> io::Result<()> {
-        tracing::info!(run = %record.run_id, "queueing a run again that had not started");
-        // It may have been called running already; until it is, a cancel must find it waiting.
-        record.state = RunState::Queued;
-        (record.started_at, record.about) = (None, None);
-        self.0.margin.spend(|| self.0.history.save(&record))?;
-        let drive = self.resume(record)?;
-        let live = drive.live.clone();
-        let record = live.record();
-        self.0.live.insert(live.id, live.clone());
-        let Some(workspace) = self.workspace_of(&live) else {
-            self.0.tasks.spawn(async move {
-                let problem = drive.shared.repos.get(&record.spec.repo).err();
-                let ending = problem.map(Ending::Refused);
-                drive.close(ending, None).await;
-            });
-            return Ok(());
-        };
-        let asked = self.0.history.asked(live.id);
-        let what = record.spec.argv.join(" ");
-        let errand = RunJob {
-            place: workspace
-                .queue()
-                .enter(&what, &record.spec.principal, Some(live.id)),
-            workspace,
-            checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
-            asked_at: Instant::now(),
-            asker: None,
-        };
-        self.0.tasks.spawn(drive.run_until_end(errand));
-        Ok(())
-    }
+/// The run with its journal, whose torn end, where it has one, is cut.
+fn resume(runs: &Runs, record: RunRecord) -> io::Result<Arc<Drive>> {
+    let (journal, extent) = Writer::reopen(&runs.inner().history.journal(record.run_id))?;
+    let live = live_left(runs, record, extent);
+    Ok(Drive::new(
+        runs.inner().clone(),
+        live,
+        JournalOwner::Daemon(journal),
+    ))
+}
 
-    /// The run with its journal, whose torn end, where it has one, is cut.
-    fn resume(&self, record: RunRecord) -> io::Result<Arc<Drive>> {
-        let (journal, extent) = Writer::reopen(&self.0.history.journal(record.run_id))?;
-        let live = self.live_left(record, extent);
-        Ok(Drive::new(
-            self.0.clone(),
-            live,
-            JournalOwner::Daemon(journal),
-        ))
+/// A run as an earlier daemon left it. Whoever asked may be gone for good; the daemon that would have
+/// seen them go is.
+fn live_left(runs: &Runs, record: RunRecord, extent: watch::Receiver<Extent>) -> Arc<Live> {
+    let unended = !record.state.is_ended();
+    // By whose limits it counted is not on the disk, and whoever asked is close enough to that.
+    let account = record.spec.principal.clone();
+    let live = launch::live_of(runs, record, account, OnDisconnect::Continue, extent);
+    let noted = live.record.borrow().reason.clone();
+    let noted = noted.or_else(|| stop_note::read(&runs.inner().history.home(live.id)));
+    if let Some(reason) = noted.filter(|_| unended) {
+        // Noted before the end, it is a cancel that may not have been passed on.
+        live.viewers.stop(&reason);
     }
+    live
+}
 
-    /// A run as an earlier daemon left it. Whoever asked may be gone for good; the daemon that would have
-    /// seen them go is.
-    fn live_left(&self, record: RunRecord, extent: watch::Receiver<Extent>) -> Arc<Live> {
-        let unended = !record.state.is_ended();
-        // By whose limits it counted is not on the disk, and whoever asked is close enough to that.
-        let account = record.spec.principal.clone();
-        let live = self.live_of(record, account, OnDisconnect::Continue, extent);
-        let noted = live.record.borrow().reason.clone();
-        let noted = noted.or_else(|| stop_note::read(&self.0.history.home(live.id)));
-        if let Some(reason) = noted.filter(|_| unended) {
-            // Noted before the end, it is a cancel that may not have been passed on.
-            live.viewers.stop(&reason);
-        }
-        live
-    }
-
-    /// `None` where the run's repo is not configured any more.
-    fn workspace_of(&self, live: &Live) -> Option<Arc<Workspace>> {
-        let spec = live.record().spec;
-        let repo = self.0.repos.get(&spec.repo).ok()?;
-        Some(self.0.workspaces.get(&repo, &spec.branch))
-    }
+/// `None` where the run's repo is not configured any more.
+fn workspace_of(runs: &Runs, live: &Live) -> Option<Arc<Workspace>> {
+    let spec = live.record().spec;
+    let repo = runs.inner().repos.get(&spec.repo).ok()?;
+    Some(runs.inner().workspaces.get(&repo, &spec.branch))
 }

@@ -99,64 +99,64 @@ fn same_command(a: &RunSpec, b: &RunSpec) -> bool {
         && a.asked_argv() == b.asked_argv()
 }
 
-impl Runs {
-    /// An equal run that is under way: one that has not looked at the remote yet, or one whose commit
-    /// is still the remote's. `judged` remembers those that were found to be too old.
-    pub(super) async fn join_equal(
-        &self,
-        spec: &RunSpec,
-        repo: &Arc<Repo>,
-        judged: &mut HashSet<RunId>,
-    ) -> Option<Arc<Live>> {
-        while let Some(live) = self.find_equal(spec, judged) {
-            if live.join(true, spec.on_disconnect) {
-                return Some(live);
-            }
-            judged.insert(live.id);
-            // It is about to know its commit, or to end.
-            let mut record = live.record.subscribe();
-            let settled =
-                record.wait_for(|run| run.state == RunState::Running || run.state.is_ended());
-            let commit = match settled.await {
-                Ok(run) => run.about.as_ref().map(|about| about.commit.clone()),
-                Err(_) => None,
-            };
-            let asked = repo.ask(&spec.branch, Instant::now()).await.ok();
-            let current = asked.and_then(|asked| asked.head);
-            if commit.is_some() && commit == current && live.join(false, spec.on_disconnect) {
-                return Some(live);
-            }
+/// An equal run that is under way: one that has not looked at the remote yet, or one whose commit
+/// is still the remote's. `judged` remembers those that were found to be too old.
+pub(super) async fn join_equal(
+    runs: &Runs,
+    spec: &RunSpec,
+    repo: &Arc<Repo>,
+    judged: &mut HashSet<RunId>,
+) -> Option<Arc<Live>> {
+    while let Some(live) = find_equal(runs, spec, judged) {
+        if live.join(true, spec.on_disconnect) {
+            return Some(live);
         }
-        None
+        judged.insert(live.id);
+        // It is about to know its commit, or to end.
+        let mut record = live.record.subscribe();
+        let settled = record.wait_for(|run| run.state == RunState::Running || run.state.is_ended());
+        let commit = match settled.await {
+            Ok(run) => run.about.as_ref().map(|about| about.commit.clone()),
+            Err(_) => None,
+        };
+        let asked = repo.ask(&spec.branch, Instant::now()).await.ok();
+        let current = asked.and_then(|asked| asked.head);
+        if commit.is_some() && commit == current && live.join(false, spec.on_disconnect) {
+            return Some(live);
+        }
     }
+    None
+}
 
-    /// As [`Runs::join_equal`], without a question to anyone.
-    pub(super) fn join_open(&self, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
-        self.find_equal(spec, judged)
-            .filter(|live| live.join(true, spec.on_disconnect))
-    }
+/// As [`Runs::join_equal`], without a question to anyone.
+pub(super) fn join_open(runs: &Runs, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
+    find_equal(runs, spec, judged).filter(|live| live.join(true, spec.on_disconnect))
+}
 
-    pub(super) fn find_equal(&self, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
-        self.0
-            .live
-            .iter()
-            .find(|live| {
-                !judged.contains(&live.id)
-                    && !live.viewers.is_stopped()
-                    && equal(&live.record.borrow().spec, spec)
-            })
-            .map(|live| live.clone())
-    }
+pub(super) fn find_equal(
+    runs: &Runs,
+    spec: &RunSpec,
+    judged: &HashSet<RunId>,
+) -> Option<Arc<Live>> {
+    runs.inner()
+        .live
+        .iter()
+        .find(|live| {
+            !judged.contains(&live.id)
+                && !live.viewers.is_stopped()
+                && equal(&live.record.borrow().spec, spec)
+        })
+        .map(|live| live.clone())
+}
 
-    /// Ends the runs of the same branch and command that came before `newer`.
-    pub(super) fn supersede(&self, newer: &Live) {
-        let spec = newer.record().spec;
-        for older in &self.0.live {
-            if older.id < newer.id && same_command(&older.record.borrow().spec, &spec) {
-                older
-                    .viewers
-                    .stop(&format!("superseded by run {}", newer.id));
-            }
+/// Ends the runs of the same branch and command that came before `newer`.
+pub(super) fn supersede(runs: &Runs, newer: &Live) {
+    let spec = newer.record().spec;
+    for older in &runs.inner().live {
+        if older.id < newer.id && same_command(&older.record.borrow().spec, &spec) {
+            older
+                .viewers
+                .stop(&format!("superseded by run {}", newer.id));
         }
     }
 }

@@ -1,18 +1,18 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
 //! take the lock, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use super::finish::Ending;
-use super::journal_owner::JournalOwner;
 use super::live::Live;
-use super::open::Shared;
-use super::secrets;
+use super::open::RunsInner;
+use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
+use crate::{parallel, reuse, secrets};
 use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
@@ -70,20 +70,33 @@ struct Ready {
 pub(super) type Held = (WorkspaceLock, Arc<Workspace>);
 
 pub(super) struct Drive {
-    pub(super) shared: Arc<Shared>,
-    pub(super) live: Arc<Live>,
-    pub(super) journal: Mutex<JournalOwner>,
+    shared: Arc<RunsInner>,
+    live: Arc<Live>,
+    journal: RunJournal,
     waited: AtomicBool,
 }
 
 impl Drive {
-    pub(super) fn new(shared: Arc<Shared>, live: Arc<Live>, journal: JournalOwner) -> Arc<Self> {
+    pub(super) fn new(shared: Arc<RunsInner>, live: Arc<Live>, owner: JournalOwner) -> Arc<Self> {
+        let margin = shared.margin.clone();
         Arc::new(Self {
+            journal: RunJournal::new(&shared.history, live.id, margin, owner),
             shared,
             live,
-            journal: Mutex::new(journal),
             waited: AtomicBool::new(false),
         })
+    }
+
+    pub(super) fn shared(&self) -> &Arc<RunsInner> {
+        &self.shared
+    }
+
+    pub(super) fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+
+    pub(super) fn journal(&self) -> &RunJournal {
+        &self.journal
     }
 
     /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
@@ -148,7 +161,7 @@ impl Drive {
     fn wait(&self, position: usize, holder: Option<Holder>) {
         self.waited.store(true, Ordering::Relaxed);
         self.live.position.store(position, Ordering::Relaxed);
-        self.tell(&Event::Status(Status {
+        self.journal.tell(&Event::Status(Status {
             position: Some(position),
             holder,
             ..Status::new("queued")
@@ -196,7 +209,7 @@ impl Drive {
                 None
             }
         };
-        let secrets = match self.hand_secrets(workspace, not_before).await {
+        let secrets = match secrets::hand_secrets(self, workspace, not_before).await {
             Ok(handed) => handed,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
@@ -204,20 +217,19 @@ impl Drive {
             warm::note_secret(workspace);
         }
         for withheld in &secrets.withheld {
-            self.tell(&Event::Warning(withheld.clone()));
+            self.journal.tell(&Event::Warning(withheld.clone()));
         }
         let kind = self.live.record().spec.kind;
         let sandbox = match self.shared.sandboxes.of_run(workspace, kind, checks) {
             Ok(sandbox) => sandbox,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
-        if let Some(answered) = self
-            .answer_from_earlier(workspace, &about, &secrets, asker)
-            .await
+        if let Some(answered) =
+            reuse::answer_from_earlier(self, workspace, &about, &secrets, asker).await
         {
             return Some(answered);
         }
-        self.share_cores(&checks.open_jobs);
+        parallel::share_cores(self, &checks.open_jobs);
         match self
             .start(workspace, (about, checks), sandbox, (lease, reach), secrets)
             .await
@@ -299,7 +311,7 @@ impl Drive {
     fn reporter(self: &Arc<Self>) -> Reporter {
         let drive = self.clone();
         Arc::new(move |report| match report {
-            Report::Phase(phase, percent) => drive.tell(&Event::Status(Status {
+            Report::Phase(phase, percent) => drive.journal.tell(&Event::Status(Status {
                 phase: Some(phase),
                 percent,
                 ..Status::new("preparing")
@@ -309,13 +321,13 @@ impl Drive {
                     .live
                     .record
                     .send_modify(|record| record.warm = Some(warm.clone()));
-                drive.tell(&Event::Status(Status {
+                drive.journal.tell(&Event::Status(Status {
                     phase: Some(Phase::Warm),
                     warm: Some(warm),
                     ..Status::new("preparing")
                 }));
             }
-            Report::Warning(warning) => drive.tell(&Event::Warning(warning)),
+            Report::Warning(warning) => drive.journal.tell(&Event::Warning(warning)),
         })
     }
 }

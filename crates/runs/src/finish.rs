@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
 use super::history::History;
-use super::open::Shared;
+use super::open::RunsInner;
+use crate::reuse;
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
     Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
@@ -44,15 +45,15 @@ impl Drive {
     /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the
     /// disk is full that is tried again and again, while the run shows its end and holds nobody up.
     pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
-        let id = self.live.id;
+        let id = self.live().id;
         match &ending {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
                 self.note_output(exit, held.as_ref()).await;
-                self.settle_reuse(exit, held.as_ref()).await;
+                reuse::settle_reuse(self, exit, held.as_ref()).await;
             }
             Ending::Lost | Ending::GivenUp(_) => {
-                let cgroup = Cgroup::find(&self.shared.mechanisms, id);
+                let cgroup = Cgroup::find(&self.shared().mechanisms, id);
                 let ended = tokio::task::spawn_blocking(move || {
                     let inside = cgroup.kill();
                     let outside = end_processes_of(id);
@@ -61,25 +62,25 @@ impl Drive {
                 })
                 .await;
                 tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run has no supervisor any more");
-                self.recover_tail();
+                self.journal().recover_tail();
             }
             Ending::Refused(_)
             | Ending::CancelledBeforeStart
             | Ending::Reused(_)
             | Ending::Copied => {}
         }
-        let mut record = self.live.record();
-        if let Some(reason) = self.live.viewers.reason() {
+        let mut record = self.live().record();
+        if let Some(reason) = self.live().viewers.reason() {
             record.reason = Some(reason.clone());
         }
         record.diagnostics = self.diagnose(&ending).await;
-        let limits = (&self.shared.config.limits, self.shared.run_limits());
+        let limits = (&self.shared().config.limits, self.shared().run_limits());
         close(&mut record, ending, limits);
         let event = end_event(&record);
-        let history = &self.shared.history;
-        while let Err(error) = self.shared.margin.spend(|| history.save(&record)) {
+        let history = &self.shared().history;
+        while let Err(error) = self.shared().margin.spend(|| history.save(&record)) {
             tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
-            self.live.record.send_replace(record.clone());
+            self.live().record.send_replace(record.clone());
             drop(held.take());
             if !self.may_try_again().await {
                 return;
@@ -87,7 +88,7 @@ impl Drive {
         }
         crash_point("end-recorded");
         if !record.spec.env.is_empty()
-            && let Err(error) = history.drop_env(id, &self.shared.reuse_key)
+            && let Err(error) = history.drop_env(id, &self.shared().reuse_key)
         {
             // It is tried again when the run is tidied up, and by the next daemon.
             tracing::warn!(run = %id, %error, "the variables of a run are not dropped yet");
@@ -95,9 +96,13 @@ impl Drive {
         let state = record.state.as_str();
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
-        self.shared.tell_news(&record);
-        self.live.record.send_replace(record);
-        while let Err(error) = self.shared.margin.spend(|| self.tell_last(&event)) {
+        self.shared().tell_news(&record);
+        self.live().record.send_replace(record);
+        while let Err(error) = self
+            .shared()
+            .margin
+            .spend(|| self.journal().tell_last(&event))
+        {
             tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
             drop(held.take());
             if !self.may_try_again().await {
@@ -105,21 +110,21 @@ impl Drive {
             }
         }
         crash_point("end-told");
-        tidy(&self.shared, id);
+        tidy(&self.shared(), id);
     }
 
     /// Has the workspace know until when its files were the command's doing.
     async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
-        let spec = self.live.record().spec;
+        let spec = self.live().record().spec;
         // A run that ended without a daemon holds no lock, and no other run has it yet.
         let workspace = match held {
             Some((_, workspace)) => Some(workspace.clone()),
             None => self
-                .shared
+                .shared()
                 .repos
                 .get(&spec.repo)
                 .ok()
-                .map(|repo| self.shared.workspaces.get(&repo, &spec.branch)),
+                .map(|repo| self.shared().workspaces.get(&repo, &spec.branch)),
         };
         let (Some(workspace), at) = (workspace, exit.ended_at) else {
             return;
@@ -127,7 +132,7 @@ impl Drive {
         if spec.kind == RunKind::Git || !workspace.exists() {
             return;
         }
-        let margin = self.shared.margin.clone();
+        let margin = self.shared().margin.clone();
         let noted = tokio::task::spawn_blocking(move || {
             // Of all commands, what the one made that filled the disk must not pass for work.
             margin.make_do();
@@ -135,7 +140,7 @@ impl Drive {
         })
         .await;
         if let Err(error) = noted {
-            tracing::error!(run = %self.live.id, %error, "failed to note what a run made");
+            tracing::error!(run = %self.live().id, %error, "failed to note what a run made");
         }
     }
 
@@ -143,7 +148,7 @@ impl Drive {
     async fn may_try_again(&self) -> bool {
         tokio::select! {
             () = tokio::time::sleep(TRY_AGAIN) => true,
-            () = self.live.leaving.cancelled() => false,
+            () = self.live().leaving.cancelled() => false,
         }
     }
 
@@ -153,7 +158,7 @@ impl Drive {
         if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
             return None;
         }
-        let (shared, id) = (self.shared.clone(), self.live.id);
+        let (shared, id) = (self.shared().clone(), self.live().id);
         let look = move || shared.margin.spend(|| shared.history.diagnose(id));
         let found = tokio::task::spawn_blocking(look).await;
         match found.map_err(io::Error::other).flatten() {
@@ -167,17 +172,17 @@ impl Drive {
 
     fn tell_of_irregularities(&self, exit: &Exit) {
         if let Some(error) = &exit.unwritten {
-            let lost = exit.lost + self.bring_tail();
+            let lost = exit.lost + self.journal().bring_tail();
             if lost > 0 {
-                self.tell_surely(&Event::Gap(Gap { bytes: lost }));
+                self.journal().tell_surely(&Event::Gap(Gap { bytes: lost }));
             }
-            self.tell_surely(&Event::Warning(Warning::new(
+            self.journal().tell_surely(&Event::Warning(Warning::new(
                 "output_lost",
                 format!("part of the output could not be written: {error}"),
             )));
         }
         if exit.leaked {
-            self.tell(&Event::Warning(Warning::new(
+            self.journal().tell(&Event::Warning(Warning::new(
                 "output_held_open",
                 "something that the command left behind kept its output open and was ended",
             )));
@@ -353,7 +358,7 @@ fn could_not_start(record: &RunRecord, error: &CommandError) -> Problem {
 
 /// Sees to what can wait until everyone has been told. With its last step the run is settled; where the
 /// disk has no room for that, it waits for some.
-pub(super) fn tidy(shared: &Arc<Shared>, run: RunId) {
+pub(super) fn tidy(shared: &Arc<RunsInner>, run: RunId) {
     let tidying = shared.clone();
     shared.tasks.spawn(async move {
         loop {

@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use super::coalesce::Coalescing;
 use super::drive::{Drive, RunJob};
 use super::history::{Asked, History};
-use super::journal_owner::JournalOwner;
 use super::live::Live;
 use super::open::Runs;
+use super::run_journal::JournalOwner;
 use super::viewers::Viewers;
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
@@ -33,63 +33,65 @@ pub(super) struct Launching {
     pub(super) asker: Option<Principal>,
 }
 
-impl Runs {
-    /// From here on there is a run, whatever becomes of the daemon.
-    pub(super) fn launch(&self, run: Launching) -> io::Result<Arc<Live>> {
-        let (id, mut asked, workspace) = (run.id, run.asked, run.workspace);
-        let mut record = RunRecord::new(id, run.spec);
-        record.idempotency = run.idempotency;
-        let mut shown = record.clone();
-        shown.hide_env();
-        asked.spec = Some(shown.spec);
-        let history = &self.0.history;
-        history.create(id, &asked)?;
-        let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
-        crash_point("recorded");
-        let errand = RunJob {
-            place: workspace.queue().enter(
-                &record.spec.argv.join(" "),
-                &record.spec.principal,
-                Some(id),
-            ),
-            workspace,
-            checks: asked.checks,
-            asked_at: run.asked_at,
-            asker: run.asker,
-        };
-        let on_disconnect = record.spec.on_disconnect;
-        let live = self.live_of(record, run.account, on_disconnect, extent);
-        self.0.live.insert(id, live.clone());
-        self.0.tell_news(&live.record());
-        metrics::counter!("branchyard_runs_started_total").increment(1);
-        let drive = Drive::new(self.0.clone(), live.clone(), JournalOwner::Daemon(journal));
-        self.0.tasks.spawn(drive.run_until_end(errand));
-        Ok(live)
-    }
+/// From here on there is a run, whatever becomes of the daemon.
+pub(super) fn launch(runs: &Runs, run: Launching) -> io::Result<Arc<Live>> {
+    let (id, mut asked, workspace) = (run.id, run.asked, run.workspace);
+    let mut record = RunRecord::new(id, run.spec);
+    record.idempotency = run.idempotency;
+    let mut shown = record.clone();
+    shown.hide_env();
+    asked.spec = Some(shown.spec);
+    let history = &runs.inner().history;
+    history.create(id, &asked)?;
+    let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
+    crash_point("recorded");
+    let errand = RunJob {
+        place: workspace.queue().enter(
+            &record.spec.argv.join(" "),
+            &record.spec.principal,
+            Some(id),
+        ),
+        workspace,
+        checks: asked.checks,
+        asked_at: run.asked_at,
+        asker: run.asker,
+    };
+    let on_disconnect = record.spec.on_disconnect;
+    let live = live_of(runs, record, run.account, on_disconnect, extent);
+    runs.inner().live.insert(id, live.clone());
+    runs.inner().tell_news(&live.record());
+    metrics::counter!("branchyard_runs_started_total").increment(1);
+    let drive = Drive::new(
+        runs.inner().clone(),
+        live.clone(),
+        JournalOwner::Daemon(journal),
+    );
+    runs.inner().tasks.spawn(drive.run_until_end(errand));
+    Ok(live)
+}
 
-    pub(super) fn live_of(
-        &self,
-        record: RunRecord,
-        account: String,
-        on_disconnect: OnDisconnect,
-        extent: watch::Receiver<Extent>,
-    ) -> Arc<Live> {
-        Arc::new(Live {
-            id: record.run_id,
-            account,
-            record: watch::channel(record).0,
-            extent,
-            viewers: self.viewers(on_disconnect),
-            company: Coalescing::default(),
-            position: AtomicUsize::default(),
-            leaving: self.0.leaving.clone(),
-        })
-    }
+pub(super) fn live_of(
+    runs: &Runs,
+    record: RunRecord,
+    account: String,
+    on_disconnect: OnDisconnect,
+    extent: watch::Receiver<Extent>,
+) -> Arc<Live> {
+    Arc::new(Live {
+        id: record.run_id,
+        account,
+        record: watch::channel(record).0,
+        extent,
+        viewers: viewers(runs, on_disconnect),
+        company: Coalescing::default(),
+        position: AtomicUsize::default(),
+        leaving: runs.inner().leaving.clone(),
+    })
+}
 
-    pub(super) fn viewers(&self, on_disconnect: OnDisconnect) -> Viewers {
-        let grace = self.0.config.timeouts.disconnect;
-        Viewers::new(on_disconnect, grace, self.0.tasks.clone())
-    }
+pub(super) fn viewers(runs: &Runs, on_disconnect: OnDisconnect) -> Viewers {
+    let grace = runs.inner().config.timeouts.disconnect;
+    Viewers::new(on_disconnect, grace, runs.inner().tasks.clone())
 }
 
 /// The first event and the first record.

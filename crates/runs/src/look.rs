@@ -15,24 +15,29 @@ use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecor
 
 impl Runs {
     pub fn live(&self, id: RunId) -> Option<Arc<Live>> {
-        self.0.live.get(&id).map(|live| live.clone())
+        self.inner().live.get(&id).map(|live| live.clone())
     }
 
     /// Returns when the daemon leaves, and whoever watches has to look elsewhere.
     pub async fn left(&self) {
-        self.0.leaving.cancelled().await;
+        self.inner().leaving.cancelled().await;
     }
 
     /// How many runs have not ended, and how many viewers they have.
     pub fn census(&self) -> (usize, usize) {
-        let viewers = self.0.live.iter().map(|live| live.viewers.viewers()).sum();
-        (self.0.live.len(), viewers)
+        let viewers = self
+            .inner()
+            .live
+            .iter()
+            .map(|live| live.viewers.viewers())
+            .sum();
+        (self.inner().live.len(), viewers)
     }
 
     /// How many runs of branches of which `is_seen` holds are at work, and how many wait.
     pub fn at_work(&self, is_seen: impl Fn(&RepoName, &BranchName) -> bool) -> (usize, usize) {
         let (mut running, mut waiting) = (0, 0);
-        for live in &self.0.live {
+        for live in &self.inner().live {
             let record = live.record.borrow();
             if is_seen(&record.spec.repo, &record.spec.branch) {
                 match record.state {
@@ -54,7 +59,7 @@ impl Runs {
             record.state == RunState::Queued && is_seen(&record.spec.repo, &record.spec.branch)
         };
         let mut found: Vec<_> = self
-            .0
+            .inner()
             .live
             .iter()
             .filter(|live| is_waiting(&live.record.borrow()))
@@ -69,7 +74,7 @@ impl Runs {
         match self.live(id) {
             Some(live) => Ok(live.record().shown()),
             None => self
-                .0
+                .inner()
                 .history
                 .load(id)
                 .map(RunRecord::shown)
@@ -84,7 +89,7 @@ impl Runs {
             return Err(Problem::new(ErrorKind::Conflict, "not_ended", detail)
                 .help("wait for it with GET /api/runs/{run_id}?wait=50s"));
         }
-        let found = self.0.history.diagnostics(id).map_err(|error| {
+        let found = self.inner().history.diagnostics(id).map_err(|error| {
             let detail = format!("the diagnostics of the run cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "diagnostics_unreadable", detail)
         })?;
@@ -101,7 +106,7 @@ impl Runs {
     ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
         let record = self.record(id)?;
         let spec = record.spec;
-        let asked = self.0.history.asked(id).ok_or_else(|| {
+        let asked = self.inner().history.asked(id).ok_or_else(|| {
             let detail = "what this run was asked for with was not kept";
             Problem::new(ErrorKind::Conflict, "request_not_kept", detail)
         })?;
@@ -123,7 +128,7 @@ impl Runs {
 
     /// The run's journal, live or ended.
     pub fn view(&self, id: RunId) -> Result<View, Problem> {
-        let journal = self.0.history.journal(id);
+        let journal = self.inner().history.journal(id);
         match self.live(id) {
             Some(live) => Ok(View::of_live(
                 journal,
@@ -131,7 +136,10 @@ impl Runs {
                 live.viewers.clone(),
             )),
             None => {
-                self.0.history.load(id).ok_or_else(|| run_not_found(id))?;
+                self.inner()
+                    .history
+                    .load(id)
+                    .ok_or_else(|| run_not_found(id))?;
                 View::of_ended(journal)
             }
         }
@@ -145,7 +153,7 @@ impl Runs {
         limit: usize,
         is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        let found = self.0.history.list(filter, limit + 1, is_seen);
+        let found = self.inner().history.list(filter, limit + 1, is_seen);
         let mut seen = found.map_err(|error| {
             let detail = format!("the history of runs cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "history_unreadable", detail)
@@ -178,7 +186,7 @@ impl Runs {
         // A daemon that is killed now must not let the next one forget what was promised.
         if left == 0
             && !live.has_ended()
-            && let Err(error) = stop_note::write(&self.0.history.home(id), &reason)
+            && let Err(error) = stop_note::write(&self.inner().history.home(id), &reason)
         {
             return Err(Problem::unwritten(
                 "cancel_not_recorded",

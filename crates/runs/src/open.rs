@@ -18,6 +18,7 @@ use super::live::Live;
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
+use crate::{adopt, groups};
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
@@ -46,10 +47,10 @@ pub struct OnDisk {
 
 /// All runs; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Runs(pub(super) Arc<Shared>);
+pub struct Runs(Arc<RunsInner>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct RunsInner {
     pub(super) config: Arc<Config>,
     pub(super) repos: Arc<Repos>,
     pub(super) workspaces: Arc<Workspaces>,
@@ -72,11 +73,11 @@ pub(super) struct Shared {
     pub(super) joining: Mutex<()>,
     /// Runs that have not ended when the daemon starts are another yard's.
     pub(super) is_copy: bool,
-    draining: AtomicBool,
+    pub(super) draining: AtomicBool,
     pub(super) leaving: CancellationToken,
 }
 
-impl Shared {
+impl RunsInner {
     /// Tells those who watch the yard that a run is in another state.
     pub(super) fn tell_news(&self, record: &RunRecord) {
         self.repos.news().publish(RunEvent::of(record));
@@ -102,6 +103,10 @@ fn most_processes(limits: &config::Limits, mechanisms: &Mechanisms) -> Option<u6
 }
 
 impl Runs {
+    pub(super) fn inner(&self) -> &Arc<RunsInner> {
+        &self.0
+    }
+
     /// Opens the runs on disk and goes on with those that have not ended.
     pub async fn open(
         config: Arc<Config>,
@@ -135,7 +140,7 @@ impl Runs {
         }
         let most = most_processes(&config.limits, &mechanisms);
         let limit = StartLimit::of(&mechanisms, most);
-        let runs = Self(Arc::new(Shared {
+        let runs = Self(Arc::new(RunsInner {
             slots: Slots::new(config.limits.max_concurrent_runs),
             config,
             repos,
@@ -158,8 +163,8 @@ impl Runs {
         }));
         let supervisors = runs.0.supervisors.clone();
         tokio::task::spawn_blocking(move || supervisors.prepare());
-        runs.adopt(unended).await;
-        runs.adopt_groups();
+        adopt::adopt(&runs, unended).await;
+        groups::adopt_groups(&runs);
         runs.0.tasks.spawn(runs.clone().take_in(later));
         let shared = runs.0.clone();
         runs.0.tasks.spawn_blocking(move || {
@@ -185,7 +190,7 @@ impl Runs {
             shared.history.index_the_rest(later, is_over)
         };
         match self.0.tasks.spawn_blocking(indexing).await {
-            Ok(unended) => self.adopt(unended).await,
+            Ok(unended) => adopt::adopt(&self, unended).await,
             Err(error) => tracing::error!(%error, "failed to index old runs"),
         }
     }

@@ -4,29 +4,27 @@ use super::argv::with_jobs;
 use super::drive::Drive;
 use branchyard_model::RunState;
 
-impl Drive {
-    /// Gives the run its share of the cores, now that it is about to start, where its caller asked for
-    /// that. What its record shows from here on is what is executed.
-    pub(super) fn share_cores(&self, open_jobs: &[usize]) {
-        if open_jobs.is_empty() {
-            return;
-        }
-        let is_running = |state| state == RunState::Running;
-        let others = self
-            .shared
-            .live
-            .iter()
-            .filter(|live| live.id != self.live.id && is_running(live.record.borrow().state))
-            .count();
-        let jobs = share(cores(), others + 1);
-        self.live.record.send_modify(|record| {
-            for at in open_jobs {
-                if let Some(word) = record.spec.argv.get_mut(*at) {
-                    *word = with_jobs(word, jobs);
-                }
-            }
-        });
+/// Gives the run its share of the cores, now that it is about to start, where its caller asked for
+/// that. What its record shows from here on is what is executed.
+pub(super) fn share_cores(drive: &Drive, open_jobs: &[usize]) {
+    if open_jobs.is_empty() {
+        return;
     }
+    let is_running = |state| state == RunState::Running;
+    let others = drive
+        .shared()
+        .live
+        .iter()
+        .filter(|live| live.id != drive.live().id && is_running(live.record.borrow().state))
+        .count();
+    let jobs = share(cores(), others + 1);
+    drive.live().record.send_modify(|record| {
+        for at in open_jobs {
+            if let Some(word) = record.spec.argv.get_mut(*at) {
+                *word = with_jobs(word, jobs);
+            }
+        }
+    });
 }
 
 /// What each of so many runs has of the cores; one at least.

@@ -67,42 +67,40 @@ pub(super) fn are_due(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> b
         && supplied(spec, repo).is_none()
 }
 
-impl Drive {
-    /// What the run is given. That its workspace is tainted is on record when this returns. The caller holds the
-    /// lock and the files until the command starts, so nothing of ours changes a file in between.
-    ///
-    /// The remote's answer must not be older than `not_before`.
-    pub(super) async fn hand_secrets(
-        &self,
-        workspace: &Arc<Workspace>,
-        not_before: Instant,
-    ) -> Result<Handed, Problem> {
-        let (spec, secrets) = (self.live.record().spec, &self.shared.config.secrets);
-        let repo = &workspace.repo().config;
-        let mut of_repo = secrets.of_repo(&spec.repo);
-        let is_bound = of_repo.any(|(_, _, secret)| secret.is_for(&spec.branch));
-        let judged = |error: branchyard_workspace::Error| self.shared.margin.judge(error.problem());
-        let supplied = supplied(&spec, repo);
-        if is_bound && supplied.is_none() {
-            let is_due = are_due(secrets, repo, &spec);
-            let head = match is_due {
-                true => Some(remote_head(workspace, not_before).await?),
-                // What it makes is only as good as a commit that the remote was seen to have.
-                false => standing::remote_tip(workspace).await.map_err(judged)?,
-            };
-            let taint = match head {
-                Some(head) => taint::taint(workspace, head).await.map_err(judged)?,
-                None => {
-                    built_from::note_files_changed(workspace).map_err(judged)?;
-                    None
-                }
-            };
-            if let Some(why) = taint.filter(|_| is_due) {
-                return Err(tainted(&spec, &why));
+/// What the run is given. That its workspace is tainted is on record when this returns. The caller holds the
+/// lock and the files until the command starts, so nothing of ours changes a file in between.
+///
+/// The remote's answer must not be older than `not_before`.
+pub(super) async fn hand_secrets(
+    drive: &Drive,
+    workspace: &Arc<Workspace>,
+    not_before: Instant,
+) -> Result<Handed, Problem> {
+    let (spec, secrets) = (drive.live().record().spec, &drive.shared().config.secrets);
+    let repo = &workspace.repo().config;
+    let mut of_repo = secrets.of_repo(&spec.repo);
+    let is_bound = of_repo.any(|(_, _, secret)| secret.is_for(&spec.branch));
+    let judged = |error: branchyard_workspace::Error| drive.shared().margin.judge(error.problem());
+    let supplied = supplied(&spec, repo);
+    if is_bound && supplied.is_none() {
+        let is_due = are_due(secrets, repo, &spec);
+        let head = match is_due {
+            true => Some(remote_head(workspace, not_before).await?),
+            // What it makes is only as good as a commit that the remote was seen to have.
+            false => standing::remote_tip(workspace).await.map_err(judged)?,
+        };
+        let taint = match head {
+            Some(head) => taint::taint(workspace, head).await.map_err(judged)?,
+            None => {
+                built_from::note_files_changed(workspace).map_err(judged)?;
+                None
             }
+        };
+        if let Some(why) = taint.filter(|_| is_due) {
+            return Err(tainted(&spec, &why));
         }
-        hand(secrets, &spec, supplied.as_deref())
     }
+    hand(secrets, &spec, supplied.as_deref())
 }
 
 /// What the remote has for the branch of a workspace, asked no earlier than `not_before`.
@@ -172,30 +170,28 @@ fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
     values
 }
 
-impl Runs {
-    /// The variables that hold secrets in some runs of a branch, and what to say in place of each.
-    pub fn secret_variables(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-    ) -> BTreeMap<String, String> {
-        let mut variables = BTreeMap::<_, Vec<String>>::new();
-        for (run, variable, secret) in self.0.config.secrets.of_repo(repo) {
-            let run = match run {
-                MAKE => MAKE.to_owned(),
-                task => format!("the task {task}"),
-            };
-            let not = match secret.is_for(branch) {
-                true => "",
-                false => ", but not on this branch",
-            };
-            let said = format!("the secret {} in {run}{not}", secret.name);
-            variables.entry(variable.to_owned()).or_default().push(said);
-        }
-        let said =
-            |(variable, said): (String, Vec<String>)| (variable, format!("({})", said.join("; ")));
-        variables.into_iter().map(said).collect()
+/// The variables that hold secrets in some runs of a branch, and what to say in place of each.
+pub fn secret_variables(
+    runs: &Runs,
+    repo: &RepoName,
+    branch: &BranchName,
+) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::<_, Vec<String>>::new();
+    for (run, variable, secret) in runs.inner().config.secrets.of_repo(repo) {
+        let run = match run {
+            MAKE => MAKE.to_owned(),
+            task => format!("the task {task}"),
+        };
+        let not = match secret.is_for(branch) {
+            true => "",
+            false => ", but not on this branch",
+        };
+        let said = format!("the secret {} in {run}{not}", secret.name);
+        variables.entry(variable.to_owned()).or_default().push(said);
     }
+    let said =
+        |(variable, said): (String, Vec<String>)| (variable, format!("({})", said.join("; ")));
+    variables.into_iter().map(said).collect()
 }
 
 /// What the repo gives to runs of this kind, whatever their branch. Git is given nothing.

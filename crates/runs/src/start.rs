@@ -10,6 +10,7 @@ use super::live::Live;
 use super::open::{Runs, draining};
 use super::request::{Action, RunRequest};
 use super::{Launching, spec};
+use crate::{coalesce, launch};
 use branchyard_auth::Principal;
 use branchyard_model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
 use branchyard_workspace::repos::Repo;
@@ -53,8 +54,9 @@ impl Runs {
             return self.start_new(repo, branch, asked, principal).await;
         };
         idempotency::check_key(key)?;
-        let digest = idempotency::digest(&self.0.reuse_key, &(repo, branch, &action, &request));
-        let mut claim = self.0.keys.claim(&principal.name, key).await;
+        let digest =
+            idempotency::digest(&self.inner().reuse_key, &(repo, branch, &action, &request));
+        let mut claim = self.inner().keys.claim(&principal.name, key).await;
         if let Some(known) = &*claim {
             return match known.of {
                 Claimed::Run(id) if known.request == digest => Ok(Started {
@@ -89,17 +91,17 @@ impl Runs {
             return Err(draining());
         }
         request.check_place(repo, branch)?;
-        let repo = self.0.repos.get(repo)?;
+        let repo = self.inner().repos.get(repo)?;
         let (spec, checks) = spec::of(
-            &self.0.config,
+            &self.inner().config,
             &repo,
             branch,
             &action,
             request.clone(),
             principal,
         )?;
-        self.0.sandboxes.check(&repo.config, spec.kind)?;
-        let workspace = self.0.workspaces.get(&repo, branch);
+        self.inner().sandboxes.check(&repo.config, spec.kind)?;
+        let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
         let (coalesce, supersede) = (request.coalesce, request.supersede);
         let asked = Asked {
@@ -111,27 +113,30 @@ impl Runs {
         };
         let mut judged = HashSet::new();
         loop {
-            if coalesce && let Some(live) = self.join_equal(&spec, &repo, &mut judged).await {
+            if coalesce
+                && let Some(live) = coalesce::join_equal(self, &spec, &repo, &mut judged).await
+            {
                 return Ok(Started::of(live));
             }
             let _decided = self
-                .0
+                .inner()
                 .joining
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             if coalesce {
-                if let Some(live) = self.join_open(&spec, &judged) {
+                if let Some(live) = coalesce::join_open(self, &spec, &judged) {
                     return Ok(Started::of(live));
                 }
-                if self.find_equal(&spec, &judged).is_some() {
+                if coalesce::find_equal(self, &spec, &judged).is_some() {
                     // It came, and looked at the remote, since we last looked.
                     continue;
                 }
             }
-            self.0.margin.check()?;
+            self.inner().margin.check()?;
             self.check_queue(principal, 1)?;
-            let live = self
-                .launch(Launching {
+            let live = launch::launch(
+                self,
+                Launching {
                     id: RunId::new(),
                     account: principal.account.clone(),
                     spec,
@@ -140,10 +145,11 @@ impl Runs {
                     workspace,
                     asked_at,
                     asker: Some(principal.clone()),
-                })
-                .map_err(|error| self.0.margin.judge(not_recorded(&error)))?;
+                },
+            )
+            .map_err(|error| self.inner().margin.judge(not_recorded(&error)))?;
             if supersede {
-                self.supersede(&live);
+                coalesce::supersede(self, &live);
             }
             return Ok(Started::of(live));
         }
@@ -151,12 +157,12 @@ impl Runs {
 
     /// Whether so many more runs of a principal may wait beside those that do already.
     pub(super) fn check_queue(&self, principal: &Principal, more: usize) -> Result<(), Problem> {
-        let most = self.0.config.limits.max_queued_runs_per_principal;
+        let most = self.inner().config.limits.max_queued_runs_per_principal;
         let waits = |live: &Live| {
             let record = live.record.borrow();
             record.state == RunState::Queued && live.account == principal.account
         };
-        let queued = self.0.live.iter().filter(|live| waits(live)).count();
+        let queued = self.inner().live.iter().filter(|live| waits(live)).count();
         if queued + more <= most {
             return Ok(());
         }
@@ -183,7 +189,7 @@ impl Runs {
         match tokio::time::timeout(REMOTE_PATIENCE, prepare::check_branch(workspace, asked_at))
             .await
         {
-            Ok(outcome) => outcome.map_err(|error| self.0.margin.judge(error.problem())),
+            Ok(outcome) => outcome.map_err(|error| self.inner().margin.judge(error.problem())),
             Err(_) => {
                 tracing::debug!(repo = %repo.name, "the remote is slow; the run will find out");
                 Ok(())

@@ -7,7 +7,7 @@ use super::error::incomplete;
 use super::{Error, Report, Reporter, Workspace};
 use crate::{decide, fits, in_the_way, reset, standing};
 use branchyard_config::crash_point;
-use branchyard_git::{self as git, Moved, Tips, oid};
+use branchyard_git::{self as git, Moved, Tips, contents, oid};
 use branchyard_model::{About, CommitId, ErrorKind, Phase, Problem, SyncMode, Warning};
 use branchyard_runtime::disk::{Moment, Room};
 
@@ -61,10 +61,10 @@ pub(super) async fn follow(
         head: Some(from),
         branch: Some(from),
     };
-    let moved = workspace.worktree().move_to(git, &to, seen).await;
+    let moved = contents::move_to(workspace.worktree(), git, &to, seen).await;
     crash_point("move-moved");
     if let Ok(Moved::TipMoved) = moved {
-        workspace.worktree().fill_by_git(git).await?;
+        contents::fill_by_git(workspace.worktree(), git).await?;
         abandon_move(workspace, &to).await?;
         return Ok(None);
     }

@@ -8,6 +8,7 @@ use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::Asked;
+use crate::repos::heal;
 use crate::{FilesGuard, create, guard, recover, standing};
 use branchyard_git as git;
 use branchyard_git::oid;
@@ -54,7 +55,7 @@ pub(super) async fn ensure_once(
         return Err(branch_not_found(workspace.branch()).into());
     }
     bring(workspace, &asked, report).await?;
-    if workspace.repo().is_suspect() {
+    if heal::is_suspect(workspace.repo()) {
         // What was left of a store was found on the way, and nobody knows what is missing in it.
         recover::heal(workspace, report).await?;
     }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use super::error::locked;
 use super::{Error, Report, Reporter, Workspace};
 use crate::reconcile::repair;
+use crate::repos;
+use crate::repos::heal;
 use branchyard_git::{self as git, Lock};
 use branchyard_model::{ErrorKind, Problem, Warning};
 use branchyard_process::Presence;
@@ -46,7 +48,7 @@ pub async fn attempts<'a>(
     workspace: &'a Arc<Workspace>,
     report: &Reporter,
 ) -> Result<Attempts<'a>, Error> {
-    if workspace.repo().is_suspect() && workspace.repo().is_cloned() {
+    if heal::is_suspect(workspace.repo()) && workspace.repo().is_cloned() {
         heal(workspace, report).await?;
     }
     Ok(Attempts {
@@ -153,7 +155,7 @@ pub(super) async fn heal(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
             let _registry = this.repo().registry.lock().await;
             let tell = report.clone();
             let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-            let healed = this.repo().heal(Some(this.branch()), &progress).await;
+            let healed = repos::heal::heal(this.repo(), Some(this.branch()), &progress).await;
             let Some(warning) = healed.map_err(|error| damaged(&error))? else {
                 return Ok(false);
             };

@@ -15,7 +15,7 @@ use super::{Error, Report, Reporter, Workspace};
 use crate::{in_the_way, salvage, standing, warm, work};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::conflicts::Working;
-use branchyard_git::{self as git, Moved, UntrackedEntry, oid};
+use branchyard_git::{self as git, Moved, UntrackedEntry, contents, oid};
 use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
@@ -54,7 +54,7 @@ async fn reset_once(
                 .trash
                 .check(this.path())
                 .map_err(|error| cannot_discard(this, "look at the workspace", error))?;
-            let tips = this.worktree().tips()?;
+            let tips = contents::tips(this.worktree())?;
             Ok((tips, clear_the_way(this, &goal, how, looked_at, &who)?))
         })
         .await?;
@@ -73,7 +73,7 @@ async fn reset_once(
         .await?;
     crash_point("reset-begun");
     let git = workspace.repo().git();
-    Ok(workspace.worktree().reset_to(git, target, tips).await?)
+    Ok(contents::reset_to(workspace.worktree(), git, target, tips).await?)
 }
 
 async fn finish_reset(

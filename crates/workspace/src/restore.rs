@@ -8,7 +8,7 @@ use super::error::conflict;
 use super::salvage::{SalvageScope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
 use crate::{built_from, create, guard, reset, salvage, standing};
-use branchyard_git::{self as git, Saved, SavedStash};
+use branchyard_git::{self as git, Saved, SavedStash, contents};
 use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason};
 use branchyard_runtime::disk::Moment;
 use branchyard_runtime::yard_events::SalvageChange;
@@ -113,7 +113,7 @@ async fn clear_for(
                 for path in paths.chain(output.map(|output| &output.item.path)) {
                     reset::discard(this, path, looked_at)?;
                 }
-                this.worktree().forget_operation()?;
+                contents::forget_operation(this.worktree())?;
                 Ok(Some(saved))
             })
             .await?;

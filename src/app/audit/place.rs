@@ -3,6 +3,7 @@
 use super::Auditor;
 use branchyard_db::security_db::audit::Call;
 use branchyard_model::{BranchName, GroupId, RepoName, RunId, SalvageId};
+use branchyard_runs::groups;
 use branchyard_workspace::salvage;
 
 /// What a call names, as far as it makes sense. What does not is the caller's own, and not kept.
@@ -70,7 +71,10 @@ impl Auditor {
         if let Some(run) = named.run.and_then(|run| self.0.runs.record(run).ok()) {
             call.repo = Some(run.spec.repo);
             call.branch = Some(run.spec.branch);
-        } else if let Some(group) = named.group.and_then(|group| self.0.runs.group(group).ok()) {
+        } else if let Some(group) = named
+            .group
+            .and_then(|group| groups::group(&self.0.runs, group).ok())
+        {
             call.repo = Some(group.repo);
         } else if let Some(id) = named.salvage {
             for repo in self.0.repos.list() {

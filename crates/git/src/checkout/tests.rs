@@ -9,7 +9,7 @@ use git2::{ObjectType, Oid};
 use proptest::prelude::*;
 
 use super::{Filled, LeftToGit, write_files};
-use crate::{Error, Worktree};
+use crate::{Error, Worktree, contents};
 use beside::{Beside, nameless};
 use trees::{Item, tree};
 
@@ -188,7 +188,7 @@ async fn what_cannot_be_read_is_told_by_git() {
     let tree = beside.raw_tree(&[("100644", b"a", there), ("100644", b"b", missing)]);
     let commit = beside.commit(tree);
     let worktree = beside.registered(&commit, "missing").await;
-    let told = worktree.fill(&beside.git).await.unwrap_err();
+    let told = contents::fill(&worktree, &beside.git).await.unwrap_err();
     assert!(matches!(told, Error::Refused { .. }), "{told}");
     assert!(told.to_string().contains(&missing.to_string()), "{told}");
     assert!(worktree.is_preparing());

@@ -25,6 +25,7 @@ use super::start::not_recorded;
 use super::view::View;
 use super::viewers::Viewers;
 use super::{Launching, spec, stop_note};
+use crate::{coalesce, launch};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
@@ -111,261 +112,258 @@ impl Groups {
     }
 }
 
-impl Runs {
-    /// Starts one run for each branch that `request.branches` names.
-    pub async fn start_group(
-        &self,
-        repo: &RepoName,
-        request: RunRequest,
-        principal: &Principal,
-        key: Option<&str>,
-    ) -> Result<GroupId, Problem> {
-        let Some(key) = key else {
-            return self.start_new_group(repo, request, None, principal).await;
+/// Starts one run for each branch that `request.branches` names.
+pub async fn start_group(
+    runs: &Runs,
+    repo: &RepoName,
+    request: RunRequest,
+    principal: &Principal,
+    key: Option<&str>,
+) -> Result<GroupId, Problem> {
+    let Some(key) = key else {
+        return start_new_group(runs, repo, request, None, principal).await;
+    };
+    idempotency::check_key(key)?;
+    let digest = idempotency::digest(&runs.inner().reuse_key, &(repo, &request));
+    let claim = runs.inner().keys.claim(&principal.name, key).await;
+    if let Some(known) = &*claim {
+        return match known.of {
+            Claimed::Group(group) if known.request == digest => Ok(group),
+            _ => Err(known.reused(key)),
         };
-        idempotency::check_key(key)?;
-        let digest = idempotency::digest(&self.0.reuse_key, &(repo, &request));
-        let claim = self.0.keys.claim(&principal.name, key).await;
-        if let Some(known) = &*claim {
-            return match known.of {
-                Claimed::Group(group) if known.request == digest => Ok(group),
-                _ => Err(known.reused(key)),
-            };
-        }
-        let idempotency = Idempotency {
-            key: key.to_owned(),
-            request: digest,
-        };
-        let claimed = Some((claim, idempotency));
-        self.start_new_group(repo, request, claimed, principal)
-            .await
     }
+    let idempotency = Idempotency {
+        key: key.to_owned(),
+        request: digest,
+    };
+    let claimed = Some((claim, idempotency));
+    start_new_group(runs, repo, request, claimed, principal).await
+}
 
-    async fn start_new_group(
-        &self,
-        repo: &RepoName,
-        request: RunRequest,
-        claimed: Option<(OwnedMutexGuard<Option<Claim>>, Idempotency)>,
-        principal: &Principal,
-    ) -> Result<GroupId, Problem> {
-        if self.is_draining() {
-            return Err(draining());
+async fn start_new_group(
+    this: &Runs,
+    repo: &RepoName,
+    request: RunRequest,
+    claimed: Option<(OwnedMutexGuard<Option<Claim>>, Idempotency)>,
+    principal: &Principal,
+) -> Result<GroupId, Problem> {
+    if this.is_draining() {
+        return Err(draining());
+    }
+    let (patterns, request) = request.for_each_branch(repo)?;
+    let repo = this.inner().repos.get(repo)?;
+    let branches = {
+        let sees = |branch: &BranchName| principal.sees(&repo.name, branch);
+        select::select(&repo, &this.inner().workspaces, &patterns, sees).await?
+    };
+    // What is wrong with the request is wrong with all of it.
+    for branch in &branches {
+        spec_of_member(this, &repo, branch, &request, principal)?;
+    }
+    this.inner().margin.check()?;
+    this.check_queue(principal, branches.len())?;
+    let members = branches.into_iter().map(|branch| Member {
+        branch,
+        run_id: RunId::new(),
+    });
+    let (claim, idempotency) = claimed.unzip();
+    let saved = Saved {
+        record: GroupRecord {
+            group_id: GroupId::new(),
+            repo: repo.name.clone(),
+            principal: principal.name.clone(),
+            state: GroupState::Running,
+            created_at: Timestamp::now(),
+            ended_at: None,
+            members: members.collect(),
+            idempotency,
+        },
+        request,
+    };
+    // A task of its own, which has the key with it: who asked may go, and the group must not be left
+    // half started by that, nor be started again by the key.
+    let (runs, principal) = (this.clone(), principal.clone());
+    let started = this.inner().tasks.spawn(async move {
+        let known = saved.record.idempotency.clone();
+        let group = open_group(&runs, saved, &principal)?;
+        if let Some((mut claim, known)) = claim.zip(known) {
+            *claim = Some(Claim {
+                request: known.request,
+                of: Claimed::Group(group),
+            });
         }
-        let (patterns, request) = request.for_each_branch(repo)?;
-        let repo = self.0.repos.get(repo)?;
-        let branches = {
-            let sees = |branch: &BranchName| principal.sees(&repo.name, branch);
-            select::select(&repo, &self.0.workspaces, &patterns, sees).await?
-        };
-        // What is wrong with the request is wrong with all of it.
-        for branch in &branches {
-            self.spec_of_member(&repo, branch, &request, principal)?;
+        Ok(group)
+    });
+    started
+        .await
+        .map_err(io::Error::other)
+        .flatten()
+        .map_err(|error| this.inner().margin.judge(not_recorded(&error)))
+}
+
+fn open_group(runs: &Runs, saved: Saved, principal: &Principal) -> io::Result<GroupId> {
+    let (record, disk) = (&saved.record, &runs.inner().groups.disk);
+    let id = record.group_id;
+    disk.create(id)?;
+    let begun = || {
+        let (mut journal, extent) = Writer::create(&disk.journal(id))?;
+        journal.event(&Event::Group(record.clone().shown()))?;
+        disk.save(&saved)?;
+        Ok((journal, extent))
+    };
+    let (journal, extent) = begun().inspect_err(|_: &io::Error| {
+        if let Err(error) = disk.remove(id) {
+            tracing::warn!(group = %id, %error, "a group that never was leaves its directory");
         }
-        self.0.margin.check()?;
-        self.check_queue(principal, branches.len())?;
-        let members = branches.into_iter().map(|branch| Member {
-            branch,
-            run_id: RunId::new(),
-        });
-        let (claim, idempotency) = claimed.unzip();
-        let saved = Saved {
-            record: GroupRecord {
-                group_id: GroupId::new(),
-                repo: repo.name.clone(),
-                principal: principal.name.clone(),
-                state: GroupState::Running,
-                created_at: Timestamp::now(),
-                ended_at: None,
-                members: members.collect(),
-                idempotency,
-            },
-            request,
-        };
-        // A task of its own, which has the key with it: who asked may go, and the group must not be left
-        // half started by that, nor be started again by the key.
-        let (runs, principal) = (self.clone(), principal.clone());
-        let started = self.0.tasks.spawn(async move {
-            let known = saved.record.idempotency.clone();
-            let group = runs.open_group(saved, &principal)?;
-            if let Some((mut claim, known)) = claim.zip(known) {
-                *claim = Some(Claim {
-                    request: known.request,
-                    of: Claimed::Group(group),
-                });
-            }
-            Ok(group)
-        });
-        started
-            .await
+    })?;
+    crash_point("group-recorded");
+    let on_disconnect = match saved.request.on_disconnect() {
+        Ok(on_disconnect) => on_disconnect,
+        Err(problem) => return Err(io::Error::other(problem)),
+    };
+    let told = Told::default();
+    start_members(runs, &saved, &told, Some(principal));
+    follow::follow_group(runs, saved, told, on_disconnect, (journal, extent));
+    Ok(id)
+}
+
+/// Starts those of the members' runs that were never there: one that was told of and is not there
+/// any more has ended and was let go of.
+fn start_members(runs: &Runs, saved: &Saved, told: &Told, asker: Option<&Principal>) {
+    let record = &saved.record;
+    // What an earlier daemon's asker may do was looked at when it was asked for.
+    let principal = match asker {
+        Some(asker) => asker.clone(),
+        None => Principal::of_build(&record.principal),
+    };
+    let Ok(repo) = runs.inner().repos.get(&record.repo) else {
+        return;
+    };
+    for member in &record.members {
+        if told.knows(member.run_id) || runs.inner().history.home(member.run_id).exists() {
+            continue;
+        }
+        let started = spec_of_member(runs, &repo, &member.branch, &saved.request, &principal)
             .map_err(io::Error::other)
-            .flatten()
-            .map_err(|error| self.0.margin.judge(not_recorded(&error)))
-    }
-
-    fn open_group(&self, saved: Saved, principal: &Principal) -> io::Result<GroupId> {
-        let (record, disk) = (&saved.record, &self.0.groups.disk);
-        let id = record.group_id;
-        disk.create(id)?;
-        let begun = || {
-            let (mut journal, extent) = Writer::create(&disk.journal(id))?;
-            journal.event(&Event::Group(record.clone().shown()))?;
-            disk.save(&saved)?;
-            Ok((journal, extent))
-        };
-        let (journal, extent) = begun().inspect_err(|_: &io::Error| {
-            if let Err(error) = disk.remove(id) {
-                tracing::warn!(group = %id, %error, "a group that never was leaves its directory");
-            }
-        })?;
-        crash_point("group-recorded");
-        let on_disconnect = match saved.request.on_disconnect() {
-            Ok(on_disconnect) => on_disconnect,
-            Err(problem) => return Err(io::Error::other(problem)),
-        };
-        let told = Told::default();
-        self.start_members(&saved, &told, Some(principal));
-        self.follow_group(saved, told, on_disconnect, (journal, extent));
-        Ok(id)
-    }
-
-    /// Starts those of the members' runs that were never there: one that was told of and is not there
-    /// any more has ended and was let go of.
-    fn start_members(&self, saved: &Saved, told: &Told, asker: Option<&Principal>) {
-        let record = &saved.record;
-        // What an earlier daemon's asker may do was looked at when it was asked for.
-        let principal = match asker {
-            Some(asker) => asker.clone(),
-            None => Principal::of_build(&record.principal),
-        };
-        let Ok(repo) = self.0.repos.get(&record.repo) else {
-            return;
-        };
-        for member in &record.members {
-            if told.knows(member.run_id) || self.0.history.home(member.run_id).exists() {
-                continue;
-            }
-            let started = self
-                .spec_of_member(&repo, &member.branch, &saved.request, &principal)
-                .map_err(io::Error::other)
-                .and_then(|(mut spec, asked)| {
-                    spec.group = Some(record.group_id);
-                    // It is the group that is watched.
-                    spec.on_disconnect = OnDisconnect::Continue;
-                    self.launch(Launching {
+            .and_then(|(mut spec, asked)| {
+                spec.group = Some(record.group_id);
+                // It is the group that is watched.
+                spec.on_disconnect = OnDisconnect::Continue;
+                launch::launch(
+                    runs,
+                    Launching {
                         id: member.run_id,
                         account: principal.account.clone(),
                         spec,
                         asked,
                         idempotency: None,
-                        workspace: self.0.workspaces.get(&repo, &member.branch),
+                        workspace: runs.inner().workspaces.get(&repo, &member.branch),
                         asked_at: Instant::now(),
                         asker: asker.cloned(),
-                    })
-                });
-            match started {
-                Ok(live) if saved.request.supersede => self.supersede(&live),
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::error!(run = %member.run_id, %error, "failed to start a run of a group");
-                }
-            }
-        }
-    }
-
-    fn spec_of_member(
-        &self,
-        repo: &Repo,
-        branch: &BranchName,
-        request: &RunRequest,
-        principal: &Principal,
-    ) -> Result<(branchyard_model::RunSpec, Asked), Problem> {
-        let (action, config) = (Action::Make, &self.0.config);
-        let (spec, checks) = spec::of(config, repo, branch, &action, request.clone(), principal)?;
-        let asked = Asked {
-            action,
-            request: request.clone(),
-            checks,
-            spec: None,
-            dropped_env: BTreeMap::new(),
-        };
-        Ok((spec, asked))
-    }
-
-    pub fn group(&self, id: GroupId) -> Result<GroupRecord, Problem> {
-        let live = self.live_group(id).map(|live| live.record.borrow().clone());
-        live.or_else(|| self.0.groups.disk.load(id).map(|saved| saved.record))
-            .map(GroupRecord::shown)
-            .ok_or_else(|| group_not_found(id))
-    }
-
-    pub fn live_group(&self, id: GroupId) -> Option<Arc<LiveGroup>> {
-        self.0.groups.live.get(&id).map(|live| live.clone())
-    }
-
-    /// The group's journal, live or ended.
-    pub fn group_view(&self, id: GroupId) -> Result<View, Problem> {
-        let journal = self.0.groups.disk.journal(id);
-        match self.live_group(id) {
-            Some(live) => Ok(View::of_live(
-                journal,
-                live.extent.clone(),
-                live.viewers.clone(),
-            )),
-            None => {
-                self.0
-                    .groups
-                    .disk
-                    .load(id)
-                    .ok_or_else(|| group_not_found(id))?;
-                View::of_ended(journal)
-            }
-        }
-    }
-
-    /// Stops all runs of a group that have not ended.
-    pub fn cancel_group(&self, id: GroupId, principal: &str) -> Result<GroupRecord, Problem> {
-        if let Some(live) = self.live_group(id) {
-            let reason = format!("cancelled by {principal}");
-            live.viewers.stop(&reason);
-            if let Err(error) = stop_note::write(&self.0.groups.disk.home(id), &reason) {
-                let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
-                return Err(Problem::unwritten("cancel_not_recorded", detail, &error));
-            }
-        }
-        self.group(id)
-    }
-
-    /// Goes on with the groups that an earlier daemon left.
-    pub(super) fn adopt_groups(&self) {
-        for id in self.0.groups.disk.ids() {
-            let disk = &self.0.groups.disk;
-            let saved = disk.load(id).map(|mut saved| {
-                let is_over = saved.record.state != GroupState::Running;
-                if is_over && !saved.request.env.is_empty() {
-                    saved.request.env.clear();
-                    if let Err(error) = disk.save(&saved) {
-                        tracing::warn!(group = %id, %error, "the variables of a group are not dropped");
-                    }
-                }
-                saved
+                    },
+                )
             });
-            if let Err(error) = disk.close_to_others(id) {
-                tracing::warn!(group = %id, %error, "a group's directory is not closed to other users");
+        match started {
+            Ok(live) if saved.request.supersede => coalesce::supersede(runs, &live),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::error!(run = %member.run_id, %error, "failed to start a run of a group");
             }
-            let Some(saved) = saved.filter(|saved| saved.record.state == GroupState::Running)
-            else {
-                continue;
-            };
-            let path = self.0.groups.disk.journal(id);
-            let opened =
-                Writer::reopen(&path).and_then(|journal| Ok((Told::read(&path)?, journal)));
-            match opened {
-                Ok((told, journal)) => {
-                    self.start_members(&saved, &told, None);
-                    self.follow_group(saved, told, OnDisconnect::Continue, journal);
+        }
+    }
+}
+
+fn spec_of_member(
+    runs: &Runs,
+    repo: &Repo,
+    branch: &BranchName,
+    request: &RunRequest,
+    principal: &Principal,
+) -> Result<(branchyard_model::RunSpec, Asked), Problem> {
+    let (action, config) = (Action::Make, &runs.inner().config);
+    let (spec, checks) = spec::of(config, repo, branch, &action, request.clone(), principal)?;
+    let asked = Asked {
+        action,
+        request: request.clone(),
+        checks,
+        spec: None,
+        dropped_env: BTreeMap::new(),
+    };
+    Ok((spec, asked))
+}
+
+pub fn group(runs: &Runs, id: GroupId) -> Result<GroupRecord, Problem> {
+    let live = live_group(runs, id).map(|live| live.record.borrow().clone());
+    live.or_else(|| runs.inner().groups.disk.load(id).map(|saved| saved.record))
+        .map(GroupRecord::shown)
+        .ok_or_else(|| group_not_found(id))
+}
+
+pub fn live_group(runs: &Runs, id: GroupId) -> Option<Arc<LiveGroup>> {
+    runs.inner().groups.live.get(&id).map(|live| live.clone())
+}
+
+/// The group's journal, live or ended.
+pub fn group_view(runs: &Runs, id: GroupId) -> Result<View, Problem> {
+    let journal = runs.inner().groups.disk.journal(id);
+    match live_group(runs, id) {
+        Some(live) => Ok(View::of_live(
+            journal,
+            live.extent.clone(),
+            live.viewers.clone(),
+        )),
+        None => {
+            runs.inner()
+                .groups
+                .disk
+                .load(id)
+                .ok_or_else(|| group_not_found(id))?;
+            View::of_ended(journal)
+        }
+    }
+}
+
+/// Stops all runs of a group that have not ended.
+pub fn cancel_group(runs: &Runs, id: GroupId, principal: &str) -> Result<GroupRecord, Problem> {
+    if let Some(live) = live_group(runs, id) {
+        let reason = format!("cancelled by {principal}");
+        live.viewers.stop(&reason);
+        if let Err(error) = stop_note::write(&runs.inner().groups.disk.home(id), &reason) {
+            let detail = "the group is told to stop, but should the daemon end now, the next one would not know of it";
+            return Err(Problem::unwritten("cancel_not_recorded", detail, &error));
+        }
+    }
+    group(runs, id)
+}
+
+/// Goes on with the groups that an earlier daemon left.
+pub(super) fn adopt_groups(runs: &Runs) {
+    for id in runs.inner().groups.disk.ids() {
+        let disk = &runs.inner().groups.disk;
+        let saved = disk.load(id).map(|mut saved| {
+            let is_over = saved.record.state != GroupState::Running;
+            if is_over && !saved.request.env.is_empty() {
+                saved.request.env.clear();
+                if let Err(error) = disk.save(&saved) {
+                    tracing::warn!(group = %id, %error, "the variables of a group are not dropped");
                 }
-                Err(error) => tracing::error!(group = %id, %error, "failed to go on with a group"),
             }
+            saved
+        });
+        if let Err(error) = disk.close_to_others(id) {
+            tracing::warn!(group = %id, %error, "a group's directory is not closed to other users");
+        }
+        let Some(saved) = saved.filter(|saved| saved.record.state == GroupState::Running) else {
+            continue;
+        };
+        let path = runs.inner().groups.disk.journal(id);
+        let opened = Writer::reopen(&path).and_then(|journal| Ok((Told::read(&path)?, journal)));
+        match opened {
+            Ok((told, journal)) => {
+                start_members(runs, &saved, &told, None);
+                follow::follow_group(runs, saved, told, OnDisconnect::Continue, journal);
+            }
+            Err(error) => tracing::error!(group = %id, %error, "failed to go on with a group"),
         }
     }
 }

@@ -39,7 +39,7 @@ impl Earlier {
     pub(super) fn say_again(mut self, to: &Drive, before: usize) -> io::Result<bool> {
         let mut seen = 0;
         while let Some((frame, _)) = self.reader.next(self.len)? {
-            if to.live.leaving.is_cancelled() {
+            if to.live().leaving.is_cancelled() {
                 return Ok(false);
             }
             if !is_piece(&frame) {
@@ -47,7 +47,8 @@ impl Earlier {
             }
             seen += 1;
             if seen > before {
-                to.repeat(frame.kind, frame.payload, frame.micros)?;
+                to.journal()
+                    .repeat(frame.kind, frame.payload, frame.micros)?;
                 crash_point("answering");
             }
         }

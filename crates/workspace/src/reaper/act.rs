@@ -168,39 +168,35 @@ fn holds_a_repository(path: &Path) -> bool {
     })
 }
 
-impl Reaper {
-    /// Discards a store that nobody uses and nothing keeps. The next request clones it anew.
-    pub(super) async fn discard_store(&self, repo: &Arc<Repo>, bytes: u64) -> Outcome {
-        let kept = |why: &str| Outcome::Kept {
-            why: why.to_owned(),
-        };
-        let (Ok(_registry), Ok(_network)) = (repo.registry.try_lock(), repo.network.try_lock())
-        else {
-            return kept(BUSY);
-        };
-        let (workspaces, of) = (self.workspaces.clone(), repo.clone());
-        let discard = move || {
-            if let Some(why) = kept_store(&workspaces, &of) {
-                return Ok(Outcome::Kept { why });
-            }
-            if is_in_use(of.home()) {
-                return Ok(kept(IN_USE));
-            }
-            match workspaces.while_nobody_uses(&of.name, || remove::discard(&workspaces, of.home()))
-            {
-                Some(discarded) => discarded.map(|()| Outcome::Done { bytes }),
-                None => Ok(kept(BUSY)),
-            }
-        };
-        let outcome = match tokio::task::spawn_blocking(discard).await {
-            Ok(done) => Outcome::of(done),
-            Err(error) => kept(&error.to_string()),
-        };
-        if matches!(outcome, Outcome::Done { .. }) {
-            self.workspaces.yard().ticks.forget_store(&repo.name);
+/// Discards a store that nobody uses and nothing keeps. The next request clones it anew.
+pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64) -> Outcome {
+    let kept = |why: &str| Outcome::Kept {
+        why: why.to_owned(),
+    };
+    let (Ok(_registry), Ok(_network)) = (repo.registry.try_lock(), repo.network.try_lock()) else {
+        return kept(BUSY);
+    };
+    let (workspaces, of) = (reaper.workspaces.clone(), repo.clone());
+    let discard = move || {
+        if let Some(why) = kept_store(&workspaces, &of) {
+            return Ok(Outcome::Kept { why });
         }
-        outcome
+        if is_in_use(of.home()) {
+            return Ok(kept(IN_USE));
+        }
+        match workspaces.while_nobody_uses(&of.name, || remove::discard(&workspaces, of.home())) {
+            Some(discarded) => discarded.map(|()| Outcome::Done { bytes }),
+            None => Ok(kept(BUSY)),
+        }
+    };
+    let outcome = match tokio::task::spawn_blocking(discard).await {
+        Ok(done) => Outcome::of(done),
+        Err(error) => kept(&error.to_string()),
+    };
+    if matches!(outcome, Outcome::Done { .. }) {
+        reaper.workspaces.yard().ticks.forget_store(&repo.name);
     }
+    outcome
 }
 
 /// Why a store has to stay, its last use apart. Blocks.

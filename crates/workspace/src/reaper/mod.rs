@@ -173,7 +173,7 @@ impl Reaper {
         only: Option<RepoName>,
     ) -> Option<Vec<MergedBranch>> {
         let this = self.clone();
-        let deleting = async move { this.delete_merged(dry_run, only.as_ref()).await };
+        let deleting = async move { merged::delete_merged(&this, dry_run, only.as_ref()).await };
         self.workspaces
             .yard()
             .tasks

@@ -105,7 +105,7 @@ impl Reaper {
     }
 
     async fn act_on_store(&self, found: &FoundStore, decision: &Decision) -> Outcome {
-        let outcome = self.discard_store(&found.repo, found.facts.size).await;
+        let outcome = act::discard_store(self, &found.repo, found.facts.size).await;
         self.tell(&found.repo, None, decision, &outcome);
         outcome
     }

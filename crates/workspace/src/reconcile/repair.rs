@@ -13,7 +13,7 @@ use crate::reconcile::find;
 use crate::record::Record;
 use crate::repos::Repo;
 use crate::{Error, Workspace, Workspaces, guard, half_made, removal};
-use branchyard_git::{self as git, Seen, Worktree, WorktreeDamage};
+use branchyard_git::{self as git, Seen, Worktree, WorktreeDamage, mending};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_process::is_in_use;
 
@@ -167,7 +167,7 @@ impl Repairer<'_> {
                 Ok(Some(format!("put back: {}", restored.join(", "))))
             }
             Kind::Damaged(WorktreeDamage::Head(_)) => {
-                Ok(Some(workspace.worktree().mend_head(store)?))
+                Ok(Some(mending::mend_head(workspace.worktree(), store)?))
             }
             Kind::Damaged(WorktreeDamage::Index(_)) => {
                 guard::mend_links(workspace)?;
@@ -219,7 +219,7 @@ fn log(finding: &Finding, done: Option<&str>) {
 }
 
 fn rebuild_index(worktree: &Worktree, repo: &Repo) -> Result<String, Error> {
-    Ok(match worktree.rebuild_index(repo.store())? {
+    Ok(match mending::rebuild_index(worktree, repo.store())? {
         Some(kept) => format!("made anew from HEAD; the old one is {}", kept.display()),
         None => "made anew from HEAD".to_owned(),
     })
@@ -228,13 +228,11 @@ fn rebuild_index(worktree: &Worktree, repo: &Repo) -> Result<String, Error> {
 /// Registers a directory again whose registration is gone; not one of its files is touched, and
 /// what is in them shows as changes. The caller holds the registry lock and the files.
 pub(crate) fn register_again(workspace: &Workspace) -> Result<(), Error> {
-    workspace.worktree().reregister()?;
+    mending::reregister(workspace.worktree())?;
     write_record(workspace)?;
     guard::mend_links(workspace)?;
-    workspace.worktree().mend_head(workspace.repo().store())?;
-    workspace
-        .worktree()
-        .rebuild_index(workspace.repo().store())?;
+    mending::mend_head(workspace.worktree(), workspace.repo().store())?;
+    mending::rebuild_index(workspace.worktree(), workspace.repo().store())?;
     tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), "a workspace that git did not know any more is registered again");
     Ok(())
 }

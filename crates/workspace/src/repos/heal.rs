@@ -33,238 +33,235 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// More than a commit takes, from its first object to its ref.
 const SECOND_LOOK_AFTER: Duration = Duration::from_secs(1);
 
-impl Repo {
-    /// Whether the store lacks something that anybody needs, or cannot read the files of `branch`. Costs
-    /// a walk through all history, so it is asked only after something failed.
-    async fn is_damaged(self: &Arc<Self>, branch: Option<&BranchName>) -> Result<bool, Error> {
-        if !git::is_connected(&self.git, &self.store).await? {
-            return Ok(true);
+/// Whether the store lacks something that anybody needs, or cannot read the files of `branch`. Costs
+/// a walk through all history, so it is asked only after something failed.
+async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<bool, Error> {
+    if !git::is_connected(&this.git, &this.store).await? {
+        return Ok(true);
+    }
+    let Some(branch) = branch.cloned() else {
+        return Ok(false);
+    };
+    let repo = this.clone();
+    blocking(move || {
+        let store = repo.open_store()?;
+        let mut needed: Vec<Oid> = Vec::new();
+        for name in [branch.local_ref(), branch.remote_ref()] {
+            needed.extend(git::read_ref(&store, &name)?);
         }
-        let Some(branch) = branch.cloned() else {
-            return Ok(false);
-        };
-        let repo = self.clone();
+        Ok(!git::is_readable(&repo.store, &needed))
+    })
+    .await
+}
+
+/// Replaces the store's objects if they are damaged. Returns whether they were, with a warning for
+/// whoever asked. The caller holds the registry lock.
+pub async fn heal(
+    this: &Arc<Repo>,
+    branch: Option<&BranchName>,
+    progress: Progress<'_>,
+) -> Result<Option<Warning>, Error> {
+    let suspect = this.suspect.swap(false, Ordering::Relaxed);
+    if !suspect && was_looked_at_lately(this) {
+        return Ok(None);
+    }
+    // A fetch under way writes into the objects that are about to be exchanged.
+    let _network = this.network.lock().await;
+    let _upkeep = this.upkeep.lock().await;
+    this.guard_store()?;
+    finish_healing(this).await?;
+    if !is_damaged(this, branch).await? {
+        return Ok(None);
+    }
+    // People commit when they like, and a ref may have been seen before its objects. Real damage stays.
+    tokio::time::sleep(SECOND_LOOK_AFTER).await;
+    if !is_damaged(this, branch).await? {
+        tracing::warn!(repo = %this.name, "the store seemed damaged, and is not");
+        return Ok(None);
+    }
+    tracing::error!(repo = %this.name, "the store is damaged: cloning anew");
+    let healed = replace_objects(this, progress).await;
+    if healed.is_err() {
+        this.suspect();
+    }
+    let (lost, room) = healed?;
+    let detail = format!(
+        "the repository's objects were damaged and were cloned anew; the damaged ones are kept in {}{}",
+        room.display(),
+        match lost.is_empty() {
+            true => "; nothing was lost".to_owned(),
+            false => format!("; lost: {}", lost.join("; ")),
+        }
+    );
+    let warning = Warning::new("store_healed", detail);
+    tracing::warn!(repo = %this.name, warning = %warning.message);
+    Ok(Some(warning))
+}
+
+/// Whether a look has to be taken at the store before anything else is done with it.
+pub fn is_suspect(repo: &Repo) -> bool {
+    repo.suspect.load(Ordering::Relaxed)
+}
+
+fn was_looked_at_lately(repo: &Repo) -> bool {
+    let mut looked = repo
+        .looked_at
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let lately = looked.is_some_and(|at: Instant| at.elapsed() < LOOK_AGAIN_AFTER);
+    if !lately {
+        *looked = Some(Instant::now());
+    }
+    lately
+}
+
+async fn replace_objects(
+    repo: &Arc<Repo>,
+    progress: Progress<'_>,
+) -> Result<(Vec<String>, PathBuf), Error> {
+    let why = "damaged objects, with the refs and logs of their time";
+    let room = repo
+        .quarantine
+        .make_room(repo.name.dir().as_str(), repo.store.path(), why)
+        .map_err(Error::io("make room in the quarantine"))?;
+    match fill_room(repo, &room, progress).await {
+        Ok(lost) => Ok((lost, room)),
+        Err(error) => {
+            // Before the exchange nothing of anybody's is in there.
+            if room.join(UNUSED).exists()
+                && !is_marked(repo)
+                && let Err(error) = fs::remove_dir_all(&room)
+            {
+                tracing::warn!(path = %room.display(), %error, "failed to clear a clone that was of no use");
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn fill_room(
+    this: &Arc<Repo>,
+    room: &Path,
+    progress: Progress<'_>,
+) -> Result<Vec<String>, Error> {
+    fs::write(room.join(UNUSED), "").map_err(Error::io("make room in the quarantine"))?;
+    progress(Phase::Clone, Some(0));
+    let fresh = Store::fetch_anew(
+        &this.git,
+        this.config.url.as_str(),
+        &room.join(KEPT),
+        |percent| progress(Phase::Clone, Some(percent)),
+    )
+    .await?;
+    git::rescue_objects(&this.git, this.store.path(), &fresh).await?;
+    crash_point("objects-rescued");
+    let (repo, room) = (this.clone(), room.to_owned());
+    let remote = {
+        let room = room.clone();
         blocking(move || {
-            let store = repo.open_store()?;
-            let mut needed: Vec<Oid> = Vec::new();
-            for name in [branch.local_ref(), branch.remote_ref()] {
-                needed.extend(git::read_ref(&store, &name)?);
-            }
-            Ok(!git::is_readable(&repo.store, &needed))
+            let remote = git::remote_refs(&fresh)?;
+            keep_refs(&repo, &room).map_err(Error::io("keep the refs of a damaged store"))?;
+            let objects = fresh.path().join("objects");
+            fs::write(objects.join(MARK), room.as_os_str().as_encoded_bytes())
+                .map_err(Error::io("mark the new objects"))?;
+            crash_point("objects-marked");
+            git::exchange(&repo.store.path().join("objects"), &objects)?;
+            crash_point("objects-exchanged");
+            Ok(remote)
         })
-        .await
-    }
+        .await?
+    };
+    // Somebody may have committed meanwhile.
+    git::rescue_objects(&this.git, &room.join(KEPT), &this.store).await?;
+    let repo = this.clone();
+    blocking(move || {
+        let lost = git::settle_refs(&repo.store, &remote)?;
+        crash_point("refs-settled");
+        unmark(&repo, &room)?;
+        Ok(lost)
+    })
+    .await
+}
 
-    /// Replaces the store's objects if they are damaged. Returns whether they were, with a warning for
-    /// whoever asked. The caller holds the registry lock.
-    pub async fn heal(
-        self: &Arc<Self>,
-        branch: Option<&BranchName>,
-        progress: Progress<'_>,
-    ) -> Result<Option<Warning>, Error> {
-        let suspect = self.suspect.swap(false, Ordering::Relaxed);
-        if !suspect && self.was_looked_at_lately() {
-            return Ok(None);
+/// The refs as they are now, in the place of the fresh ones: with the damaged objects they make a
+/// repository that can be looked into.
+fn keep_refs(repo: &Repo, room: &Path) -> io::Result<()> {
+    let kept = room.join(KEPT);
+    for name in ["refs", "logs", "packed-refs"] {
+        let (from, to) = (repo.store.path().join(name), kept.join(name));
+        if to.is_dir() {
+            fs::remove_dir_all(&to)?;
+        } else if to.exists() {
+            fs::remove_file(&to)?;
         }
-        // A fetch under way writes into the objects that are about to be exchanged.
-        let _network = self.network.lock().await;
-        let _upkeep = self.upkeep.lock().await;
-        self.guard_store()?;
-        self.finish_healing().await?;
-        if !self.is_damaged(branch).await? {
-            return Ok(None);
-        }
-        // People commit when they like, and a ref may have been seen before its objects. Real damage stays.
-        tokio::time::sleep(SECOND_LOOK_AFTER).await;
-        if !self.is_damaged(branch).await? {
-            tracing::warn!(repo = %self.name, "the store seemed damaged, and is not");
-            return Ok(None);
-        }
-        tracing::error!(repo = %self.name, "the store is damaged: cloning anew");
-        let healed = self.replace_objects(progress).await;
-        if healed.is_err() {
-            self.suspect();
-        }
-        let (lost, room) = healed?;
-        let detail = format!(
-            "the repository's objects were damaged and were cloned anew; the damaged ones are kept in {}{}",
-            room.display(),
-            match lost.is_empty() {
-                true => "; nothing was lost".to_owned(),
-                false => format!("; lost: {}", lost.join("; ")),
-            }
-        );
-        let warning = Warning::new("store_healed", detail);
-        tracing::warn!(repo = %self.name, warning = %warning.message);
-        Ok(Some(warning))
+        copy(&from, &to)?;
     }
+    fs::create_dir_all(kept.join("refs"))
+}
 
-    /// Whether a look has to be taken at the store before anything else is done with it.
-    pub fn is_suspect(&self) -> bool {
-        self.suspect.load(Ordering::Relaxed)
-    }
+fn mark(repo: &Repo) -> PathBuf {
+    repo.store.path().join("objects").join(MARK)
+}
 
-    fn was_looked_at_lately(&self) -> bool {
-        let mut looked = self
-            .looked_at
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let lately = looked.is_some_and(|at: Instant| at.elapsed() < LOOK_AGAIN_AFTER);
-        if !lately {
-            *looked = Some(Instant::now());
+fn is_marked(repo: &Repo) -> bool {
+    mark(repo).exists()
+}
+
+fn unmark(repo: &Repo, room: &Path) -> Result<(), Error> {
+    let removed = |path: PathBuf| match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    removed(room.join(UNUSED))
+        .and_then(|()| removed(mark(repo)))
+        .map_err(Error::io("finish with a damaged store"))
+}
+
+/// Does the rest where new objects are in place, but what refers to them was not looked at.
+async fn finish_healing(this: &Arc<Repo>) -> Result<(), Error> {
+    if !is_marked(this) {
+        return Ok(());
+    }
+    let room = fs::read_to_string(mark(this))
+        .map(PathBuf::from)
+        .map_err(Error::io("read the mark of new objects"))?;
+    tracing::warn!(repo = %this.name, room = %room.display(), "finishing with a damaged store");
+    git::rescue_objects(&this.git, &room.join(KEPT), &this.store).await?;
+    let repo = this.clone();
+    let lost = blocking(move || {
+        let lost = git::settle_refs(&repo.store, &BTreeMap::new())?;
+        unmark(&repo, &room)?;
+        Ok(lost)
+    })
+    .await?;
+    if !lost.is_empty() {
+        tracing::error!(repo = %this.name, lost = lost.join("; "), "some of a damaged store is lost");
+    }
+    Ok(())
+}
+
+/// Finishes what a daemon that was killed had begun; to be called at start.
+pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), Error> {
+    if this.is_cloned() {
+        this.guard_store()?;
+    }
+    finish_healing(this).await?;
+    let prefix = format!("{}-", this.name.dir());
+    let rooms = this
+        .quarantine
+        .contents()
+        .map_err(Error::io("look into the quarantine"))?;
+    for (room, note) in rooms {
+        let is_ours = room
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+            && note.is_some_and(|note| note.was == this.store.path());
+        if is_ours && room.join(UNUSED).exists() {
+            tracing::warn!(repo = %this.name, room = %room.display(), "a clone that was never put to use is removed");
+            fs::remove_dir_all(&room).map_err(Error::io("clear a room of the quarantine"))?;
         }
-        lately
     }
-
-    async fn replace_objects(
-        self: &Arc<Self>,
-        progress: Progress<'_>,
-    ) -> Result<(Vec<String>, PathBuf), Error> {
-        let why = "damaged objects, with the refs and logs of their time";
-        let room = self
-            .quarantine
-            .make_room(self.name.dir().as_str(), self.store.path(), why)
-            .map_err(Error::io("make room in the quarantine"))?;
-        match self.fill_room(&room, progress).await {
-            Ok(lost) => Ok((lost, room)),
-            Err(error) => {
-                // Before the exchange nothing of anybody's is in there.
-                if room.join(UNUSED).exists()
-                    && !self.is_marked()
-                    && let Err(error) = fs::remove_dir_all(&room)
-                {
-                    tracing::warn!(path = %room.display(), %error, "failed to clear a clone that was of no use");
-                }
-                Err(error)
-            }
-        }
-    }
-
-    async fn fill_room(
-        self: &Arc<Self>,
-        room: &Path,
-        progress: Progress<'_>,
-    ) -> Result<Vec<String>, Error> {
-        fs::write(room.join(UNUSED), "").map_err(Error::io("make room in the quarantine"))?;
-        progress(Phase::Clone, Some(0));
-        let fresh = Store::fetch_anew(
-            &self.git,
-            self.config.url.as_str(),
-            &room.join(KEPT),
-            |percent| progress(Phase::Clone, Some(percent)),
-        )
-        .await?;
-        git::rescue_objects(&self.git, self.store.path(), &fresh).await?;
-        crash_point("objects-rescued");
-        let (repo, room) = (self.clone(), room.to_owned());
-        let remote = {
-            let room = room.clone();
-            blocking(move || {
-                let remote = git::remote_refs(&fresh)?;
-                repo.keep_refs(&room)
-                    .map_err(Error::io("keep the refs of a damaged store"))?;
-                let objects = fresh.path().join("objects");
-                fs::write(objects.join(MARK), room.as_os_str().as_encoded_bytes())
-                    .map_err(Error::io("mark the new objects"))?;
-                crash_point("objects-marked");
-                git::exchange(&repo.store.path().join("objects"), &objects)?;
-                crash_point("objects-exchanged");
-                Ok(remote)
-            })
-            .await?
-        };
-        // Somebody may have committed meanwhile.
-        git::rescue_objects(&self.git, &room.join(KEPT), &self.store).await?;
-        let repo = self.clone();
-        blocking(move || {
-            let lost = git::settle_refs(&repo.store, &remote)?;
-            crash_point("refs-settled");
-            repo.unmark(&room)?;
-            Ok(lost)
-        })
-        .await
-    }
-
-    /// The refs as they are now, in the place of the fresh ones: with the damaged objects they make a
-    /// repository that can be looked into.
-    fn keep_refs(&self, room: &Path) -> io::Result<()> {
-        let kept = room.join(KEPT);
-        for name in ["refs", "logs", "packed-refs"] {
-            let (from, to) = (self.store.path().join(name), kept.join(name));
-            if to.is_dir() {
-                fs::remove_dir_all(&to)?;
-            } else if to.exists() {
-                fs::remove_file(&to)?;
-            }
-            copy(&from, &to)?;
-        }
-        fs::create_dir_all(kept.join("refs"))
-    }
-
-    fn mark(&self) -> PathBuf {
-        self.store.path().join("objects").join(MARK)
-    }
-
-    fn is_marked(&self) -> bool {
-        self.mark().exists()
-    }
-
-    fn unmark(&self, room: &Path) -> Result<(), Error> {
-        let removed = |path: PathBuf| match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
-        removed(room.join(UNUSED))
-            .and_then(|()| removed(self.mark()))
-            .map_err(Error::io("finish with a damaged store"))
-    }
-
-    /// Does the rest where new objects are in place, but what refers to them was not looked at.
-    async fn finish_healing(self: &Arc<Self>) -> Result<(), Error> {
-        if !self.is_marked() {
-            return Ok(());
-        }
-        let room = fs::read_to_string(self.mark())
-            .map(PathBuf::from)
-            .map_err(Error::io("read the mark of new objects"))?;
-        tracing::warn!(repo = %self.name, room = %room.display(), "finishing with a damaged store");
-        git::rescue_objects(&self.git, &room.join(KEPT), &self.store).await?;
-        let repo = self.clone();
-        let lost = blocking(move || {
-            let lost = git::settle_refs(&repo.store, &BTreeMap::new())?;
-            repo.unmark(&room)?;
-            Ok(lost)
-        })
-        .await?;
-        if !lost.is_empty() {
-            tracing::error!(repo = %self.name, lost = lost.join("; "), "some of a damaged store is lost");
-        }
-        Ok(())
-    }
-
-    /// Finishes what a daemon that was killed had begun; to be called at start.
-    pub async fn resume_healing(self: &Arc<Self>) -> Result<(), Error> {
-        if self.is_cloned() {
-            self.guard_store()?;
-        }
-        self.finish_healing().await?;
-        let prefix = format!("{}-", self.name.dir());
-        let rooms = self
-            .quarantine
-            .contents()
-            .map_err(Error::io("look into the quarantine"))?;
-        for (room, note) in rooms {
-            let is_ours = room
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-                && note.is_some_and(|note| note.was == self.store.path());
-            if is_ours && room.join(UNUSED).exists() {
-                tracing::warn!(repo = %self.name, room = %room.display(), "a clone that was never put to use is removed");
-                fs::remove_dir_all(&room).map_err(Error::io("clear a room of the quarantine"))?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Copies a file or a whole directory, if it is there.

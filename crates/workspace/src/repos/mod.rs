@@ -2,9 +2,10 @@
 //! A repo is cloned once, on first use; its remote is asked by one process at a time, for all who
 //! wait together.
 
+mod answers;
 mod clone;
 mod error;
-mod heal;
+pub mod heal;
 mod init;
 mod protection;
 mod registry;
@@ -13,8 +14,8 @@ mod repo;
 mod single_flight;
 mod upkeep;
 
+pub use answers::Asked;
 pub use error::Error;
 pub use registry::{Registration, Repos};
-pub use remote::Asked;
 pub use repo::{Progress, Repo, Source};
 pub use upkeep::Maintained;

@@ -8,29 +8,12 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use super::Error;
+use super::answers::{Answers, Asked, Failures};
 use super::repo::{Progress, Repo, blocking};
 use super::single_flight::Reporter;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, Phase};
 use branchyard_runtime::yard_events::RepoChange;
-
-/// Answers of the remote that are kept to be reused; the oldest go first.
-pub(super) const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
-
-/// What the remote said about one branch.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    /// The branch's commit; `None` if the remote has no such branch.
-    pub head: Option<CommitId>,
-    pub at: Timestamp,
-    began: Instant,
-}
-
-/// The answers to all who asked together.
-pub(super) type Answers = Arc<Vec<(BranchName, Asked)>>;
-
-/// The branches of a fetch that could not be had, and why.
-pub(super) type Failures = Arc<Vec<(BranchName, Arc<git::Error>)>>;
 
 impl Repo {
     /// What the remote has for `branch`, asked no earlier than `not_before`. Needs no clone.

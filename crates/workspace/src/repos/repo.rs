@@ -10,15 +10,18 @@ use lru::LruCache;
 use tokio_util::task::TaskTracker;
 
 use super::Error;
+use super::answers::{Answers, Asked, Failures, REMEMBERED};
 use super::clone::Cloner;
 use super::protection::Protection;
-use super::remote::{Answers, Asked, Failures, REMEMBERED};
 use super::single_flight::SingleFlight;
 use branchyard_config::RepoConfig;
 use branchyard_git::{self as git, Git, Store};
 use branchyard_model::{BranchName, Phase, RepoName, Warning};
 use branchyard_runtime::disk::Quarantine;
 use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
+
+/// Before the remote has named its default branch, these count as it.
+const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 
 /// Looks at the workspaces of one repo at a time.
 const MAX_LOOKS: usize = 256;
@@ -248,6 +251,57 @@ impl Repo {
     ) -> Result<bool, Error> {
         let (repo, locks) = (self.clone(), git::store_locks(&self.store, branches));
         blocking(move || Ok(git::clear_stale_locks(&locks, &[repo.store.path()])?)).await
+    }
+
+    /// Whether the branch is protected, as far as the default branch is known: see [`Repo::learn_default`].
+    pub fn protects(&self, branch: &BranchName) -> bool {
+        self.protection.names(branch)
+            || self
+                .default_branches()
+                .iter()
+                .any(|name| *name == branch.as_str())
+    }
+
+    /// Asks the remote for its default branch unless that is known. Needs no clone.
+    pub async fn learn_default(&self) -> Result<(), Error> {
+        if self.is_cloned() || self.remote_default().is_some() {
+            return Ok(());
+        }
+        let named = git::remote_default(&self.git, self.config.url.as_str()).await?;
+        self.protection.remember_default(named);
+        Ok(())
+    }
+
+    /// Globs and names of the protected branches, for people.
+    pub fn protected_patterns(&self) -> Vec<String> {
+        let mut patterns = self.protection.patterns();
+        patterns.extend(self.default_branches());
+        let mut seen = std::collections::HashSet::new();
+        patterns.retain(|pattern| seen.insert(pattern.clone()));
+        patterns
+    }
+
+    /// The configured one and the remote's own: that they differ unprotects neither.
+    fn default_branches(&self) -> Vec<String> {
+        let configured = self
+            .config
+            .default_branch
+            .as_ref()
+            .map(BranchName::to_string);
+        let known: Vec<_> = configured
+            .into_iter()
+            .chain(self.remote_default())
+            .collect();
+        match known.is_empty() {
+            true => USUAL_DEFAULTS.map(str::to_owned).into(),
+            false => known,
+        }
+    }
+
+    /// What the remote's HEAD named when it was last asked.
+    fn remote_default(&self) -> Option<String> {
+        let in_store = Store::info(self.store.path()).and_then(|info| info.default_branch);
+        in_store.or_else(|| self.protection.asked_default())
     }
 }
 

@@ -17,7 +17,7 @@ use branchyard_git::verbs::{
     Kept, Named, Verbosity, confirm_needed, conflicted, few, operation_under_way, revision, staged,
     unresolved, unstaged,
 };
-use branchyard_git::{self as git, Tips};
+use branchyard_git::{self as git, Tips, contents};
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
@@ -98,10 +98,8 @@ async fn planned(
 /// Returns whether it was done: not if there is a commit that was not there when it was `seen`.
 async fn reset_files(workspace: &Arc<Workspace>, to: Oid, seen: Tips) -> Result<bool, Error> {
     let target = git::commit_id(to)?;
-    let reset = workspace
-        .worktree()
-        .reset_to(workspace.repo().git(), &target, seen)
-        .await;
+    let reset =
+        contents::reset_to(workspace.worktree(), workspace.repo().git(), &target, seen).await;
     match reset.map_err(in_gits_words)? {
         git::Moved::TipMoved => Ok(false),
         git::Moved::Done(Some(complaint))
@@ -119,7 +117,7 @@ fn plan_reset(
     request: &Request,
     by: &str,
 ) -> Result<ResetPlan, Error> {
-    let tips = workspace.worktree().tips()?;
+    let tips = contents::tips(workspace.worktree())?;
     let head = git::head(repo)?;
     let paths = verbs::inside(workspace, "paths", &request.paths)?;
     let to = match &request.to {

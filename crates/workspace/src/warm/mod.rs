@@ -28,7 +28,7 @@ use super::record::BuiltFrom;
 use super::{Error, Report, Reporter, Workspace, build_output};
 use crate::fill;
 use branchyard_config::{WarmStart, crash_point};
-use branchyard_git::{self as git, Difference};
+use branchyard_git::{self as git, Difference, contents};
 use branchyard_model::{CommitId, Phase, Warm};
 use copy::Copies;
 use seed::Seed;
@@ -114,10 +114,7 @@ async fn fill_warm(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool
     if !copied.difference.changes.is_empty() {
         report(Report::Phase(Phase::Checkout, None));
         let git = workspace.repo().git();
-        workspace
-            .worktree()
-            .advance(git, &copied.warm.commit, &copied.goal)
-            .await?;
+        contents::advance(workspace.worktree(), git, &copied.warm.commit, &copied.goal).await?;
     }
     let warm = workspace
         .blocking(move |this| {

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use git2::{ObjectType, Oid, Repository, Signature};
 
-use crate::{Git, Store, Worktree, isolate_libgit2};
+use crate::{Git, Store, Worktree, contents, isolate_libgit2};
 use branchyard_model::{BranchName, CommitId};
 
 pub(super) struct Beside {
@@ -97,14 +97,14 @@ impl Beside {
 
     pub(super) async fn filled(&self, commit: &CommitId, branch: &str) -> Worktree {
         let worktree = self.registered(commit, branch).await;
-        worktree.fill(&self.git).await.unwrap();
+        contents::fill(&worktree, &self.git).await.unwrap();
         assert!(worktree.is_ready());
         worktree
     }
 
     pub(super) async fn filled_by_git(&self, commit: &CommitId, branch: &str) -> Worktree {
         let worktree = self.registered(commit, branch).await;
-        worktree.fill_by_git(&self.git).await.unwrap();
+        contents::fill_by_git(&worktree, &self.git).await.unwrap();
         worktree
     }
 

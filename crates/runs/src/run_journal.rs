@@ -1,13 +1,15 @@
 //! The journal of a run has one writer at a time: the daemon, then the supervisor, then the daemon.
 
 use std::io;
-use std::sync::{MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::drive::Drive;
+use super::history::History;
 use branchyard_journal::{self as journal, Extent, FrameKind, Writer};
-use branchyard_model::Event;
+use branchyard_model::{Event, RunId};
+use branchyard_runtime::disk::DiskGuard;
 
 /// Who may write.
 pub(super) enum JournalOwner {
@@ -16,62 +18,83 @@ pub(super) enum JournalOwner {
     Supervisor(watch::Sender<Extent>),
 }
 
-impl Drive {
-    fn journal(&self) -> MutexGuard<'_, JournalOwner> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+/// The journal of one run, whoever writes it now.
+pub(super) struct RunJournal {
+    run: RunId,
+    home: PathBuf,
+    path: PathBuf,
+    margin: DiskGuard,
+    owner: Mutex<JournalOwner>,
+}
+
+impl RunJournal {
+    pub(super) fn new(
+        history: &History,
+        run: RunId,
+        margin: DiskGuard,
+        owner: JournalOwner,
+    ) -> Self {
+        Self {
+            run,
+            home: history.home(run),
+            path: history.journal(run),
+            margin,
+            owner: Mutex::new(owner),
+        }
+    }
+
+    fn owner(&self) -> MutexGuard<'_, JournalOwner> {
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets go of the journal so that another process can write it.
     pub(super) fn hand_over(&self) -> io::Result<(u64, watch::Sender<Extent>)> {
-        let mut journal = self.journal();
-        let extent = match &*journal {
+        let mut owner = self.owner();
+        let extent = match &*owner {
             JournalOwner::Daemon(writer) => writer.extent(),
             JournalOwner::Supervisor(_) => {
                 return Err(io::Error::other("the journal is with a supervisor"));
             }
         };
-        *journal = JournalOwner::Supervisor(extent.clone());
+        *owner = JournalOwner::Supervisor(extent.clone());
         let len = extent.borrow().len;
         Ok((len, extent))
     }
 
     pub(super) fn take_back(&self, len: u64) -> io::Result<()> {
-        let mut journal = self.journal();
-        if let JournalOwner::Supervisor(extent) = &*journal {
-            let path = self.shared.history.journal(self.live.id);
-            *journal = JournalOwner::Daemon(Writer::take_back(&path, len, extent.clone())?);
+        let mut owner = self.owner();
+        if let JournalOwner::Supervisor(extent) = &*owner {
+            *owner = JournalOwner::Daemon(Writer::take_back(&self.path, len, extent.clone())?);
         }
         Ok(())
     }
 
     /// What a supervisor that went had kept aside of a long output.
     pub(super) fn recover_tail(&self) {
-        let home = self.shared.history.home(self.live.id);
-        if let JournalOwner::Daemon(journal) = &mut *self.journal() {
-            self.note_failure(journal::recover_tail(&home, journal));
+        if let JournalOwner::Daemon(journal) = &mut *self.owner() {
+            self.note_failure(journal::recover_tail(&self.home, journal));
         }
     }
 
     /// Brings a tail into the journal that its supervisor could not: most likely the disk was full.
     /// Returns how much of the output is missing after all.
     pub(super) fn bring_tail(&self) -> u64 {
-        let home = self.shared.history.home(self.live.id);
-        let JournalOwner::Daemon(journal) = &mut *self.journal() else {
+        let JournalOwner::Daemon(journal) = &mut *self.owner() else {
             return 0;
         };
-        let Err(error) = journal::recover_tail(&home, journal) else {
+        let Err(error) = journal::recover_tail(&self.home, journal) else {
             return 0;
         };
-        tracing::warn!(run = %self.live.id, %error, "the end of an output is given up");
-        let given_up = journal::give_up_tail(&home, &self.shared.history.journal(self.live.id));
+        tracing::warn!(run = %self.run, %error, "the end of an output is given up");
+        let given_up = journal::give_up_tail(&self.home, &self.path);
         let lost = given_up.as_ref().ok().copied();
         self.note_failure(given_up.map(drop));
         lost.unwrap_or(0)
     }
 
-    /// As [`Drive::tell`], with the reserve's room if need be.
+    /// As [`RunJournal::tell`], with the reserve's room if need be.
     pub(super) fn tell_surely(&self, event: &Event) {
-        let told = self.shared.margin.spend(|| match &mut *self.journal() {
+        let told = self.margin.spend(|| match &mut *self.owner() {
             JournalOwner::Daemon(journal) if !journal.is_closed() => journal.event(event),
             _ => Ok(()),
         });
@@ -81,7 +104,7 @@ impl Drive {
     /// Journals an event. A journal that cannot be written never fails the run, and one that is with
     /// the supervisor is not ours to write.
     pub(super) fn tell(&self, event: &Event) {
-        if let JournalOwner::Daemon(journal) = &mut *self.journal()
+        if let JournalOwner::Daemon(journal) = &mut *self.owner()
             && !journal.is_closed()
         {
             self.note_failure(journal.event(event));
@@ -90,7 +113,7 @@ impl Drive {
 
     /// Journals what was said elsewhere. Once the journal is closed, nothing follows.
     pub(super) fn repeat(&self, kind: FrameKind, said: &[u8], micros: u64) -> io::Result<()> {
-        match &mut *self.journal() {
+        match &mut *self.owner() {
             JournalOwner::Daemon(journal) if !journal.is_closed() => {
                 journal.append_at(kind, said, micros)
             }
@@ -100,7 +123,7 @@ impl Drive {
 
     /// Journals the last event; nothing can follow it. After an error it was not told.
     pub(super) fn tell_last(&self, event: &Event) -> io::Result<()> {
-        match &mut *self.journal() {
+        match &mut *self.owner() {
             JournalOwner::Daemon(journal) => {
                 journal.event(event)?;
                 journal.close();
@@ -112,7 +135,7 @@ impl Drive {
 
     fn note_failure(&self, outcome: io::Result<()>) {
         if let Err(error) = outcome {
-            tracing::error!(run = %self.live.id, %error, "failed to journal an event");
+            tracing::error!(run = %self.run, %error, "failed to journal an event");
         }
     }
 }
