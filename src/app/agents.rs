@@ -81,7 +81,7 @@ pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Be
     let branch = task.branch()?;
     app.yard().margin.check()?;
     let (repo, registered) = repo_for(app, request, &branch).await?;
-    app.check(&repo.name, &branch)?;
+    app.check(repo.name(), &branch)?;
     if let Some(known) = begun_before(app, &repo, &branch, &task).await? {
         return Ok(known);
     }
@@ -94,7 +94,7 @@ pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Be
     let about = standing::about(&workspace).await;
     let about = about.map_err(|error| error.problem())?;
     Ok(Begun {
-        repo: repo.name.clone(),
+        repo: repo.name().clone(),
         branch,
         workspace: workspace.path().to_owned(),
         commit: about.commit,
@@ -112,17 +112,17 @@ async fn begun_before(
     branch: &BranchName,
     task: &AgentTask,
 ) -> Result<Option<Begun>, Problem> {
-    let known = app.yard().workspaces.agents().of(&repo.name, branch);
+    let known = app.yard().workspaces.agents().of(repo.name(), branch);
     let known = known.map_err(|error| error.problem())?;
     let workspace = app.workspace_in(repo, branch)?;
     let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
         return Ok(None);
     };
-    let about = inspect::read(app, &repo.name, branch, |workspace| async move {
+    let about = inspect::read(app, repo.name(), branch, |workspace| async move {
         standing::about(&workspace).await
     });
     Ok(Some(Begun {
-        repo: repo.name.clone(),
+        repo: repo.name().clone(),
         branch: branch.clone(),
         workspace: workspace.path().to_owned(),
         commit: about.await?.commit,
@@ -143,7 +143,7 @@ async fn branch_for(
 ) -> Result<(AgentBranch, bool), Problem> {
     let told = |error: branchyard_workspace::Error| app.yard().margin.judge(error.problem());
     let (repo, branch) = (workspace.repo(), workspace.branch());
-    let known = app.yard().workspaces.agents().of(&repo.name, branch);
+    let known = app.yard().workspaces.agents().of(repo.name(), branch);
     let known = known.map_err(told)?;
     if let Some(known) = &known
         && known.task != task
@@ -177,7 +177,7 @@ async fn branch_for(
     }
     let start = standing::about(workspace).await.map_err(told)?.commit;
     let begun = AgentBranch::new(branch.clone(), task, base, start);
-    let kept = app.yard().workspaces.agents().keep(&repo.name, &begun);
+    let kept = app.yard().workspaces.agents().keep(repo.name(), &begun);
     kept.map_err(told)?;
     Ok((begun, is_new))
 }
@@ -186,7 +186,7 @@ async fn default_branch(app: &AuthorizedApp, repo: &Repo) -> Result<String, Prob
     let default = repo.ask_default_branch().await;
     let default = default.map_err(|error| app.yard().margin.judge(error.problem()))?;
     default.ok_or_else(|| {
-        let detail = format!("the remote of {} names no default branch", repo.name);
+        let detail = format!("the remote of {} names no default branch", repo.name());
         Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
             .field("base")
             .help("name the branch or commit to start from")
@@ -209,8 +209,11 @@ async fn repo_for(
     };
     let known = || {
         app.repos().into_iter().find(|repo| {
-            plain(repo.config.url.as_str()) == plain(url)
-                && request.repo.as_ref().is_none_or(|name| repo.name == *name)
+            plain(repo.config().url.as_str()) == plain(url)
+                && request
+                    .repo
+                    .as_ref()
+                    .is_none_or(|name| *repo.name() == *name)
         })
     };
     if let Some(known) = known() {
@@ -256,14 +259,14 @@ pub async fn git_init(app: &AuthorizedApp, request: &InitRequest) -> Result<Begu
     let workspace = app.workspace_in(&repo, &branch)?;
     let _lock = workspace
         .queue()
-        .lock("git init", &app.principal().name)
+        .lock("git init", app.principal().name())
         .await;
     let (report, warnings) = collecting();
-    let options = PrepareOptions::up_to_date(&app.principal().name, Instant::now());
+    let options = PrepareOptions::up_to_date(app.principal().name(), Instant::now());
     let prepared = sync::prepare(&workspace, &options, &report).await;
     let (about, _) = prepared.map_err(|error| app.yard().margin.judge(error.problem()))?;
     Ok(Begun {
-        repo: repo.name.clone(),
+        repo: repo.name().clone(),
         branch,
         workspace: workspace.path().to_owned(),
         commit: about.commit,

@@ -43,7 +43,7 @@ impl AuthorizedApp {
 
     /// For those who ask later who did it.
     pub(super) fn by(&self) -> String {
-        self.principal.name.clone()
+        self.principal.name().to_owned()
     }
 
     pub fn require(&self, right: Scope) -> Result<(), Problem> {
@@ -53,7 +53,7 @@ impl AuthorizedApp {
     /// All repos that are to be seen, sorted by name.
     pub fn repos(&self) -> Vec<Arc<Repo>> {
         let mut all = self.yard.repos.list();
-        all.retain(|repo| self.principal.sees_repo(&repo.name));
+        all.retain(|repo| self.principal.sees_repo(repo.name()));
         all
     }
 
@@ -84,7 +84,7 @@ impl AuthorizedApp {
         repo: &Arc<Repo>,
         branch: &BranchName,
     ) -> Result<Arc<Workspace>, Problem> {
-        self.check(&repo.name, branch)?;
+        self.check(repo.name(), branch)?;
         Ok(self.yard.workspaces.get(repo, branch))
     }
 
@@ -136,7 +136,7 @@ impl AuthorizedApp {
         branches: &'a [BranchName],
     ) -> impl Iterator<Item = &'a BranchName> {
         let branches = branches.iter();
-        branches.filter(|branch| self.principal.sees(&repo.name, branch))
+        branches.filter(|branch| self.principal.sees(repo.name(), branch))
     }
 
     pub(super) fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {
@@ -156,7 +156,7 @@ impl AuthorizedApp {
 
     /// The same whether or not there is such a thing.
     fn unseen(&self, kind: &str, name: &str) -> Problem {
-        let who = &self.principal.name;
+        let who = &self.principal.name();
         let detail = format!("{who} sees no {kind} named {name}");
         Problem::new(ErrorKind::NotFound, "out_of_bounds", detail)
             .field(kind)

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::AuthorizedApp;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
+use branchyard_workspace::repos::remote;
 use branchyard_workspace::repos::{Registration, Repo, Source};
 use branchyard_workspace::{
     Description, Going, LIST_PATIENCE, PrepareOptions, Report, Reporter, describe, parallel,
@@ -56,13 +57,13 @@ pub async fn branches_after(
         .map(|branch| (branch, None))
         .collect();
     if remote {
-        let all = repo.remote_heads(Vec::new()).await;
+        let all = remote::remote_heads(&repo, Vec::new()).await;
         let all = all.map_err(|error| error.problem())?;
         for (name, commit) in all {
             let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
             if let Some(Ok(branch)) = branch
                 && is_later(&branch)
-                && app.principal().sees(&repo.name, &branch)
+                && app.principal().sees(repo.name(), &branch)
             {
                 heads.insert(branch, Some(commit));
             }
@@ -87,13 +88,13 @@ pub async fn branches_after(
     let (mut found, mut unavailable) = (Vec::new(), Vec::new());
     for ((branch, head), described) in wanted.iter().zip(described.await) {
         let described = described.unwrap_or_else(|error| {
-            tracing::error!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+            tracing::error!(repo = %repo.name(), %branch, %error, "a workspace cannot be described");
             Err(git::Error::from(error).into())
         });
         let description = match described {
             Ok(description) => description,
             Err(error) => {
-                tracing::warn!(repo = %repo.name, %branch, %error, "a workspace cannot be described");
+                tracing::warn!(repo = %repo.name(), %branch, %error, "a workspace cannot be described");
                 let problem = error.problem();
                 unavailable.push(Unavailable {
                     branch: branch.clone(),
@@ -104,7 +105,7 @@ pub async fn branches_after(
             }
         };
         let remote_only =
-            |head: &CommitId| Description::remote_only(&repo.name, branch, head.clone());
+            |head: &CommitId| Description::remote_only(repo.name(), branch, head.clone());
         found.extend(description.or_else(|| head.as_ref().map(remote_only)));
     }
     let next = rest.next().and(wanted.pop()).map(|(branch, _)| branch);
@@ -123,7 +124,7 @@ pub fn known_branches(app: &AuthorizedApp, repo: &RepoName) -> Result<Vec<Branch
         let store = repo.open_store().map_err(|error| error.problem())?;
         known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
     }
-    known.retain(|branch| app.principal().sees(&repo.name, branch));
+    known.retain(|branch| app.principal().sees(repo.name(), branch));
     known.sort();
     known.dedup();
     Ok(known)
@@ -165,7 +166,7 @@ pub async fn prepare(
     let asked_at = Instant::now();
     let _lock = workspace
         .queue()
-        .lock("prepare", &app.principal().name)
+        .lock("prepare", app.principal().name())
         .await;
     let (report, warnings) = collecting();
     let prepared = match from {
@@ -173,7 +174,7 @@ pub async fn prepare(
             .await
             .map(|()| None),
         None => {
-            let options = PrepareOptions::up_to_date(&app.principal().name, asked_at);
+            let options = PrepareOptions::up_to_date(app.principal().name(), asked_at);
             sync::prepare(&workspace, &options, &report).await.map(Some)
         }
     };
@@ -199,11 +200,11 @@ pub async fn remove(
         .await?;
     let _lock = workspace
         .queue()
-        .lock("remove", &app.principal().name)
+        .lock("remove", app.principal().name())
         .await;
     // What makes room must not need any.
     app.yard().margin.make_do();
-    remove::remove(&workspace, going, &app.principal().name)
+    remove::remove(&workspace, going, app.principal().name())
         .await
         .map_err(|error| app.yard().margin.judge(error.problem()))
 }
@@ -225,7 +226,7 @@ pub async fn register(
 /// Forgets a repo. Refused while anything of it could be missed.
 pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Problem> {
     let repo = app.whole_repo(name)?;
-    if repo.source == Source::Config {
+    if *repo.source() == Source::Config {
         return Err(Problem::new(
             ErrorKind::Conflict,
             "repo_configured",
@@ -233,7 +234,7 @@ pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Pro
         )
         .help("remove it there and restart the daemon"));
     }
-    let _registry = repo.registry.lock().await;
+    let _registry = repo.registry().lock().await;
     app.yard().margin.make_do();
     let left = remove::left_of(&app.yard().workspaces, &repo).map_err(|error| error.problem())?;
     if !left.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::AuthorizedApp;
 use branchyard_model::{Problem, RepoName};
 use branchyard_workspace::repos::heal;
+use branchyard_workspace::repos::upkeep;
 use branchyard_workspace::repos::{Maintained, Repo};
 use branchyard_workspace::{
     Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile, repos,
@@ -28,9 +29,9 @@ pub async fn findings(app: &AuthorizedApp) -> Result<Findings, Problem> {
         for repo in &repos {
             found.extend(reconcile::look(&workspaces, repo, &RepairScope::whole())?);
         }
-        let names: Vec<_> = repos.iter().map(|repo| repo.name.clone()).collect();
+        let names: Vec<_> = repos.iter().map(|repo| repo.name().clone()).collect();
         if let Some(repo) = repos.first() {
-            found.extend(reconcile::look_into(&repo.quarantine, &names)?);
+            found.extend(reconcile::look_into(repo.quarantine(), &names)?);
         }
         found.extend(reconcile::look_for_databases(&state)?);
         Ok(found)
@@ -50,7 +51,7 @@ pub async fn mend_findings(app: &AuthorizedApp) -> Result<Vec<Mended>, Problem> 
         if heal::is_suspect(&repo) && repo.is_cloned() {
             let cured = heal(app, &repo).await?;
             for mended in all.iter_mut().filter(|mended| {
-                mended.finding.repo.as_ref() == Some(&repo.name)
+                mended.finding.repo.as_ref() == Some(repo.name())
                     && mended.finding.code == "objects_gone"
             }) {
                 mended.done.clone_from(&cured);
@@ -67,7 +68,7 @@ pub async fn mend_findings(app: &AuthorizedApp) -> Result<Vec<Mended>, Problem> 
 async fn heal(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<Option<String>, Problem> {
     let repo = repo.clone();
     let healing = app.yard().tasks.spawn(async move {
-        let _registry = repo.registry.lock().await;
+        let _registry = repo.registry().lock().await;
         repos::heal::heal(&repo, None, &|_, _| {}).await
     });
     let healed = healing
@@ -81,21 +82,23 @@ async fn heal(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<Option<String>, P
 pub async fn maintain(app: &AuthorizedApp, repo: &RepoName) -> Result<Maintained, Problem> {
     let repo = app.whole_repo(repo)?;
     if !repo.is_cloned() {
-        let detail = format!("{} is not cloned yet", repo.name);
+        let detail = format!("{} is not cloned yet", repo.name());
         return Err(Problem::new(
             branchyard_model::ErrorKind::Conflict,
             "not_cloned",
             detail,
         ));
     }
-    repo.maintain().await.map_err(|error| error.problem())
+    upkeep::maintain(&repo)
+        .await
+        .map_err(|error| error.problem())
 }
 
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
 /// is certain. What cannot be mended is logged, and the daemon serves all the same. Returns what was mended.
 pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) -> Vec<Mended> {
     if let Err(error) = heal::resume_healing(repo).await {
-        tracing::error!(repo = %repo.name, %error, "a damaged store is not finished with");
+        tracing::error!(repo = %repo.name(), %error, "a damaged store is not finished with");
     }
     match mend(workspaces, repo, Zeal::Alone).await {
         Ok(mut mended) => {
@@ -109,7 +112,7 @@ pub async fn reconcile(workspaces: &Arc<Workspaces>, repo: &Arc<Repo>) -> Vec<Me
             mended
         }
         Err(problem) => {
-            tracing::error!(repo = %repo.name, error = %problem, "the repository cannot be looked at");
+            tracing::error!(repo = %repo.name(), error = %problem, "the repository cannot be looked at");
             Vec::new()
         }
     }
@@ -127,7 +130,7 @@ async fn mend(
     };
     let (workspaces, repo) = (workspaces.clone(), repo.clone());
     let mending = tokio::spawn(async move {
-        let _registry = repo.registry.lock().await;
+        let _registry = repo.registry().lock().await;
         let mended = repo.clone();
         blocking(move || reconcile::mend(&workspaces, &mended, &scope, zeal)).await
     });

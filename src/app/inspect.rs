@@ -148,7 +148,7 @@ pub async fn environment(
         environment.insert(name.to_owned(), value);
     }
     // What the operator set for builds may be a secret; that it is set is not.
-    for name in workspace.repo().config.env.keys() {
+    for name in workspace.repo().config().env.keys() {
         environment.insert(name.as_str().to_owned(), "(set by the operator)".to_owned());
     }
     environment.extend(secrets::secret_variables(&app.yard().runs, repo, branch));

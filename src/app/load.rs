@@ -131,7 +131,7 @@ fn usage_of_repos(app: &AuthorizedApp) -> Vec<RepoUsage> {
     let repos = app.repos();
     repos
         .iter()
-        .map(|repo| usage(&repo.name, sizes::usage(&app.yard().workspaces, repo)))
+        .map(|repo| usage(repo.name(), sizes::usage(&app.yard().workspaces, repo)))
         .collect()
 }
 

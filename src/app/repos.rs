@@ -23,12 +23,12 @@ pub struct RepoSummary {
 }
 
 pub fn repo_summary(app: &AuthorizedApp, repo: &Repo) -> RepoSummary {
-    let tasks = repo.config.tasks.keys();
+    let tasks = repo.config().tasks.keys();
     RepoSummary {
-        name: repo.name.clone(),
-        url: repo.config.url.as_str().to_owned(),
+        name: repo.name().clone(),
+        url: repo.config().url.as_str().to_owned(),
         default_branch: repo.default_branch(),
-        source: repo.source,
+        source: *repo.source(),
         cloned: repo.is_cloned(),
         workspaces: app.count_on_disk(repo),
         tasks: tasks.map(ToString::to_string).collect(),

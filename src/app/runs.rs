@@ -102,7 +102,7 @@ pub fn asked_for(
     env: BTreeMap<String, String>,
 ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
     get(app, id)?;
-    let principal = &app.principal().name;
+    let principal = &app.principal().name();
     app.yard().runs.asked_for(id, principal, env)
 }
 
@@ -113,7 +113,7 @@ pub fn cancel_run(
     force: bool,
 ) -> Result<(RunRecord, usize), Problem> {
     get(app, id)?;
-    app.yard().runs.cancel(id, &app.principal().name, force)
+    app.yard().runs.cancel(id, app.principal().name(), force)
 }
 
 /// A group, where each of its branches is to be seen.
@@ -139,7 +139,7 @@ pub fn view_group(app: &AuthorizedApp, id: GroupId) -> Result<View, Problem> {
 
 pub fn cancel_group(app: &AuthorizedApp, id: GroupId) -> Result<GroupRecord, Problem> {
     group(app, id)?;
-    groups::cancel_group(&app.yard().runs, id, &app.principal().name)
+    groups::cancel_group(&app.yard().runs, id, app.principal().name())
 }
 
 /// Runs by `filter`, newest first, at most `limit`; and whether there are more.

@@ -130,14 +130,14 @@ pub async fn restore(
     app.check_unprotected(&repo, &branch, "restored").await?;
     let _lock = workspace
         .queue()
-        .lock("restore", &app.principal().name)
+        .lock("restore", app.principal().name())
         .await;
     let (report, warnings) = collecting();
     restore::restore(
         &workspace,
         id,
         request.force,
-        &app.principal().name,
+        app.principal().name(),
         &report,
     )
     .await
@@ -156,7 +156,7 @@ pub async fn drop_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<(), Prob
     if !had.map_err(|error| error.problem())? {
         return Err(no_salvage(id));
     }
-    tracing::info!(salvage = %id, repo = %repo.name, by = app.principal().name, "a salvage was dropped");
+    tracing::info!(salvage = %id, repo = %repo.name(), by = app.principal().name(), "a salvage was dropped");
     Ok(())
 }
 
@@ -164,7 +164,7 @@ async fn repo_of_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<Arc<Repo>
     for repo in app.repos() {
         let branch = salvage::branch_of_salvage(&app.yard().workspaces, &repo, id).await;
         if let Some(branch) = branch.map_err(|error| error.problem())?
-            && app.principal().sees(&repo.name, &branch)
+            && app.principal().sees(repo.name(), &branch)
         {
             return Ok(repo);
         }

@@ -98,7 +98,7 @@ pub(super) fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<
                     .secrets
                     .of_repo(name)
                     .map(|(run, variable, secret)| {
-                        json!({"run": run, "variable": variable, "secret": secret.name.as_str()})
+                        json!({"run": run, "variable": variable, "secret": secret.name().as_str()})
                     })
                     .collect();
                 json!({"name": name, "url": repo.url.as_str(), "secrets": secrets})
@@ -107,7 +107,7 @@ pub(super) fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<
         let secrets: Vec<_> = config
             .secrets
             .all()
-            .map(|secret| json!({"name": secret.name.as_str(), "branches": secret.branches()}))
+            .map(|secret| json!({"name": secret.name().as_str(), "branches": secret.branches()}))
             .collect();
         console.print_json(&Answer::ours(&json!({
             "valid": true,
@@ -126,13 +126,16 @@ pub(super) fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<
     for (name, repo) in &config.repos {
         text.push_str(&format!("  repo        {name} ({})\n", repo.url.as_str()));
         for (run, variable, secret) in config.secrets.of_repo(name) {
-            let secret = &secret.name;
+            let secret = &secret.name();
             text.push_str(&format!("              {run} has {secret} in {variable}\n"));
         }
     }
     for secret in config.secrets.all() {
         let branches = secret.branches().join(", ");
-        text.push_str(&format!("  secret      {} (for {branches})\n", secret.name));
+        text.push_str(&format!(
+            "  secret      {} (for {branches})\n",
+            secret.name()
+        ));
     }
     console.print(text.as_bytes())?;
     Ok(exit::OK)

@@ -89,7 +89,7 @@ async fn authorize(State(guard): State<Guard>, mut request: Request, next: Next)
     let mut response = match allowed {
         Ok(()) => {
             request.extensions_mut().insert(principal.clone());
-            let answer = limits::admitted(&app, &principal.account, request, next);
+            let answer = limits::admitted(&app, principal.account(), request, next);
             let answer = match guard.ends_credentials {
                 true => answer.await,
                 false => unless_gone(answer, &principal).await,

@@ -37,7 +37,7 @@ pub(super) async fn start(
         locate(&mut response, &at(id));
         return Ok(response);
     }
-    let viewer = runs::live_group(&app, id)?.map(|live| live.viewers.join(true));
+    let viewer = runs::live_group(&app, id)?.map(|live| live.viewers().join(true));
     stream(&app, id, from, &headers, viewer, output).await
 }
 
@@ -58,8 +58,8 @@ pub(super) async fn follow(
     headers: HeaderMap,
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
-    let viewers = runs::view_group(&app, id)?.viewers;
-    let viewer = viewers.map(|viewers| viewers.join(false));
+    let view = runs::view_group(&app, id)?;
+    let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
     stream(&app, id, from, &headers, viewer, params.output).await
 }
 

@@ -82,7 +82,7 @@ async fn whole(view: &View, strip_ansi: bool) -> Outcome {
         true => totals(view).await.ok(),
         false => None,
     };
-    let viewer = view.viewers.as_ref().map(|viewers| viewers.join(false));
+    let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
     let body = body(view, Cursor::START, sink, viewer).await?;
     let mut response = answer(body, TEXT);
     if !strip_ansi {

@@ -51,7 +51,7 @@ pub(super) async fn follow(
 ) -> Outcome {
     let from = cursor(&headers, params.from.as_deref())?;
     let view = runs::view_run(&app, id)?;
-    let viewer = view.viewers.as_ref().map(|viewers| viewers.join(false));
+    let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
     resume(&view, from, &headers, viewer, &at(id)).await
 }
 
@@ -90,7 +90,7 @@ async fn start(
         locate(&mut response, &at(started.id));
         return Ok(response);
     }
-    let viewer = started.live.as_ref().map(|live| live.viewers.join(true));
+    let viewer = started.live.as_ref().map(|live| live.viewers().join(true));
     let view = runs::view_run(app, started.id)?;
     resume(&view, from, headers, viewer, &at(started.id)).await
 }

@@ -108,7 +108,7 @@ impl Watched {
         let action = action.unwrap_or_else(|| format!("mcp {tool}").into());
         let mut recorded = recorded(call, action.into_owned());
         let named = Named::by(|thing| given(tool, arguments, thing));
-        let auditor = call.app.auditor();
+        let auditor = call.app().auditor();
         auditor.locate(&mut recorded, &named).await;
         let entry = match is_deed {
             true => Some(auditor.begin(recorded.clone()).await?),
@@ -116,7 +116,7 @@ impl Watched {
         };
         Ok(Self {
             auditor,
-            principal: call.app.principal().clone(),
+            principal: call.app().principal().clone(),
             is_of_tokens: tool.starts_with(TOKENS),
             recorded,
             entry,
@@ -155,16 +155,16 @@ pub(super) fn looked<T>(call: &Call, what: &str, answer: &Result<T, Problem>) {
         return;
     }
     let recorded = recorded(call, format!("mcp {what}"));
-    let end = Answer::of(answer).end(Some(call.app.principal()), &recorded);
+    let end = Answer::of(answer).end(Some(call.app().principal()), &recorded);
     if end.outcome == Outcome::Refused {
-        call.app.auditor().refused(recorded, end);
+        call.app().auditor().refused(recorded, end);
     }
 }
 
 fn recorded(call: &Call, action: String) -> AuditCall {
     let mut recorded = AuditCall::new(Via::Mcp, action);
-    recorded.principal = Some(call.app.principal().name.clone());
-    recorded.sent_by(&call.sender);
+    recorded.principal = Some(call.app().principal().name().to_owned());
+    recorded.sent_by(call.sender());
     recorded
 }
 

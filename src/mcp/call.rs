@@ -22,12 +22,12 @@ pub(super) const LONGEST: Duration = Duration::from_secs(50);
 /// What a tool, a resource or a prompt is given besides its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    pub(super) app: AuthorizedApp,
-    pub(super) scope: Arc<ToolScope>,
+    app: AuthorizedApp,
+    scope: Arc<ToolScope>,
     /// The client wants no answer any more. A run goes on regardless, unless it was asked not to.
-    pub(super) cancelled: CancellationToken,
-    pub(super) progress: Progress,
-    pub(super) sender: Sender,
+    cancelled: CancellationToken,
+    progress: Progress,
+    sender: Sender,
 }
 
 impl Call {
@@ -81,6 +81,26 @@ impl Call {
             let seconds = waited.as_secs();
             self.progress.tell(format!("at work for {seconds} s")).await;
         }
+    }
+
+    pub(super) fn app(&self) -> &AuthorizedApp {
+        &self.app
+    }
+
+    pub(super) fn scope(&self) -> &Arc<ToolScope> {
+        &self.scope
+    }
+
+    pub(super) fn cancelled(&self) -> &CancellationToken {
+        &self.cancelled
+    }
+
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub(super) fn sender(&self) -> &Sender {
+        &self.sender
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) async fn complete(
     call: &Call,
     request: &CompleteRequestParams,
 ) -> Result<CompletionInfo, Problem> {
-    call.app.require(Scope::RepoRead)?;
+    call.app().require(Scope::RepoRead)?;
     check(call, &request.r#ref)?;
     let known = match &*request.argument.name {
         "repo" => repos(call),
@@ -47,10 +47,10 @@ fn fitting(values: &[String]) -> usize {
 /// It must be a prompt or a template of ours.
 fn check(call: &Call, subject: &Reference) -> Result<(), Problem> {
     let is_known = match subject {
-        Reference::Prompt(asked) => prompts::all(&call.scope)
+        Reference::Prompt(asked) => prompts::all(call.scope())
             .iter()
             .any(|prompt| prompt.name == asked.name),
-        Reference::Resource(asked) => resources::templates(&call.scope)
+        Reference::Resource(asked) => resources::templates(call.scope())
             .iter()
             .any(|template| template.uri_template == asked.uri),
         _ => false,
@@ -65,8 +65,8 @@ fn check(call: &Call, subject: &Reference) -> Result<(), Problem> {
 }
 
 fn repos(call: &Call) -> Vec<String> {
-    let repos = call.app.repos();
-    repos.iter().map(|repo| repo.name.to_string()).collect()
+    let repos = call.app().repos();
+    repos.iter().map(|repo| repo.name().to_string()).collect()
 }
 
 /// Of the repo that was chosen before, or that the client's configuration names.
@@ -74,7 +74,7 @@ async fn branches(call: &Call, request: &CompleteRequestParams) -> Result<Vec<St
     let Some(repo) = chosen_repo(call, request) else {
         return Ok(Vec::new());
     };
-    let app = call.app.clone();
+    let app = call.app().clone();
     let looking = tokio::task::spawn_blocking(move || branches::known_branches(&app, &repo));
     let known = looking.await.map_err(|error| {
         Problem::new(
@@ -95,16 +95,16 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
     let branch = chosen(request, "branch").and_then(|branch| BranchName::parse(branch).ok());
     let filter = Filter {
         repo: chosen_repo(call, request),
-        branch: branch.or_else(|| call.scope.branch.clone()),
+        branch: branch.or_else(|| call.scope().branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = runs::runs_by(&call.app, filter, CompletionInfo::MAX_VALUES + 1).await?;
+    let (runs, _) = runs::runs_by(call.app(), filter, CompletionInfo::MAX_VALUES + 1).await?;
     Ok(runs.iter().map(|run| run.run_id.to_string()).collect())
 }
 
 fn chosen_repo(call: &Call, request: &CompleteRequestParams) -> Option<RepoName> {
     let repo = chosen(request, "repo").and_then(|repo| RepoName::parse(repo).ok());
-    repo.or_else(|| call.scope.repo.clone())
+    repo.or_else(|| call.scope().repo.clone())
 }
 
 fn chosen<'a>(request: &'a CompleteRequestParams, name: &str) -> Option<&'a str> {

@@ -90,10 +90,11 @@ impl ServerHandler for Yard {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let scope = self.call(&context)?.scope;
-        let offered = self.tools.iter().filter(|tool| tool.is_offered(&scope));
+        let call = self.call(&context)?;
+        let scope = call.scope();
+        let offered = self.tools.iter().filter(|tool| tool.is_offered(scope));
         Ok(ListToolsResult::with_all_items(
-            offered.map(|tool| tool.listed(&scope)).collect(),
+            offered.map(|tool| tool.listed(scope)).collect(),
         ))
     }
 
@@ -104,7 +105,7 @@ impl ServerHandler for Yard {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.call(&context)?;
         let tool = self.tools.iter().find(|tool| tool.name() == request.name);
-        let Some(tool) = tool.filter(|tool| tool.is_offered(&call.scope)) else {
+        let Some(tool) = tool.filter(|tool| tool.is_offered(call.scope())) else {
             let unknown = format!("Unknown tool: {}", request.name);
             if let Some(tool) = tool {
                 audit::hidden(&call, tool.name());
@@ -114,7 +115,7 @@ impl ServerHandler for Yard {
                 None,
             ));
         };
-        let principal = call.app.principal().clone();
+        let principal = call.app().principal().clone();
         let answer = tool.call(call, request.arguments.unwrap_or_default());
         // A tool may wait, for a build or a lock: no longer than its caller's credential is good.
         let answer = tokio::select! {
@@ -148,9 +149,10 @@ impl ServerHandler for Yard {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let scope = self.call(&context)?.scope;
+        let call = self.call(&context)?;
+        let scope = call.scope();
         Ok(ListResourceTemplatesResult::with_all_items(
-            resources::templates(&scope),
+            resources::templates(scope),
         ))
     }
 
@@ -207,8 +209,9 @@ impl ServerHandler for Yard {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let scope = self.call(&context)?.scope;
-        Ok(ListPromptsResult::with_all_items(prompts::all(&scope)))
+        let call = self.call(&context)?;
+        let scope = call.scope();
+        Ok(ListPromptsResult::with_all_items(prompts::all(scope)))
     }
 
     async fn get_prompt(

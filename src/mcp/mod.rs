@@ -125,7 +125,7 @@ async fn enter(
     let mut response = match scope.and_then(|scope| is_theirs.map(|()| scope)) {
         Ok(scope) => {
             request.extensions_mut().insert(Arc::new(scope));
-            sessions::asked_by(principal.name, next.run(request)).await
+            sessions::asked_by(principal.name().to_owned(), next.run(request)).await
         }
         Err(problem) => reply::refused(&problem),
     };

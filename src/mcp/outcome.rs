@@ -67,9 +67,9 @@ pub(super) struct Outcome<'a> {
 /// The run as it is now, with the output after byte `since`.
 pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Reply, Problem> {
     let id = record.run_id;
-    let view = runs::view_run(&call.app, id)?;
+    let view = runs::view_run(call.app(), id)?;
     let found = match record.state.is_ended() {
-        true => runs::diagnostics(&call.app, id).await?,
+        true => runs::diagnostics(call.app(), id).await?,
         false => Default::default(),
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];

@@ -82,7 +82,7 @@ impl Sessions {
             None => self.find(id).await?,
         };
         let mut known = known
-            .filter(|known| known.principal == principal.name)
+            .filter(|known| known.principal == principal.name())
             .ok_or_else(unknown)?;
         known.named_at = Instant::now();
         if known.touched_at.elapsed() > BETWEEN_TOUCHES {

@@ -145,7 +145,7 @@ impl Tool {
 
     pub(super) async fn call(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
         let mut arguments = arguments;
-        schema::fill_in(&mut arguments, &self.listed.input_schema, &call.scope);
+        schema::fill_in(&mut arguments, &self.listed.input_schema, call.scope());
         let watched = Watched::begin(&call, self.name(), self.is_read_only(), &arguments).await?;
         let answer = self.answer(call, arguments).await;
         watched.end(&answer).await;
@@ -153,7 +153,7 @@ impl Tool {
     }
 
     async fn answer(&self, call: Call, arguments: JsonObject) -> Result<Reply, Problem> {
-        call.app.require(self.right)?;
+        call.app().require(self.right)?;
         let reply = (self.action)(call, Value::Object(arguments)).await?;
         reply.bounded()
     }

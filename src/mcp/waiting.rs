@@ -87,7 +87,7 @@ pub(super) async fn until_ended(
     (since, wait): (Instant, Wait),
     on_cancel: OnCancel,
 ) -> Result<RunRecord, Problem> {
-    if let Some(live) = runs::live_run(&call.app, id)? {
+    if let Some(live) = runs::live_run(call.app(), id)? {
         // The wait itself may be dropped, where a client is gone.
         let mut leaving = Leaving {
             call,
@@ -97,11 +97,11 @@ pub(super) async fn until_ended(
         tokio::select! {
             () = live.ended() => leaving.cancels = false,
             () = tokio::time::sleep_until(since + wait.0) => leaving.cancels = false,
-            () = call.cancelled.cancelled() => {}
+            () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},
         }
     }
-    runs::get(&call.app, id)
+    runs::get(call.app(), id)
 }
 
 struct Leaving<'a> {
@@ -114,7 +114,7 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if self.cancels {
             let call = self.call;
-            if let Err(problem) = runs::cancel_run(&call.app, self.id, false) {
+            if let Err(problem) = runs::cancel_run(call.app(), self.id, false) {
                 tracing::warn!(run = %self.id, error = %problem, "a run is not cancelled with its request");
             }
         }
@@ -123,11 +123,11 @@ impl Drop for Leaving<'_> {
 
 /// Tells progress for as long as it is polled.
 async fn tell(call: &Call, live: &Live) -> Infallible {
-    if !call.progress.is_wanted() {
+    if !call.progress().is_wanted() {
         return std::future::pending().await;
     }
     let state = live.record().state;
-    let followed = match runs::view_run(&call.app, live.id) {
+    let followed = match runs::view_run(call.app(), live.id()) {
         Ok(view) => {
             // What stands before its command is little; what a command printed may be much.
             let from = match state {
@@ -141,7 +141,7 @@ async fn tell(call: &Call, live: &Live) -> Infallible {
     let mut news = match followed {
         Ok(news) => Box::pin(news),
         Err(problem) => {
-            tracing::warn!(run = %live.id, error = %problem, "there is no progress to tell");
+            tracing::warn!(run = %live.id(), error = %problem, "there is no progress to tell");
             return std::future::pending().await;
         }
     };
@@ -165,7 +165,7 @@ async fn tell(call: &Call, live: &Live) -> Infallible {
                 let is_due = told_at.is_none_or(|at| at.elapsed() >= AT_LEAST_EVERY);
                 if is_new || is_due {
                     let seconds = began.elapsed().as_secs();
-                    call.progress.tell(format!("{seconds} s: {latest}")).await;
+                    call.progress().tell(format!("{seconds} s: {latest}")).await;
                     told_at = Some(Instant::now());
                     is_new = false;
                 }

@@ -264,7 +264,7 @@ impl Server {
         let mut serving = tokio::spawn(async move {
             let at_socket = async {
                 if let Some(socket) = &socket {
-                    listeners.watch_socket(&socket.listener).await;
+                    listeners.watch_socket(socket.listener()).await;
                 }
             };
             tokio::join!(listeners.watch_port(listener), at_socket);

@@ -11,7 +11,7 @@ use branchyard_workspace::{PrepareOptions, silent, sync};
 
 pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
     for repo in yard.repos.list() {
-        for branch in repo.config.prewarm.clone() {
+        for branch in repo.config().prewarm.clone() {
             let workspace = yard.workspaces.get(&repo, &branch);
             let (closing, margin) = (closing.clone(), yard.margin.clone());
             yard.tasks.spawn(async move {
@@ -26,8 +26,8 @@ pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
                     () = closing.cancelled() => return,
                 };
                 match outcome {
-                    Ok(()) => tracing::info!(repo = %workspace.repo().name, %branch, "prewarmed"),
-                    Err(error) => tracing::warn!(repo = %workspace.repo().name, %branch, %error, "failed to prewarm"),
+                    Ok(()) => tracing::info!(repo = %workspace.repo().name(), %branch, "prewarmed"),
+                    Err(error) => tracing::warn!(repo = %workspace.repo().name(), %branch, %error, "failed to prewarm"),
                 }
             });
         }

@@ -19,7 +19,7 @@ const STICKY: u32 = 0o1000;
 /// A socket that we listen on. Its file is removed when it goes, unless another has its place by then.
 #[derive(Debug)]
 pub(super) struct Socket {
-    pub(super) listener: UnixListener,
+    listener: UnixListener,
     path: PathBuf,
     file: (u64, u64),
 }
@@ -48,6 +48,10 @@ impl Socket {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn listener(&self) -> &UnixListener {
+        &self.listener
     }
 }
 

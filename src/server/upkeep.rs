@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use std::sync::Arc;
 
 use crate::app::Parts;
+use branchyard_workspace::repos::upkeep;
 
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5 * 60);
 
@@ -26,11 +27,11 @@ async fn work(yard: Arc<Parts>) {
 
 async fn maintain_idle(yard: &Parts) {
     for repo in yard.repos.list() {
-        if yard.workspaces.is_in_use(&repo.name) || !repo.is_due() {
+        if yard.workspaces.is_in_use(repo.name()) || !upkeep::is_due(&repo) {
             continue;
         }
-        if let Err(error) = repo.maintain().await {
-            tracing::warn!(repo = %repo.name, %error, "failed to maintain");
+        if let Err(error) = upkeep::maintain(&repo).await {
+            tracing::warn!(repo = %repo.name(), %error, "failed to maintain");
         }
     }
 }

@@ -13,9 +13,9 @@ use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope, Scopes};
 #[derive(Debug, Clone)]
 pub struct Principal {
     /// Unique to the credential, and never another's later: sessions and idempotency keys are kept by it.
-    pub name: String,
+    name: String,
     /// The principal by whose limits it counts: giving one's work to others does not make one's share larger.
-    pub account: String,
+    account: String,
     grant: Arc<Grant>,
     /// When the credential is taken back.
     revoked: CancellationToken,
@@ -124,6 +124,14 @@ impl Principal {
             () = self.revoked.cancelled() => {}
             () = tokio::time::sleep(left.unwrap_or_default()) => {}
         }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn account(&self) -> &str {
+        &self.account
     }
 }
 

@@ -52,7 +52,7 @@ mod tests {
         let anna = Principal::new("anna", Grant::everything());
         let ticket = tickets.issue(&anna).unwrap();
         assert!(tickets.redeem("").is_none());
-        assert_eq!(tickets.redeem(&ticket).unwrap().name, "anna");
+        assert_eq!(tickets.redeem(&ticket).unwrap().name(), "anna");
         assert!(tickets.redeem(&ticket).is_none());
     }
 

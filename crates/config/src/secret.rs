@@ -48,7 +48,7 @@ pub struct SecretValue(String);
 /// A secret that was found where the file said, at least at the start.
 #[derive(Debug, Clone)]
 pub struct Secret {
-    pub name: SecretName,
+    name: SecretName,
     branches: BranchGlobs,
     kept: Kept<SecretValue>,
 }
@@ -109,6 +109,10 @@ impl Secret {
     /// The branches that may have it, as they were written.
     pub fn branches(&self) -> &[String] {
         self.branches.patterns()
+    }
+
+    pub fn name(&self) -> &SecretName {
+        &self.name
     }
 }
 

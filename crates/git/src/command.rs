@@ -31,13 +31,13 @@ const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct Git {
     settings: Arc<Settings>,
-    pub(super) credential: Option<Arc<RemoteCredential>>,
+    credential: Option<Arc<RemoteCredential>>,
     /// What commands that look at a worktree are confined by, or why they are not.
     confinement: Result<Confinement, Arc<str>>,
     /// The remote's host, where that must not be an inner one.
-    pub(super) public_host: Option<Arc<PublicHost>>,
+    public_host: Option<Arc<PublicHost>>,
     /// Where files go that commands replace.
-    pub(super) trash: Trash,
+    trash: Trash,
 }
 
 impl Git {
@@ -188,6 +188,18 @@ impl Git {
             unheard: false,
             input: None,
         }
+    }
+
+    pub(super) fn credential(&self) -> &Option<Arc<RemoteCredential>> {
+        &self.credential
+    }
+
+    pub(super) fn public_host(&self) -> &Option<Arc<PublicHost>> {
+        &self.public_host
+    }
+
+    pub(super) fn trash(&self) -> &Trash {
+        &self.trash
     }
 }
 

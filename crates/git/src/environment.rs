@@ -87,7 +87,7 @@ impl Git {
 
     /// The remote's credential, to be handed to a process with the environment of [`NetworkAccess::Remote`].
     pub fn lease(&self) -> Result<Option<CredentialLease>, Error> {
-        let Some(credential) = &self.credential else {
+        let Some(credential) = &self.credential() else {
             return Ok(None);
         };
         let number = self.configuration(NetworkAccess::Remote).len();
@@ -106,7 +106,7 @@ impl Git {
             env.push((format!("GIT_CONFIG_KEY_{n}"), key.to_owned()));
             env.push((format!("GIT_CONFIG_VALUE_{n}"), value));
         }
-        if access == NetworkAccess::Remote && self.credential.is_some() {
+        if access == NetworkAccess::Remote && self.credential().is_some() {
             env.push((format!("GIT_CONFIG_KEY_{count}"), HELPER.to_owned()));
             count += 1;
         }
@@ -123,7 +123,7 @@ impl Git {
             let ca_file = settings.ca_file.clone();
             configuration.extend(proxy);
             configuration.extend(ca_file.map(|file| ("http.sslCAInfo", file)));
-            configuration.extend(self.public_host.as_ref().and_then(|host| host.pin()));
+            configuration.extend(self.public_host().as_ref().and_then(|host| host.pin()));
         }
         configuration
     }

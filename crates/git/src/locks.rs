@@ -21,7 +21,7 @@ const OURS_AT_MOST: Duration = Duration::from_secs(1);
 /// A lock file and the places where its holder would be seen.
 #[derive(Debug, Clone)]
 pub struct Lock {
-    pub path: PathBuf,
+    path: PathBuf,
     /// Whoever is here may hold it.
     places: Vec<PathBuf>,
     /// A git that is here may hold it; other programs may not.
@@ -50,7 +50,7 @@ impl Lock {
 
     /// What git did under it for a daemon that is gone is completed first.
     pub fn remove(&self, git: &Git) -> Result<(), Error> {
-        settle(&self.path, &git.trash)?;
+        settle(&self.path, git.trash())?;
         tracing::warn!(lock = %self.path.display(), "a lock file that nobody is behind is removed");
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -58,6 +58,10 @@ impl Lock {
             }
             _ => Ok(()),
         }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 

@@ -91,7 +91,7 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
     }
     let live = live_left(runs, record, seen);
     // It has its commit; who wants to join it must want that one.
-    live.company.close();
+    live.company().close();
     let slot = runs.inner().slots.occupy(&spec.principal, &spec.repo);
     let workspace = workspace_of(runs, &live);
     let held = match &workspace {
@@ -99,7 +99,7 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
             let what = spec.argv.join(" ");
             let place = workspace
                 .queue()
-                .enter(&what, &spec.principal, Some(live.id));
+                .enter(&what, &spec.principal, Some(live.id()));
             // Nobody else is here yet.
             Some((place.wait(|_| {}).await, workspace.share_files().await))
         }
@@ -110,14 +110,14 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
         live.clone(),
         JournalOwner::Supervisor(extent),
     );
-    runs.inner().live.insert(live.id, live);
+    runs.inner().live.insert(live.id(), live);
     let asked = runs.inner().history.asked(id);
     let network = asked.is_some_and(|asked| asked.checks.network);
     runs.inner().tasks.spawn(async move {
         let ending = {
             // Pushes and fetches of the store go one at a time, those taken over too.
             let _network = match workspace.as_ref().filter(|_| network) {
-                Some(workspace) => Some(workspace.repo().network.lock().await),
+                Some(workspace) => Some(workspace.repo().network().lock().await),
                 None => None,
             };
             drive.attend(supervisor, watch.ok()).await
@@ -140,7 +140,7 @@ fn settle(runs: &Runs, record: RunRecord) -> io::Result<()> {
             .margin
             .spend(|| drive.journal().tell_last(&end))?;
     }
-    tidy(&runs.inner(), id);
+    tidy(runs.inner(), id);
     Ok(())
 }
 
@@ -149,7 +149,7 @@ async fn tell_end(runs: &Runs, record: RunRecord) -> io::Result<()> {
     let drive = resume(runs, record)?;
     let mut ending = drive.ending_on_disk();
     if let Ending::Exited(exit) = &mut ending
-        && drive.live().viewers.is_stopped()
+        && drive.live().viewers().is_stopped()
     {
         // It was promised to stop while there was still a daemon to promise it.
         exit.stopped.get_or_insert(Stop::Asked);
@@ -165,7 +165,7 @@ async fn leave_to_original(runs: &Runs, record: RunRecord) -> io::Result<()> {
 
 async fn end_at_once(runs: &Runs, drive: Arc<Drive>, ending: Ending) -> io::Result<()> {
     let live = drive.live().clone();
-    runs.inner().live.insert(live.id, live.clone());
+    runs.inner().live.insert(live.id(), live.clone());
     let closing = runs
         .inner()
         .tasks
@@ -183,7 +183,7 @@ fn answer_on(runs: &Runs, record: RunRecord, earlier: RunId) -> io::Result<()> {
     let drive = resume(runs, record)?;
     runs.inner()
         .live
-        .insert(drive.live().id, drive.live().clone());
+        .insert(drive.live().id(), drive.live().clone());
     runs.inner().tasks.spawn(async move {
         let ending = reuse::go_on_saying(&drive, earlier, said).await;
         drive.close(ending, None).await;
@@ -203,7 +203,7 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
     let drive = resume(runs, record)?;
     let live = drive.live().clone();
     let record = live.record();
-    runs.inner().live.insert(live.id, live.clone());
+    runs.inner().live.insert(live.id(), live.clone());
     let Some(workspace) = workspace_of(runs, &live) else {
         runs.inner().tasks.spawn(async move {
             let problem = drive.shared().repos.get(&record.spec.repo).err();
@@ -212,12 +212,12 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
         });
         return Ok(());
     };
-    let asked = runs.inner().history.asked(live.id);
+    let asked = runs.inner().history.asked(live.id());
     let what = record.spec.argv.join(" ");
     let errand = RunJob {
         place: workspace
             .queue()
-            .enter(&what, &record.spec.principal, Some(live.id)),
+            .enter(&what, &record.spec.principal, Some(live.id())),
         workspace,
         checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
         asked_at: Instant::now(),
@@ -245,11 +245,11 @@ fn live_left(runs: &Runs, record: RunRecord, extent: watch::Receiver<Extent>) ->
     // By whose limits it counted is not on the disk, and whoever asked is close enough to that.
     let account = record.spec.principal.clone();
     let live = launch::live_of(runs, record, account, OnDisconnect::Continue, extent);
-    let noted = live.record.borrow().reason.clone();
-    let noted = noted.or_else(|| stop_note::read(&runs.inner().history.home(live.id)));
+    let noted = live.look().reason.clone();
+    let noted = noted.or_else(|| stop_note::read(&runs.inner().history.home(live.id())));
     if let Some(reason) = noted.filter(|_| unended) {
         // Noted before the end, it is a cancel that may not have been passed on.
-        live.viewers.stop(&reason);
+        live.viewers().stop(&reason);
     }
     live
 }

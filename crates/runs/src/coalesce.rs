@@ -9,6 +9,7 @@ use super::live::Live;
 use super::open::Runs;
 use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState};
 use branchyard_workspace::repos::Repo;
+use branchyard_workspace::repos::remote;
 
 /// Who wants a run, and whether more may still want it without a question.
 #[derive(Debug)]
@@ -50,21 +51,21 @@ impl Live {
     /// One of those who asked does not want it any more; the last one ends it. Returns how many are left.
     pub(super) fn withdraw(&self, reason: &str) -> usize {
         let left = {
-            let mut company = self.company.lock();
+            let mut company = self.company().lock();
             company.askers = company.askers.saturating_sub(1);
             company.askers
         };
         if left == 0 {
-            self.viewers.stop(reason);
+            self.viewers().stop(reason);
         }
         left
     }
 
     fn join(&self, only_if_open: bool, on_disconnect: OnDisconnect) -> bool {
-        if self.has_ended() || self.viewers.is_stopped() {
+        if self.has_ended() || self.viewers().is_stopped() {
             return false;
         }
-        let mut company = self.company.lock();
+        let mut company = self.company().lock();
         // Where the last one has just withdrawn, it is about to be stopped.
         if company.askers == 0 || (only_if_open && !company.open) {
             return false;
@@ -73,7 +74,7 @@ impl Live {
         company.joined = true;
         drop(company);
         if on_disconnect == OnDisconnect::Continue {
-            self.viewers.keep_going();
+            self.viewers().keep_going();
         }
         true
     }
@@ -111,15 +112,15 @@ pub(super) async fn join_equal(
         if live.join(true, spec.on_disconnect) {
             return Some(live);
         }
-        judged.insert(live.id);
+        judged.insert(live.id());
         // It is about to know its commit, or to end.
-        let mut record = live.record.subscribe();
+        let mut record = live.watch();
         let settled = record.wait_for(|run| run.state == RunState::Running || run.state.is_ended());
         let commit = match settled.await {
             Ok(run) => run.about.as_ref().map(|about| about.commit.clone()),
             Err(_) => None,
         };
-        let asked = repo.ask(&spec.branch, Instant::now()).await.ok();
+        let asked = remote::ask(repo, &spec.branch, Instant::now()).await.ok();
         let current = asked.and_then(|asked| asked.head);
         if commit.is_some() && commit == current && live.join(false, spec.on_disconnect) {
             return Some(live);
@@ -142,9 +143,9 @@ pub(super) fn find_equal(
         .live
         .iter()
         .find(|live| {
-            !judged.contains(&live.id)
-                && !live.viewers.is_stopped()
-                && equal(&live.record.borrow().spec, spec)
+            !judged.contains(&live.id())
+                && !live.viewers().is_stopped()
+                && equal(&live.look().spec, spec)
         })
         .map(|live| live.clone())
 }
@@ -153,10 +154,10 @@ pub(super) fn find_equal(
 pub(super) fn supersede(runs: &Runs, newer: &Live) {
     let spec = newer.record().spec;
     for older in &runs.inner().live {
-        if older.id < newer.id && same_command(&older.record.borrow().spec, &spec) {
+        if older.id() < newer.id() && same_command(&older.look().spec, &spec) {
             older
-                .viewers
-                .stop(&format!("superseded by run {}", newer.id));
+                .viewers()
+                .stop(&format!("superseded by run {}", newer.id()));
         }
     }
 }

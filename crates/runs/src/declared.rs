@@ -21,7 +21,7 @@ pub(super) fn note_begin(
         RunKind::Git => built_from::note_files_changed(workspace),
         RunKind::Make | RunKind::Task => {
             let is_clean = about.dirty == Some(false);
-            let is_declared = supplied(spec, &workspace.repo().config).is_none();
+            let is_declared = supplied(spec, workspace.repo().config()).is_none();
             work::command_begins(
                 workspace,
                 (is_clean && is_declared).then_some(&about.commit),

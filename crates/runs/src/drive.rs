@@ -80,7 +80,7 @@ impl Drive {
     pub(super) fn new(shared: Arc<RunsInner>, live: Arc<Live>, owner: JournalOwner) -> Arc<Self> {
         let margin = shared.margin.clone();
         Arc::new(Self {
-            journal: RunJournal::new(&shared.history, live.id, margin, owner),
+            journal: RunJournal::new(&shared.history, live.id(), margin, owner),
             shared,
             live,
             waited: AtomicBool::new(false),
@@ -119,8 +119,8 @@ impl Drive {
             self.finish(ending, held).await;
         }
         // Ended or left: from now on nobody's going means anything.
-        self.live.viewers.close();
-        self.shared.live.remove(&self.live.id);
+        self.live.viewers().close();
+        self.shared.live.remove(&self.live.id());
     }
 
     async fn until_ended(self: &Arc<Self>, errand: RunJob) -> (Option<Ending>, Option<Held>) {
@@ -135,16 +135,16 @@ impl Drive {
         // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
         let lock = tokio::select! {
             biased;
-            () = self.live.viewers.stopped() => return (Some(Ending::CancelledBeforeStart), None),
-            () = self.live.leaving.cancelled() => return (None, None),
+            () = self.live.viewers().stopped() => return (Some(Ending::CancelledBeforeStart), None),
+            () = self.live.leaving().cancelled() => return (None, None),
             lock = place.wait(waiting) => lock,
         };
         let ending = tokio::select! {
             biased;
             ending = self.prepare_and_execute(&workspace, &checks, asked_at, asker.as_ref()) => ending,
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
-            () = self.before_start(self.live.viewers.stopped()) => Some(Ending::CancelledBeforeStart),
-            () = self.before_start(self.live.leaving.cancelled()) => None,
+            () = self.before_start(self.live.viewers().stopped()) => Some(Ending::CancelledBeforeStart),
+            () = self.before_start(self.live.leaving().cancelled()) => None,
         };
         (ending, Some((lock, workspace)))
     }
@@ -152,7 +152,7 @@ impl Drive {
     /// `event`, if it comes before the command runs; pending for ever after that.
     async fn before_start(&self, event: impl Future<Output = ()>) {
         event.await;
-        if self.live.record.borrow().state == RunState::Running {
+        if self.live.look().state == RunState::Running {
             std::future::pending::<()>().await;
         }
     }
@@ -160,7 +160,7 @@ impl Drive {
     /// Notes that others are served first.
     fn wait(&self, position: usize, holder: Option<Holder>) {
         self.waited.store(true, Ordering::Relaxed);
-        self.live.position.store(position, Ordering::Relaxed);
+        self.live.position().store(position, Ordering::Relaxed);
         self.journal.tell(&Event::Status(Status {
             position: Some(position),
             holder,
@@ -188,7 +188,7 @@ impl Drive {
         }
         // Pushes and fetches of the store go one at a time, ours and the callers'.
         let _network = match checks.network {
-            true => Some(workspace.repo().network.lock().await),
+            true => Some(workspace.repo().network().lock().await),
             false => None,
         };
         let reach = match checks.network {
@@ -205,7 +205,7 @@ impl Drive {
             (Err(error), NetworkAccess::Remote) => return Some(Ending::Refused(error.problem())),
             // It is only to be kept out of the output.
             (Err(error), NetworkAccess::Here) => {
-                tracing::warn!(repo = %workspace.repo().name, %error, "a run's output is not searched for the token");
+                tracing::warn!(repo = %workspace.repo().name(), %error, "a run's output is not searched for the token");
                 None
             }
         };
@@ -252,7 +252,7 @@ impl Drive {
         let spec = self.live.record().spec;
         let max = workspace
             .repo()
-            .config
+            .config()
             .max_concurrent_runs
             .unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo);
         let queued = |position| self.wait(position, None);
@@ -264,19 +264,22 @@ impl Drive {
         // What was free when it was asked for may be taken by now.
         self.shared.margin.check()?;
         self.live
-            .record
-            .send_modify(|record| record.state = RunState::Preparing);
+            .change(|record| record.state = RunState::Preparing);
         self.shared.history.note(&self.live.record());
         self.shared.tell_news(&self.live.record());
         // Whoever had to wait, or joined, wants what is there now, not what was there at first.
-        let joined = self.live.company.close();
+        let joined = self.live.company().close();
         let not_before = match joined || self.waited.load(Ordering::Relaxed) {
             true => Instant::now(),
             false => asked_at,
         };
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
-        let is_due = secrets::are_due(&self.shared.config.secrets, &workspace.repo().config, &spec);
+        let is_due = secrets::are_due(
+            &self.shared.config.secrets,
+            workspace.repo().config(),
+            &spec,
+        );
         let options = PrepareOptions {
             sync: match &spec.sync {
                 // Clean means exactly what the remote has, where a secret depends on it.
@@ -317,10 +320,7 @@ impl Drive {
                 ..Status::new("preparing")
             })),
             Report::Warm(warm) => {
-                drive
-                    .live
-                    .record
-                    .send_modify(|record| record.warm = Some(warm.clone()));
+                drive.live.change(|record| record.warm = Some(warm.clone()));
                 drive.journal.tell(&Event::Status(Status {
                     phase: Some(Phase::Warm),
                     warm: Some(warm),

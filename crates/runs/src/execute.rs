@@ -40,14 +40,14 @@ impl Drive {
         let tmp = match &sandbox {
             Some(_) => PathBuf::from(SANDBOX_TMP),
             None => {
-                let tmp = history.tmp(self.live().id);
+                let tmp = history.tmp(self.live().id());
                 std::fs::create_dir_all(&tmp)?;
                 tmp
             }
         };
         let profile = sandbox.as_ref().map(|sandbox| sandbox.profile);
         let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
-        self.live().record.send_modify(|record| {
+        self.live().change(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
             record.about = Some(about.clone());
@@ -64,7 +64,7 @@ impl Drive {
         }));
         crash_point("running");
         let (len, extent) = self.journal().hand_over()?;
-        let journal = history.journal(self.live().id);
+        let journal = history.journal(self.live().id());
         let started = match self.shared().watcher.watch(&journal, len, extent) {
             Ok(watch) => {
                 let supervisors = self.shared().supervisors.clone();
@@ -95,7 +95,7 @@ impl Drive {
         self.shared().tasks.spawn(async move {
             // Over by then or not, it is time.
             let _ = tokio::time::timeout(NEXT_SUPERVISOR_AFTER, live.ended()).await;
-            if !live.leaving.is_cancelled() {
+            if !live.leaving().is_cancelled() {
                 tokio::task::spawn_blocking(move || supervisors.prepare());
             }
         });
@@ -116,7 +116,7 @@ impl Drive {
             .saturating_add(timeouts.drain)
             .saturating_add(ANSWERS_WITHIN);
         // It keeps the time itself, and well before this.
-        let timeout = self.live().record.borrow().spec.timeout;
+        let timeout = self.live().look().spec.timeout;
         let overdue = tokio::time::sleep(timeout.saturating_add(patience));
         tokio::pin!(overdue);
         let (mut woken, mut given_up) = (false, None);
@@ -125,15 +125,15 @@ impl Drive {
                 biased;
                 ended = supervisor.ended() => {
                     if let Err(error) = ended {
-                        tracing::error!(run = %self.live().id, %error, "failed to wait for a supervisor");
+                        tracing::error!(run = %self.live().id(), %error, "failed to wait for a supervisor");
                     }
                     break;
                 }
-                () = self.live().viewers.stopped(), if !stopping => {
+                () = self.live().viewers().stopped(), if !stopping => {
                     stopping = true;
                     self.note_cancel();
                     if let Err(error) = supervisor.stop().await {
-                        tracing::error!(run = %self.live().id, %error, "failed to stop a run");
+                        tracing::error!(run = %self.live().id(), %error, "failed to stop a run");
                     }
                     woken = true;
                     overdue.as_mut().reset(Instant::now() + patience);
@@ -146,21 +146,21 @@ impl Drive {
                         }
                         false => supervisor.wake(),
                     };
-                    tracing::warn!(run = %self.live().id, killed = given_up.is_some(), error = ?sent.err(), "a supervisor is overdue");
+                    tracing::warn!(run = %self.live().id(), killed = given_up.is_some(), error = ?sent.err(), "a supervisor is overdue");
                     woken = true;
                     overdue.as_mut().reset(Instant::now() + patience);
                 }
-                () = self.live().leaving.cancelled() => return None,
+                () = self.live().leaving().cancelled() => return None,
             }
         }
         crash_point("exit-seen");
         let reaches = match watch {
             Some(watch) => watch.catch_up(),
-            None => valid_length(&self.shared().history.journal(self.live().id)),
+            None => valid_length(&self.shared().history.journal(self.live().id())),
         };
         let caught_up = reaches.and_then(|len| self.journal().take_back(len));
         if let Err(error) = caught_up {
-            tracing::error!(run = %self.live().id, %error, "failed to take a journal back");
+            tracing::error!(run = %self.live().id(), %error, "failed to take a journal back");
         }
         Some(match (self.ending_on_disk(), given_up) {
             (Ending::Lost, Some(why)) => Ending::GivenUp(why),
@@ -170,7 +170,7 @@ impl Drive {
 
     /// What the supervisor left, now that it is gone.
     pub(super) fn ending_on_disk(&self) -> Ending {
-        match Exit::load(&self.shared().history.home(self.live().id)) {
+        match Exit::load(&self.shared().history.home(self.live().id())) {
             Some(exit) => Ending::Exited(exit),
             None => Ending::Lost,
         }
@@ -178,12 +178,10 @@ impl Drive {
 
     /// Why it is being stopped is kept, should another daemon have to tell it.
     fn note_cancel(&self) {
-        let reason = self.live().viewers.reason().cloned();
-        self.live()
-            .record
-            .send_modify(|record| record.reason = reason);
+        let reason = self.live().viewers().reason().cloned();
+        self.live().change(|record| record.reason = reason);
         if let Err(error) = self.shared().history.save(&self.live().record()) {
-            tracing::error!(run = %self.live().id, %error, "failed to record a cancel");
+            tracing::error!(run = %self.live().id(), %error, "failed to record a cancel");
         }
     }
 
@@ -210,13 +208,13 @@ impl Drive {
             NetworkAccess::Remote => workspace.git_dir(),
         };
         let token = lease.as_ref().map(|lease| &lease.token);
-        let mut hidden = environment::secrets(config, &repo.config, &spec.env, token);
+        let mut hidden = environment::secrets(config, repo.config(), &spec.env, token);
         hidden.extend(secrets.hidden);
         let mut added = spec.env;
         added.extend(secrets.env);
         let mut env = environment::of_run(
             config,
-            &repo.config,
+            repo.config(),
             spec.kind,
             (repo.git(), reach),
             &place,
@@ -236,8 +234,8 @@ impl Drive {
             handover: lease
                 .map(|lease| lease.handover)
                 .filter(|_| reach == NetworkAccess::Remote),
-            run: self.live().id,
-            home: self.shared().history.home(self.live().id),
+            run: self.live().id(),
+            home: self.shared().history.home(self.live().id()),
             env,
             sandbox,
             argv: spec.argv,

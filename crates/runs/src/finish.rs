@@ -45,7 +45,7 @@ impl Drive {
     /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the
     /// disk is full that is tried again and again, while the run shows its end and holds nobody up.
     pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
-        let id = self.live().id;
+        let id = self.live().id();
         match &ending {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
@@ -70,7 +70,7 @@ impl Drive {
             | Ending::Copied => {}
         }
         let mut record = self.live().record();
-        if let Some(reason) = self.live().viewers.reason() {
+        if let Some(reason) = self.live().viewers().reason() {
             record.reason = Some(reason.clone());
         }
         record.diagnostics = self.diagnose(&ending).await;
@@ -80,7 +80,7 @@ impl Drive {
         let history = &self.shared().history;
         while let Err(error) = self.shared().margin.spend(|| history.save(&record)) {
             tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
-            self.live().record.send_replace(record.clone());
+            self.live().change(|shown| *shown = record.clone());
             drop(held.take());
             if !self.may_try_again().await {
                 return;
@@ -97,7 +97,7 @@ impl Drive {
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
         self.shared().tell_news(&record);
-        self.live().record.send_replace(record);
+        self.live().change(|shown| *shown = record);
         while let Err(error) = self
             .shared()
             .margin
@@ -110,7 +110,7 @@ impl Drive {
             }
         }
         crash_point("end-told");
-        tidy(&self.shared(), id);
+        tidy(self.shared(), id);
     }
 
     /// Has the workspace know until when its files were the command's doing.
@@ -140,7 +140,7 @@ impl Drive {
         })
         .await;
         if let Err(error) = noted {
-            tracing::error!(run = %self.live().id, %error, "failed to note what a run made");
+            tracing::error!(run = %self.live().id(), %error, "failed to note what a run made");
         }
     }
 
@@ -148,7 +148,7 @@ impl Drive {
     async fn may_try_again(&self) -> bool {
         tokio::select! {
             () = tokio::time::sleep(TRY_AGAIN) => true,
-            () = self.live().leaving.cancelled() => false,
+            () = self.live().leaving().cancelled() => false,
         }
     }
 
@@ -158,7 +158,7 @@ impl Drive {
         if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
             return None;
         }
-        let (shared, id) = (self.shared().clone(), self.live().id);
+        let (shared, id) = (self.shared().clone(), self.live().id());
         let look = move || shared.margin.spend(|| shared.history.diagnose(id));
         let found = tokio::task::spawn_blocking(look).await;
         match found.map_err(io::Error::other).flatten() {

@@ -39,7 +39,7 @@ pub(super) struct History {
     dir: PathBuf,
     tmp: PathBuf,
     trash: Trash,
-    pub(super) store: RunIndex,
+    store: RunIndex,
     ended: Mutex<LruCache<RunId, RunRecord>>,
 }
 
@@ -316,6 +316,10 @@ impl History {
 
     pub(super) fn home(&self, run: RunId) -> PathBuf {
         self.dir.join(run.to_string())
+    }
+
+    pub(super) fn store(&self) -> &RunIndex {
+        &self.store
     }
 }
 

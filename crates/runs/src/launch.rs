@@ -2,12 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::coalesce::Coalescing;
 use super::drive::{Drive, RunJob};
 use super::history::{Asked, History};
 use super::live::Live;
@@ -77,16 +75,9 @@ pub(super) fn live_of(
     on_disconnect: OnDisconnect,
     extent: watch::Receiver<Extent>,
 ) -> Arc<Live> {
-    Arc::new(Live {
-        id: record.run_id,
-        account,
-        record: watch::channel(record).0,
-        extent,
-        viewers: viewers(runs, on_disconnect),
-        company: Coalescing::default(),
-        position: AtomicUsize::default(),
-        leaving: runs.inner().leaving.clone(),
-    })
+    let viewers = viewers(runs, on_disconnect);
+    let leaving = runs.inner().leaving.clone();
+    Arc::new(Live::new(record, account, extent, viewers, leaving))
 }
 
 pub(super) fn viewers(runs: &Runs, on_disconnect: OnDisconnect) -> Viewers {

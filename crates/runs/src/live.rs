@@ -12,20 +12,39 @@ use branchyard_model::{RunId, RunRecord};
 
 #[derive(Debug)]
 pub struct Live {
-    pub id: RunId,
+    id: RunId,
     /// The principal by whose limits it counts.
-    pub(super) account: String,
-    pub(super) record: watch::Sender<RunRecord>,
-    pub(super) extent: watch::Receiver<Extent>,
-    pub viewers: Viewers,
-    pub(super) company: Coalescing,
+    account: String,
+    record: watch::Sender<RunRecord>,
+    extent: watch::Receiver<Extent>,
+    viewers: Viewers,
+    company: Coalescing,
     /// How many come first, as it was last told.
-    pub(super) position: AtomicUsize,
+    position: AtomicUsize,
     /// The daemon goes and leaves the run to its supervisor and the next daemon.
-    pub(super) leaving: CancellationToken,
+    leaving: CancellationToken,
 }
 
 impl Live {
+    pub(super) fn new(
+        record: RunRecord,
+        account: String,
+        extent: watch::Receiver<Extent>,
+        viewers: Viewers,
+        leaving: CancellationToken,
+    ) -> Self {
+        Self {
+            id: record.run_id,
+            account,
+            record: watch::channel(record).0,
+            extent,
+            viewers,
+            company: Coalescing::default(),
+            position: AtomicUsize::default(),
+            leaving,
+        }
+    }
+
     pub fn record(&self) -> RunRecord {
         self.record.borrow().clone()
     }
@@ -42,5 +61,46 @@ impl Live {
             _ = record.wait_for(|record| record.state.is_ended()) => {}
             () = self.leaving.cancelled() => {}
         }
+    }
+
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    pub(super) fn account(&self) -> &str {
+        &self.account
+    }
+
+    /// The record without a copy. Nobody can change it for as long as it is looked at.
+    pub(super) fn look(&self) -> watch::Ref<'_, RunRecord> {
+        self.record.borrow()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<RunRecord> {
+        self.record.subscribe()
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut RunRecord)) {
+        self.record.send_modify(change);
+    }
+
+    pub(super) fn extent(&self) -> &watch::Receiver<Extent> {
+        &self.extent
+    }
+
+    pub fn viewers(&self) -> &Viewers {
+        &self.viewers
+    }
+
+    pub(super) fn company(&self) -> &Coalescing {
+        &self.company
+    }
+
+    pub(super) fn position(&self) -> &AtomicUsize {
+        &self.position
+    }
+
+    pub(super) fn leaving(&self) -> &CancellationToken {
+        &self.leaving
     }
 }

@@ -29,7 +29,7 @@ impl Runs {
             .inner()
             .live
             .iter()
-            .map(|live| live.viewers.viewers())
+            .map(|live| live.viewers().viewers())
             .sum();
         (self.inner().live.len(), viewers)
     }
@@ -38,7 +38,7 @@ impl Runs {
     pub fn at_work(&self, is_seen: impl Fn(&RepoName, &BranchName) -> bool) -> (usize, usize) {
         let (mut running, mut waiting) = (0, 0);
         for live in &self.inner().live {
-            let record = live.record.borrow();
+            let record = live.look();
             if is_seen(&record.spec.repo, &record.spec.branch) {
                 match record.state {
                     RunState::Queued => waiting += 1,
@@ -62,8 +62,13 @@ impl Runs {
             .inner()
             .live
             .iter()
-            .filter(|live| is_waiting(&live.record.borrow()))
-            .map(|live| (live.record().shown(), live.position.load(Ordering::Relaxed)))
+            .filter(|live| is_waiting(&live.look()))
+            .map(|live| {
+                (
+                    live.record().shown(),
+                    live.position().load(Ordering::Relaxed),
+                )
+            })
             .collect();
         found.sort_by_key(|(record, _)| record.run_id);
         found
@@ -132,8 +137,8 @@ impl Runs {
         match self.live(id) {
             Some(live) => Ok(View::of_live(
                 journal,
-                live.extent.clone(),
-                live.viewers.clone(),
+                live.extent().clone(),
+                live.viewers().clone(),
             )),
             None => {
                 self.inner()
@@ -178,7 +183,7 @@ impl Runs {
         };
         let left = match force {
             true => {
-                live.viewers.stop(&reason);
+                live.viewers().stop(&reason);
                 0
             }
             false => live.withdraw(&reason),

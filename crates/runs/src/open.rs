@@ -290,7 +290,7 @@ impl Runs {
 
     /// The environment that a build of this repo gets, before what a caller adds.
     pub fn declared_environment(&self, repo: &Repo) -> BTreeMap<String, String> {
-        environment::declared(&self.0.config, &repo.config)
+        environment::declared(&self.0.config, repo.config())
     }
 }
 

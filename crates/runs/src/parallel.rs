@@ -15,10 +15,10 @@ pub(super) fn share_cores(drive: &Drive, open_jobs: &[usize]) {
         .shared()
         .live
         .iter()
-        .filter(|live| live.id != drive.live().id && is_running(live.record.borrow().state))
+        .filter(|live| live.id() != drive.live().id() && is_running(live.look().state))
         .count();
     let jobs = share(cores(), others + 1);
-    drive.live().record.send_modify(|record| {
+    drive.live().change(|record| {
         for at in open_jobs {
             if let Some(word) = record.spec.argv.get_mut(*at) {
                 *word = with_jobs(word, jobs);

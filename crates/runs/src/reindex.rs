@@ -14,9 +14,9 @@ impl History {
     /// Brings the index to what is on disk, as far as that cannot wait; returns the runs that it still
     /// lacks after that. There are many of those only where the index is made anew.
     pub(super) fn reconcile(&self) -> Result<Vec<RunId>, run_index::Error> {
-        let (known, on_disk) = (self.store.ids()?, self.ids());
+        let (known, on_disk) = (self.store().ids()?, self.ids());
         let gone: Vec<_> = known.difference(&on_disk).copied().collect();
-        self.store.remove(&gone);
+        self.store().remove(&gone);
         let missing = on_disk.difference(&known).copied();
         let (mut later, now): (Vec<_>, Vec<_>) = missing.partition(|id| self.can_wait(*id));
         for id in now {
@@ -57,7 +57,7 @@ impl History {
 
     /// Returns once the index was emptied.
     pub(super) async fn index_emptied(&self) {
-        self.store.emptied().await;
+        self.store().emptied().await;
     }
 
     /// Tells an index that was emptied of all runs again, the newest first; those under way as `live` has them. Returns how
@@ -76,12 +76,12 @@ impl History {
             were_live.extend(live(*id).map(|record| record.run_id));
             note(*id);
             if told.is_multiple_of(AT_ONCE) {
-                self.store.catch_up();
+                self.store().catch_up();
             }
         }
         // One that ended just now may have told its end before it was told of as running.
         were_live.into_iter().for_each(note);
-        self.store.catch_up();
+        self.store().catch_up();
         ids.len()
     }
 
@@ -98,7 +98,7 @@ impl History {
         {
             unended.extend(self.index(run));
             if later.len().is_multiple_of(AT_ONCE) {
-                self.store.catch_up();
+                self.store().catch_up();
             }
         }
         if runs > 0 {

@@ -126,7 +126,7 @@ impl Sandboxes {
         checks: &Checks,
     ) -> Result<Option<Sandbox>, Problem> {
         let (config, repo) = (&self.config, &workspace.repo());
-        let profile = self.profile(&repo.config, kind)?;
+        let profile = self.profile(repo.config(), kind)?;
         // Git that talks to the remote needs keys and the network, and is not started where a build's files are.
         if profile == SandboxProfile::None || checks.network {
             return Ok(None);
@@ -134,10 +134,10 @@ impl Sandboxes {
         let (store, path) = (repo.store().path(), workspace.path());
         let (of_yard, [read_only, writable]) = match kind {
             RunKind::Git => (git_mounts(path, checks), Default::default()),
-            RunKind::Make | RunKind::Task => (build_mounts(store, path), self.binds(&repo.config)),
+            RunKind::Make | RunKind::Task => (build_mounts(store, path), self.binds(repo.config())),
         };
         let of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
-        let declared = environment::declared(config, &repo.config);
+        let declared = environment::declared(config, repo.config());
         let shown = Shown {
             workspaces: &config.workspaces,
             of_yard: &of_yard,

@@ -19,6 +19,7 @@ use branchyard_config::{MAKE, RepoConfig, Secret, Secrets};
 use branchyard_model::{
     BranchName, CommitId, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning,
 };
+use branchyard_workspace::repos::remote;
 use branchyard_workspace::{Workspace, built_from, standing, taint};
 
 /// What secrets mean for one run that is about to start. It holds them, hence no `Debug`.
@@ -53,7 +54,7 @@ pub(super) fn check(secrets: &Secrets, repo: &RepoConfig, spec: &RunSpec) -> Res
         };
         let detail = format!(
             "{variable} is refused: it is what the secret {} is given in, and no caller sets it",
-            secret.name
+            secret.name()
         );
         return Err(Problem::bad(&field, detail)
             .help(format!("leave {variable} out, or use another variable")));
@@ -77,7 +78,7 @@ pub(super) async fn hand_secrets(
     not_before: Instant,
 ) -> Result<Handed, Problem> {
     let (spec, secrets) = (drive.live().record().spec, &drive.shared().config.secrets);
-    let repo = &workspace.repo().config;
+    let repo = &workspace.repo().config();
     let mut of_repo = secrets.of_repo(&spec.repo);
     let is_bound = of_repo.any(|(_, _, secret)| secret.is_for(&spec.branch));
     let judged = |error: branchyard_workspace::Error| drive.shared().margin.judge(error.problem());
@@ -107,7 +108,7 @@ pub(super) async fn hand_secrets(
 async fn remote_head(workspace: &Arc<Workspace>, not_before: Instant) -> Result<CommitId, Problem> {
     let branch = &workspace.branch();
     let rule = format!("a secret is given only at the commit that the remote has for {branch}");
-    match workspace.repo().ask(branch, not_before).await {
+    match remote::ask(workspace.repo(), branch, not_before).await {
         Ok(asked) => asked.head.ok_or_else(|| {
             let detail = format!("{rule}, and it has no such branch");
             Problem::new(ErrorKind::Conflict, "tainted", detail)
@@ -153,7 +154,7 @@ fn hand(secrets: &Secrets, spec: &RunSpec, supplied: Option<&str>) -> Result<Han
 fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
     let of_repo = secrets.of_repo(repo);
     let of_repo: BTreeMap<_, _> = of_repo
-        .map(|(_, _, secret)| (&secret.name, secret))
+        .map(|(_, _, secret)| (secret.name(), secret))
         .collect();
     let mut values: Vec<_> = secrets
         .in_environment()
@@ -186,7 +187,7 @@ pub fn secret_variables(
             true => "",
             false => ", but not on this branch",
         };
-        let said = format!("the secret {} in {run}{not}", secret.name);
+        let said = format!("the secret {} in {run}{not}", secret.name());
         variables.entry(variable.to_owned()).or_default().push(said);
     }
     let said =
@@ -217,7 +218,7 @@ fn assigns(word: &str, variable: &str) -> bool {
 }
 
 fn refused(secret: &Secret, spec: &RunSpec) -> Problem {
-    let (name, branch) = (&secret.name, &spec.branch);
+    let (name, branch) = (&secret.name(), &spec.branch);
     let task = spec.task.as_deref().unwrap_or_default();
     let detail = format!(
         "the task {task} needs the secret {name}, which {branch} may not have: it is for {}",
@@ -235,7 +236,7 @@ fn undeclared(secret: &Secret, spec: &RunSpec, why: &str) -> Problem {
     let task = spec.task.as_deref().unwrap_or_default();
     let detail = format!(
         "the task {task} needs the secret {}, which is given to it only as it is declared: {why}",
-        secret.name
+        secret.name()
     );
     let field = match spec.env.is_empty() {
         true => "args",
@@ -263,7 +264,7 @@ fn tainted(spec: &RunSpec, why: &str) -> Problem {
 
 /// On a branch that the secret is not for, or because of what the caller supplied.
 fn withheld(variable: &str, secret: &Secret, spec: &RunSpec, supplied: Option<&str>) -> Warning {
-    let name = &secret.name;
+    let name = &secret.name();
     let message = match supplied {
         Some(why) => format!(
             "{variable} is not set: the secret {name} is given to make only with targets and with -j, -k and -s, \
@@ -280,7 +281,7 @@ fn withheld(variable: &str, secret: &Secret, spec: &RunSpec, supplied: Option<&s
 
 /// Why it cannot be read is the operator's to know: it says where secrets are kept.
 fn unreadable(secret: &Secret, why: &str) -> Problem {
-    let name = &secret.name;
+    let name = &secret.name();
     tracing::error!(secret = %name, why, "a secret cannot be read; the run that needs it is refused");
     let detail = format!("the secret {name} cannot be read, and the run is not started without it");
     Problem::new(ErrorKind::Conflict, "secret_unreadable", detail).help(format!(

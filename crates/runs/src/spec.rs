@@ -22,7 +22,11 @@ pub(super) fn of(
     let sync = request.sync_mode()?;
     let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
     let on_disconnect = request.on_disconnect()?;
-    let extra = config.build.allow_env.iter().chain(&repo.config.allow_env);
+    let extra = config
+        .build
+        .allow_env
+        .iter()
+        .chain(&repo.config().allow_env);
     let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
     let env = argv::caller_env(request.env, &allow)?;
     let args = request.args.into_words()?;
@@ -55,7 +59,7 @@ pub(super) fn of(
     };
     let spec = RunSpec {
         kind,
-        repo: repo.name.clone(),
+        repo: repo.name().clone(),
         branch: branch.clone(),
         task: match action {
             Action::Task { task } => Some(task.clone()),
@@ -70,10 +74,10 @@ pub(super) fn of(
         stale: request.stale,
         reuse: request.reuse,
         on_disconnect,
-        principal: principal.name.clone(),
+        principal: principal.name().to_owned(),
         group: None,
     };
-    secrets::check(&config.secrets, &repo.config, &spec)?;
+    secrets::check(&config.secrets, repo.config(), &spec)?;
     Ok((spec, checks))
 }
 
@@ -85,12 +89,12 @@ fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Pro
         .build
         .allow_make_args
         .iter()
-        .chain(&repo.config.allow_make_args);
+        .chain(&repo.config().allow_make_args);
     let allow: Vec<String> = extra.map(|arg| arg.as_str().to_owned()).collect();
     let number = |jobs: usize| u32::try_from(jobs).unwrap_or(u32::MAX);
     let policy = MakePolicy {
         max_jobs: number(config.limits.max_jobs),
-        jobs: repo.config.jobs.or(config.build.jobs).map(number),
+        jobs: repo.config().jobs.or(config.build.jobs).map(number),
         allow: &allow,
     };
     let checked = argv::make(args, &policy)?;
@@ -144,16 +148,16 @@ fn program(name: &str, args: Vec<String>) -> Vec<String> {
 fn task_argv(repo: &Repo, task: &str, args: Vec<String>) -> Result<Vec<String>, Problem> {
     let declared = TaskName::parse(task)
         .ok()
-        .and_then(|name| repo.config.tasks.get(&name));
+        .and_then(|name| repo.config().tasks.get(&name));
     if let Some(declared) = declared {
         return Ok(declared.argv().iter().cloned().chain(args).collect());
     }
-    let known: Vec<_> = repo.config.tasks.keys().map(TaskName::as_str).collect();
+    let known: Vec<_> = repo.config().tasks.keys().map(TaskName::as_str).collect();
     let help = match known.is_empty() {
-        true => format!("declare tasks under [repos.{}.tasks]", repo.name),
-        false => format!("the tasks of {} are: {}", repo.name, known.join(", ")),
+        true => format!("declare tasks under [repos.{}.tasks]", repo.name()),
+        false => format!("the tasks of {} are: {}", repo.name(), known.join(", ")),
     };
-    let detail = format!("{} has no task named {task:?}", repo.name);
+    let detail = format!("{} has no task named {task:?}", repo.name());
     Err(Problem::new(ErrorKind::NotFound, "task_not_found", detail)
         .field("task")
         .help(help))

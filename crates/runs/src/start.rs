@@ -32,7 +32,7 @@ pub struct Started {
 impl Started {
     fn of(live: Arc<Live>) -> Self {
         Self {
-            id: live.id,
+            id: live.id(),
             live: Some(live),
         }
     }
@@ -56,7 +56,7 @@ impl Runs {
         idempotency::check_key(key)?;
         let digest =
             idempotency::digest(&self.inner().reuse_key, &(repo, branch, &action, &request));
-        let mut claim = self.inner().keys.claim(&principal.name, key).await;
+        let mut claim = self.inner().keys.claim(principal.name(), key).await;
         if let Some(known) = &*claim {
             return match known.of {
                 Claimed::Run(id) if known.request == digest => Ok(Started {
@@ -100,7 +100,7 @@ impl Runs {
             request.clone(),
             principal,
         )?;
-        self.inner().sandboxes.check(&repo.config, spec.kind)?;
+        self.inner().sandboxes.check(repo.config(), spec.kind)?;
         let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
         let (coalesce, supersede) = (request.coalesce, request.supersede);
@@ -138,7 +138,7 @@ impl Runs {
                 self,
                 Launching {
                     id: RunId::new(),
-                    account: principal.account.clone(),
+                    account: principal.account().to_owned(),
                     spec,
                     asked,
                     idempotency,
@@ -159,8 +159,8 @@ impl Runs {
     pub(super) fn check_queue(&self, principal: &Principal, more: usize) -> Result<(), Problem> {
         let most = self.inner().config.limits.max_queued_runs_per_principal;
         let waits = |live: &Live| {
-            let record = live.record.borrow();
-            record.state == RunState::Queued && live.account == principal.account
+            let record = live.look();
+            record.state == RunState::Queued && live.account() == principal.account()
         };
         let queued = self.inner().live.iter().filter(|live| waits(live)).count();
         if queued + more <= most {
@@ -168,7 +168,7 @@ impl Runs {
         }
         let detail = format!(
             "{queued} runs of {} wait to be started; limits.max_queued_runs_per_principal is the limit ({most})",
-            principal.account
+            principal.account()
         );
         Err(Problem::new(ErrorKind::TooMany, "too_many_queued_runs", detail)
             .help("wait until some have ended, or cancel those that are not needed any more; the operator can raise the limit")
@@ -191,7 +191,7 @@ impl Runs {
         {
             Ok(outcome) => outcome.map_err(|error| self.inner().margin.judge(error.problem())),
             Err(_) => {
-                tracing::debug!(repo = %repo.name, "the remote is slow; the run will find out");
+                tracing::debug!(repo = %repo.name(), "the remote is slow; the run will find out");
                 Ok(())
             }
         }

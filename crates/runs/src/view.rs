@@ -13,7 +13,7 @@ use branchyard_model::{ErrorKind, Problem};
 #[derive(Debug, Clone)]
 pub struct View {
     /// Unless it has ended.
-    pub viewers: Option<Viewers>,
+    viewers: Option<Viewers>,
     journal: PathBuf,
     extent: watch::Receiver<Extent>,
     /// Shared with whoever else follows it.
@@ -93,6 +93,10 @@ impl View {
             .await
             .map_err(|error: std::io::Error| unreadable(&error))??;
         Ok(follow(showing, cursor, self.extent.clone(), sink))
+    }
+
+    pub fn viewers(&self) -> &Option<Viewers> {
+        &self.viewers
     }
 }
 

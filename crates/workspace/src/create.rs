@@ -77,7 +77,7 @@ pub(super) async fn make(
         return Ok(fresh);
     };
     {
-        let _registry = workspace.repo().registry.lock().await;
+        let _registry = workspace.repo().registry().lock().await;
         unmake(workspace, start, fresh).await;
     }
     // On its way out git may have given back what it took, and so hidden what it failed of.
@@ -103,7 +103,7 @@ async fn unmake(workspace: &Arc<Workspace>, start: &CommitId, fresh: bool) {
         })
         .await;
     if let Err(error) = unmade {
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "a half-made workspace stays");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "a half-made workspace stays");
     }
 }
 
@@ -117,7 +117,7 @@ async fn register(
 ) -> Result<bool, Error> {
     report(Report::Phase(Phase::Worktree, None));
     wait_for_orphan(workspace).await?;
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     workspace.repo().guard_store()?;
     workspace
         .blocking(move |this| {
@@ -206,7 +206,7 @@ pub(super) fn make_room(workspace: &Workspace, on_remote: bool) -> Result<(), Er
         if !git::park(&store, &other, &admin)? {
             return Err(collides(", whose workspace is not on its branch just now").into());
         }
-        tracing::info!(repo = %workspace.repo().name, branch = %other, "parked: gone upstream");
+        tracing::info!(repo = %workspace.repo().name(), branch = %other, "parked: gone upstream");
     }
     Ok(())
 }
@@ -254,7 +254,7 @@ fn clear_leftovers(workspace: &Workspace) -> Result<(), Error> {
         .worktree()
         .set_aside(&workspace.repo().open_store()?)?
     {
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), "a workspace's directory was gone; git's files about it are set aside");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), "a workspace's directory was gone; git's files about it are set aside");
     }
     Ok(())
 }

@@ -113,7 +113,7 @@ async fn describe_with(
                 last_used: record.as_ref().map(|record| record.last_used),
                 pinned: record.and_then(|record| record.pinned),
                 holder: this.queue().holder(),
-                ..Description::of(&this.repo().name, this.branch(), Some(this.path()), about)
+                ..Description::of(this.repo().name(), this.branch(), Some(this.path()), about)
             })
         })
         .await

@@ -36,16 +36,16 @@ pub(crate) fn mend_links(workspace: &Workspace) -> Result<Vec<&'static str>, Err
     if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_dir()) {
         let name = format!(
             "{}-{}",
-            workspace.repo().name.dir(),
+            workspace.repo().name().dir(),
             workspace.branch().dir()
         );
         let why = "a repository that stood in the place of a workspace's link to its store";
         let moved = workspace
             .repo()
-            .quarantine
+            .quarantine()
             .take(&link, &name, why)
             .map_err(Error::io("move a repository to the quarantine"))?;
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), to = %moved.display(), "a repository inside a workspace's own place is moved to the quarantine");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), to = %moved.display(), "a repository inside a workspace's own place is moved to the quarantine");
     }
     let restored = workspace
         .worktree()
@@ -54,7 +54,7 @@ pub(crate) fn mend_links(workspace: &Workspace) -> Result<Vec<&'static str>, Err
     if made.is_some_and(|made| made != inode)
         && let Err(error) = workspace.change_record(|record| record.inode = inode)
     {
-        tracing::debug!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "which directory it is, is not written down");
+        tracing::debug!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "which directory it is, is not written down");
     }
     Ok(restored)
 }

@@ -41,13 +41,13 @@ fn keep_strangers(workspace: &Workspace, aside: &Path, begun: Moment) -> Result<
     }
     let name = format!(
         "{}-{}",
-        workspace.repo().name.dir(),
+        workspace.repo().name().dir(),
         workspace.branch().dir()
     );
     let keep = || {
         let room = workspace
             .repo()
-            .quarantine
+            .quarantine()
             .make_room(&name, workspace.path(), WHY)?;
         for path in &strangers {
             let to = room.join("files").join(path);
@@ -57,6 +57,6 @@ fn keep_strangers(workspace: &Workspace, aside: &Path, begun: Moment) -> Result<
         Ok(room)
     };
     let room = keep().map_err(Error::io("keep what people put into a half-made workspace"))?;
-    tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), files = strangers.len(), room = %room.display(), "kept: {WHY}");
+    tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), files = strangers.len(), room = %room.display(), "kept: {WHY}");
     Ok(())
 }

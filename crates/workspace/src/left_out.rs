@@ -79,7 +79,7 @@ fn is_shown(workspace: &Workspace, rules: &IgnoreRules, output: &Output) -> Resu
 
 fn withheld(workspace: &Workspace, output: &Output) -> Withheld {
     let path = &output.item.path;
-    let why = match workspace.repo().config.build_output.matches(path) {
+    let why = match workspace.repo().config().build_output.matches(path) {
         true => DECLARED,
         false => BORN_DURING_RUN,
     };

@@ -41,7 +41,7 @@ struct DirStamp {
 impl Names {
     /// Sorted.
     pub(super) fn of(&self, repo: &Repo) -> Arc<[BranchName]> {
-        let before = self.lock().get(&repo.name).cloned().unwrap_or_default();
+        let before = self.lock().get(repo.name()).cloned().unwrap_or_default();
         let worktrees = repo.store().path().join("worktrees");
         let changed = changed_long_ago(&worktrees);
         if changed.is_some() && before.settled == changed {
@@ -71,7 +71,7 @@ impl Names {
         branches.sort();
         known.branches = branches.into();
         let branches = known.branches.clone();
-        self.lock().insert(repo.name.clone(), Arc::new(known));
+        self.lock().insert(repo.name().clone(), Arc::new(known));
         branches
     }
 

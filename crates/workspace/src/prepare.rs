@@ -9,6 +9,7 @@ use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::Asked;
 use crate::repos::heal;
+use crate::repos::remote;
 use crate::{FilesGuard, create, guard, recover, standing};
 use branchyard_git as git;
 use branchyard_git::oid;
@@ -47,10 +48,7 @@ pub(super) async fn ensure_once(
         return Ok(files_guard);
     }
     drop(files_guard);
-    let asked = workspace
-        .repo()
-        .ask_lately(workspace.branch(), not_before)
-        .await?;
+    let asked = remote::ask_lately(workspace.repo(), workspace.branch(), not_before).await?;
     if asked.head.is_none() && !workspace.repo().is_cloned() {
         return Err(branch_not_found(workspace.branch()).into());
     }
@@ -104,7 +102,7 @@ async fn register_found(workspace: &Arc<Workspace>, report: &Reporter) -> Result
     if !is_lost(workspace) {
         return Ok(());
     }
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     let (this, report) = (workspace.clone(), report.clone());
     workspace
         .blocking(move |_| recover::mend_and_tell(&this, &report).map(drop))
@@ -133,10 +131,7 @@ pub async fn check_branch(workspace: &Arc<Workspace>, not_before: Instant) -> Re
 
 /// Whether the remote, asked no earlier than `not_before`, or the store has the branch.
 pub async fn is_to_be_had(workspace: &Arc<Workspace>, not_before: Instant) -> Result<bool, Error> {
-    let asked = workspace
-        .repo()
-        .ask_lately(workspace.branch(), not_before)
-        .await?;
+    let asked = remote::ask_lately(workspace.repo(), workspace.branch(), not_before).await?;
     Ok(asked.head.is_some()
         || (workspace.repo().is_cloned() && standing::local_tip(workspace).await?.is_some()))
 }
@@ -166,10 +161,7 @@ async fn create_branch_once(
             .field("from")
             .help("leave out `from` to prepare the branch that exists")
     };
-    let asked = workspace
-        .repo()
-        .ask(workspace.branch(), Instant::now())
-        .await?;
+    let asked = remote::ask(workspace.repo(), workspace.branch(), Instant::now()).await?;
     if asked.head.is_some() {
         return Err(taken(workspace.branch(), "on the remote").into());
     }
@@ -197,11 +189,11 @@ async fn resolve_start(
         return require_commit(workspace, commit).await;
     }
     let branch = BranchName::parse(start).map_err(|problem| problem.field("from"))?;
-    let asked = workspace.repo().ask(&branch, Instant::now()).await?;
+    let asked = remote::ask(workspace.repo(), &branch, Instant::now()).await?;
     if let Some(head) = asked.head.clone() {
         let tell = report.clone();
         let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-        workspace.repo().bring(&branch, &asked, &progress).await?;
+        remote::bring(workspace.repo(), &branch, &asked, &progress).await?;
         return Ok(head);
     }
     // Not pushed yet, but perhaps a branch of the yard.
@@ -246,8 +238,5 @@ pub(super) async fn bring(
     }
     let tell = report.clone();
     let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-    Ok(workspace
-        .repo()
-        .bring(workspace.branch(), asked, &progress)
-        .await?)
+    Ok(remote::bring(workspace.repo(), workspace.branch(), asked, &progress).await?)
 }

@@ -35,7 +35,7 @@ impl Attempts<'_> {
         }
         self.left -= 1;
         let workspace = self.workspace;
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "looking for damage");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "looking for damage");
         match recover(workspace, &error, report).await? {
             true => Ok(()),
             false => Err(error),
@@ -84,7 +84,7 @@ pub(super) async fn mend_here(
     workspace
         .uninterrupted(async move {
             let _files = this.share_files().await;
-            let _registry = this.repo().registry.lock().await;
+            let _registry = this.repo().registry().lock().await;
             let workspace = this.clone();
             this.blocking(move |_| mend_and_tell(&workspace, &report))
                 .await
@@ -124,8 +124,8 @@ async fn wait_for_locks(workspace: &Arc<Workspace>, report: &Reporter) -> Result
         if Instant::now() >= patience {
             let presence = Presence::below(workspace.repo().home());
             return match locks.iter().find(|lock| lock.is_held(&presence)) {
-                Some(held) => Err(locked(&held.path).into()),
-                None => Err(locked(&lock.path).into()),
+                Some(held) => Err(locked(held.path()).into()),
+                None => Err(locked(lock.path()).into()),
             };
         }
         waited = true;
@@ -140,9 +140,9 @@ fn locks_in_the_way(workspace: &Workspace) -> Result<Vec<Lock>, Error> {
     let worktrees = workspace.repo().store().path().join("worktrees");
     let mut locks = git::all_locks(workspace.repo().store())?;
     locks.retain(|lock| {
-        let others = lock.path.starts_with(&worktrees)
-            && !lock.path.starts_with(workspace.worktree().admin());
-        !others && !lock.path.ends_with("gc.pid")
+        let others = lock.path().starts_with(&worktrees)
+            && !lock.path().starts_with(workspace.worktree().admin());
+        !others && !lock.path().ends_with("gc.pid")
     });
     Ok(locks)
 }
@@ -152,7 +152,7 @@ pub(super) async fn heal(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
     let (this, report) = (workspace.clone(), report.clone());
     workspace
         .uninterrupted(async move {
-            let _registry = this.repo().registry.lock().await;
+            let _registry = this.repo().registry().lock().await;
             let tell = report.clone();
             let progress = move |phase, percent| tell(Report::Phase(phase, percent));
             let healed = repos::heal::heal(this.repo(), Some(this.branch()), &progress).await;

@@ -11,6 +11,7 @@ use crate::agents::AgentBranches;
 use crate::live::Live;
 use crate::names::Names;
 use crate::repos::Repo;
+use crate::repos::upkeep;
 use crate::workspace::{Workspace, Yard};
 use branchyard_config::Config;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
@@ -78,7 +79,7 @@ impl Workspaces {
 
     /// The workspace of this branch, whether it exists on disk yet or not, for somebody who asked for it.
     pub fn get(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
-        repo.touch();
+        upkeep::touch(repo);
         self.look_at(repo, branch)
     }
 

@@ -63,7 +63,7 @@ async fn remove_once(
             if !this.exists() {
                 return Err(no_workspace(this.branch()).into());
             }
-            let _registry = this.repo().registry.lock().await;
+            let _registry = this.repo().registry().lock().await;
             this.blocking(move |this| {
                 guard::guard(this, &silent())?;
                 take_away(this, going, &by)

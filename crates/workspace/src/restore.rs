@@ -152,7 +152,7 @@ async fn any_commit(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
 
 /// Stashes that were dropped meanwhile; the others are still there.
 async fn restore_stashes(workspace: &Arc<Workspace>, stashes: &[SavedStash]) -> Result<(), Error> {
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     let known = workspace
         .blocking(|this| Ok(git::stashes(&this.repo().open_store()?)))
         .await?;

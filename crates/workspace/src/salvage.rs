@@ -68,7 +68,7 @@ pub(super) fn salvage(
     }
     let salvage = Salvage {
         id: SalvageId::new(),
-        repo: workspace.repo().name.clone(),
+        repo: workspace.repo().name().clone(),
         branch: workspace.branch().clone(),
         at: Timestamp::now(),
         reason,
@@ -124,7 +124,7 @@ pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
 
 /// Tells those who watch the yard what became of a salvage.
 pub(super) fn tell_news(repo: &Repo, salvage: &Salvage, change: SalvageChange) {
-    repo.news.publish(SalvageEvent {
+    repo.news().publish(SalvageEvent {
         repo: salvage.repo.clone(),
         branch: salvage.branch.clone(),
         salvage: salvage.id,
@@ -141,10 +141,10 @@ pub fn converge(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
             match removal::converge(&workspaces.look_at(&repo, branch)) {
                 Ok(false) => {}
                 Ok(true) => {
-                    tracing::info!(repo = %repo.name, %branch, "a removal that was cut off is settled");
+                    tracing::info!(repo = %repo.name(), %branch, "a removal that was cut off is settled");
                 }
                 Err(error) => {
-                    tracing::warn!(repo = %repo.name, %branch, %error, "a removal that was cut off cannot be settled");
+                    tracing::warn!(repo = %repo.name(), %branch, %error, "a removal that was cut off cannot be settled");
                 }
             }
         }

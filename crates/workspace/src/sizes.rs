@@ -42,7 +42,7 @@ pub(super) fn measure_now(workspace: &Workspace) -> Result<Sizes, Error> {
     });
     if let Err(error) = remembered {
         // On a full disk they are wanted most.
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "its sizes are not written down");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "its sizes are not written down");
     }
     Ok(sizes)
 }

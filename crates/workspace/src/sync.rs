@@ -10,6 +10,7 @@ use super::error::{branch_moves, conflict, incomplete, locked};
 use super::follow::Step;
 use super::reset::ROUNDS;
 use super::{Error, Report, Reporter, Workspace};
+use crate::repos::remote;
 use crate::{FilesGuard, create, decide, fits, follow, guard, prepare, recover, reset, standing};
 use branchyard_git as git;
 use branchyard_model::{About, Phase, SalvageReason, SyncMode, Warning};
@@ -136,10 +137,8 @@ async fn learn_remote(
         return Ok(Remote::Head(head));
     }
     let learned = async {
-        let asked = workspace
-            .repo()
-            .ask_lately(workspace.branch(), options.not_before)
-            .await?;
+        let asked =
+            remote::ask_lately(workspace.repo(), workspace.branch(), options.not_before).await?;
         prepare::bring(workspace, &asked, report).await?;
         Ok::<_, Error>(asked)
     };
@@ -252,11 +251,11 @@ fn clear_own_locks(workspace: &Workspace) -> Result<Option<PathBuf>, Error> {
     let presence = Presence::below(workspace.repo().home());
     let mut held = None;
     for lock in git::all_locks(workspace.repo().store())? {
-        if !own.contains(&lock.path) {
+        if !own.iter().any(|own| own == lock.path()) {
             continue;
         }
         match lock.is_held(&presence) {
-            true => held = Some(lock.path),
+            true => held = Some(lock.path().to_owned()),
             false => lock.remove(workspace.repo().git())?,
         }
     }
@@ -265,7 +264,7 @@ fn clear_own_locks(workspace: &Workspace) -> Result<Option<PathBuf>, Error> {
 
 /// Gives a parked workspace its branch back. The caller holds the files.
 async fn unpark(workspace: &Arc<Workspace>) -> Result<(), Error> {
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     workspace
         .blocking(|this| {
             create::make_room(this, true)?;

@@ -251,7 +251,7 @@ impl Sorting<'_> {
 
     /// Returns whether something in it is somebody's.
     fn sort(&mut self, item: UntrackedEntry, entry: &str, ignored: bool) -> Result<bool, Error> {
-        let globs = &self.workspace.repo().config.build_output;
+        let globs = &self.workspace.repo().config().build_output;
         let is_declared = globs.matches(&item.path);
         let is_made = is_declared || self.made.explains(&item.path, &item.meta);
         let is_whole = is_declared || item.kind == UntrackedKind::File;
@@ -276,7 +276,7 @@ impl Sorting<'_> {
     /// Whether somebody put something into a directory that a command made. A repository is looked into
     /// like any other, its `.git` included: a commit there changes nothing of the directory itself.
     fn has_work_in(&self, dir: &UntrackedEntry) -> Result<bool, Error> {
-        let globs = &self.workspace.repo().config.build_output;
+        let globs = &self.workspace.repo().config().build_output;
         for item in git::untracked_in(self.workspace.path(), &dir.path)? {
             if globs.matches(&item.path) {
                 continue;

@@ -59,11 +59,11 @@ pub(crate) struct Yard {
 impl Workspace {
     /// Of whoever holds it already, or else a new one.
     pub(crate) fn of(yard: &Arc<Yard>, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Self> {
-        yard.live.get(&repo.name, branch, || {
+        yard.live.get(repo.name(), branch, || {
             let path = repo.home().join(branch.dir().as_str());
             Self {
                 worktree: Worktree::new(repo.store(), path, branch.clone()),
-                queue: WorkspaceQueue::of(repo.news.clone(), repo.name.clone(), branch.clone()),
+                queue: WorkspaceQueue::of(repo.news().clone(), repo.name().clone(), branch.clone()),
                 repo: repo.clone(),
                 branch: branch.clone(),
                 files: FilesLock::default(),
@@ -133,8 +133,8 @@ impl Workspace {
     }
 
     pub(crate) fn tell(&self, change: WorkspaceChange) {
-        self.repo.news.publish(WorkspaceEvent {
-            repo: self.repo.name.clone(),
+        self.repo.news().publish(WorkspaceEvent {
+            repo: self.repo.name().clone(),
             branch: self.branch.clone(),
             change,
         });
@@ -163,7 +163,7 @@ impl Workspace {
             return;
         }
         if let Err(error) = self.note(|_| {}) {
-            tracing::warn!(repo = %self.repo.name, branch = %self.branch, %error, "a use is not written down");
+            tracing::warn!(repo = %self.repo.name(), branch = %self.branch, %error, "a use is not written down");
         }
     }
 
@@ -215,7 +215,7 @@ impl Workspace {
         let this = self.clone();
         let look = move || look(&this);
         self.scan_limit
-            .look(&self.repo.looks, &self.branch, look)
+            .look(self.repo.looks(), &self.branch, look)
             .await
     }
 
@@ -231,6 +231,6 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        self.yard.live.forget(&self.repo.name, &self.branch);
+        self.yard.live.forget(self.repo.name(), &self.branch);
     }
 }

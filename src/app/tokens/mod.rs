@@ -76,7 +76,7 @@ fn known_token(app: &AuthorizedApp, named: &str) -> Result<Arc<Token>, Problem> 
 /// One's own, those that were made with it, and for those who look after the whole yard all of them.
 fn may_know(principal: &Principal, token: &Token) -> bool {
     let is_admin = principal.rights().contains(Scope::Admin) && principal.grant().is_everywhere();
-    is_admin || token.is_below(&principal.name) || token.principal_name() == principal.name
+    is_admin || token.is_below(principal.name()) || token.principal_name() == principal.name()
 }
 
 /// Also those that a change of the configuration made useless: another makes them good again.

@@ -88,7 +88,7 @@ impl Good {
 impl WhoAmI {
     pub(super) fn new(principal: &Principal, token: Option<&Token>) -> Self {
         Self {
-            name: principal.name.clone(),
+            name: principal.name().to_owned(),
             role: token.and_then(|token| token.role.clone()),
             created_by: token.map(maker),
             good: Good::of(principal.grant()),

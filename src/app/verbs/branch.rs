@@ -114,7 +114,7 @@ async fn delete(
     // Looked at before, for it may be the very branch of the call that goes.
     let told = known_branch(&app, &at, name.clone(), &request).await?;
     let workspace = app.workspace(&at.repo, &name)?;
-    let by = &app.principal().name;
+    let by = &app.principal().name();
     let lock = run_verb::lock_of(&app, &workspace, "git branch");
     let _lock = lock.await?;
     // What makes room must not need any.
@@ -172,7 +172,7 @@ async fn rename(
     );
     let turns = both_turns(&app, &from, &to).await?;
     let (report, warnings) = collecting();
-    let renamed = verbs::rename_to(&from, &to, turns, &app.principal().name, &report).await;
+    let renamed = verbs::rename_to(&from, &to, turns, app.principal().name(), &report).await;
     let kept = renamed.map_err(|error| app.yard().margin.judge(error.problem()))?;
     // Of the branch of the call nothing may be left.
     let at = At {

@@ -159,7 +159,7 @@ async fn remote_verb(
     let known = run_verb::look(&app, &at, |_, repo| Ok(fetch::Known::read(repo)?)).await?;
     let mut answer = remote::Remote {
         name: "origin",
-        url: repo.config.url.as_str().to_owned(),
+        url: repo.config().url.as_str().to_owned(),
         default_branch: repo.default_branch(),
         branches: known.answer.branches(),
         heads: None,
@@ -167,7 +167,7 @@ async fn remote_verb(
         protected: repo.protected_patterns(),
     };
     if request.ask {
-        let heads = repo.remote_heads(Vec::new()).await;
+        let heads = branchyard_workspace::repos::remote::remote_heads(&repo, Vec::new()).await;
         let heads = heads.map_err(|error| error.problem())?;
         answer.branches = heads.len();
         let mut heads: Vec<_> = heads

@@ -70,7 +70,7 @@ pub(in crate::app) async fn lock_of(
     workspace: &Workspace,
     what: &str,
 ) -> Result<WorkspaceLock, Problem> {
-    let lock = workspace.queue().lock(what, &this.principal().name);
+    let lock = workspace.queue().lock(what, this.principal().name());
     let lock = tokio::time::timeout(LOCK_TIMEOUT, lock).await;
     lock.map_err(|_| busy(workspace))
 }

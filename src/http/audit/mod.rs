@@ -92,7 +92,7 @@ async fn noted(State(route): State<Arc<Watched>>, request: Request, next: Next) 
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let (mut call, named) = route.call(&mut parts).await;
-    call.principal = principal.as_ref().map(|who| who.name.clone());
+    call.principal = principal.as_ref().map(|who| who.name().to_owned());
     auditor.locate(&mut call, &named).await;
     let mut entry = match auditor.begin(call.clone()).await {
         Ok(entry) => entry,
@@ -130,7 +130,7 @@ async fn record_refusal(
     }
     let auditor = &route.auditor;
     let principal = response.extensions().get::<Principal>().cloned();
-    call.principal = principal.as_ref().map(|who| who.name.clone());
+    call.principal = principal.as_ref().map(|who| who.name().to_owned());
     auditor.locate(&mut call, &named).await;
     let end = answer(&response).end(principal.as_ref(), &call);
     if end.outcome == Outcome::Refused {

@@ -25,7 +25,7 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     arguments.finish()?;
     match run {
         Some(run) => {
-            let run = runs::get(&call.app, run).map_err(|problem| {
+            let run = runs::get(call.app(), run).map_err(|problem| {
                 problem.help(
                     "the `runs` tool lists the runs; without run_id the latest failed one is taken",
                 )
@@ -42,7 +42,7 @@ async fn latest(
     repo: RepoName,
     branch: Option<BranchName>,
 ) -> Result<String, Problem> {
-    call.app.repo(&repo)?;
+    call.app().repo(&repo)?;
     let place = match &branch {
         Some(branch) => format!("{repo}/{branch}"),
         None => repo.to_string(),
@@ -52,7 +52,7 @@ async fn latest(
         branch,
         ..Filter::default()
     };
-    let (mut runs, _) = runs::runs_by(&call.app, filter, LOOKED_THROUGH).await?;
+    let (mut runs, _) = runs::runs_by(call.app(), filter, LOOKED_THROUGH).await?;
     runs.retain(|run| run.spec.kind != RunKind::Git);
     let Some(failed) = runs.iter().find(|run| is_failure(run)) else {
         let newest = runs.first().map_or_else(
@@ -110,7 +110,7 @@ async fn about(call: &Call, run: &RunRecord) -> Result<String, Problem> {
 you are told to do.\n\n{outcome}\n"
     );
     text.push_str(&complaints(call, run).await?);
-    let view = runs::view_run(&call.app, id)?;
+    let view = runs::view_run(call.app(), id)?;
     let window = Window::before_end(&view, 0).await?;
     let tail = window.tail(ROOM_FOR_TAIL);
     if tail.text.is_empty() {
@@ -132,11 +132,11 @@ you are told to do.\n\n{outcome}\n"
 
 /// What it complained about first, each with the lines around it.
 async fn complaints(call: &Call, run: &RunRecord) -> Result<String, Problem> {
-    let found = runs::diagnostics(&call.app, run.run_id).await?;
+    let found = runs::diagnostics(call.app(), run.run_id).await?;
     if found.items.is_empty() {
         return Ok("\nNo error or warning was recognised in its output.\n".to_owned());
     }
-    let view = runs::view_run(&call.app, run.run_id)?;
+    let view = runs::view_run(call.app(), run.run_id)?;
     let mut text = String::new();
     let mut shown = 0;
     let first = &found.items[..found.items.len().min(SHOWN)];
@@ -158,7 +158,7 @@ async fn complaints(call: &Call, run: &RunRecord) -> Result<String, Problem> {
 fn what_to_do(call: &Call, run: &RunRecord) -> String {
     let (repo, branch) = (&run.spec.repo, &run.spec.branch);
     // The repo may have been forgotten since.
-    let place = call.app.path_of(repo, branch).map_or_else(
+    let place = call.app().path_of(repo, branch).map_or_else(
         |_| String::new(),
         |path| {
             let path = path.display();

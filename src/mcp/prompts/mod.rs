@@ -56,11 +56,11 @@ pub(super) async fn get(
     name: &str,
     arguments: JsonObject,
 ) -> Result<GetPromptResult, Problem> {
-    call.app.require(Scope::RepoRead)?;
-    let arguments = Arguments::new(arguments, call.scope.clone());
+    call.app().require(Scope::RepoRead)?;
+    let arguments = Arguments::new(arguments, call.scope().clone());
     let text = match name {
-        FIX_BUILD if call.scope.offers(SET, true) => fix_build::text(call, arguments).await?,
-        WRAP_UP if call.scope.offers(SET, true) => wrap_up::text(call, arguments).await?,
+        FIX_BUILD if call.scope().offers(SET, true) => fix_build::text(call, arguments).await?,
+        WRAP_UP if call.scope().offers(SET, true) => wrap_up::text(call, arguments).await?,
         _ => {
             let detail = format!("there is no prompt {name:?}");
             let help = format!("the prompts are {FIX_BUILD} and {WRAP_UP}, of the toolset build");

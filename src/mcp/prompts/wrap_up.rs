@@ -26,9 +26,9 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let repo = needed(arguments.repo()?, "repo")?;
     let branch = needed(arguments.branch()?, "branch")?;
     arguments.finish()?;
-    call.app.require(Scope::GitRead)?;
+    call.app().require(Scope::GitRead)?;
     let now = call
-        .in_time(branches::describe(&call.app, &repo, &branch))
+        .in_time(branches::describe(call.app(), &repo, &branch))
         .await
         .map_err(|problem| match &*problem.code {
             "no_workspace" => {
@@ -40,20 +40,20 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
         operation: "status".to_owned(),
         args: Args::List(vec!["--porcelain".to_owned()]),
     };
-    let looking = inspect::git_quick(&call.app, &repo, &branch, status);
+    let looking = inspect::git_quick(call.app(), &repo, &branch, status);
     let (_, status) = call.in_time(looking).await?;
     let filter = Filter {
         repo: Some(repo.clone()),
         branch: Some(branch.clone()),
         ..Filter::default()
     };
-    let (runs, _) = runs::runs_by(&call.app, filter, LOOKED_THROUGH).await?;
+    let (runs, _) = runs::runs_by(call.app(), filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
     let release = Release::of(call, &repo, &branch).await?;
     let is_protected = call
-        .app
-        .is_protected(&*call.app.repo(&repo)?, &branch)
+        .app()
+        .is_protected(&*call.app().repo(&repo)?, &branch)
         .await?;
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
@@ -160,7 +160,7 @@ impl Release {
             branch: branch.clone(),
         };
         let asked = json!({ "verbosity": "minimal" });
-        let said = verb("changelog")?.call(&call.app, at, asked);
+        let said = verb("changelog")?.call(call.app(), at, asked);
         Ok(Self(call.in_time(said).await?.json()?))
     }
 

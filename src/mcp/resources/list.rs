@@ -18,21 +18,21 @@ const LONGEST_COMMAND: usize = 120;
 /// The yard itself, and the logs of the latest runs, as far as the client is given the tools for them; only
 /// of where it works, if its configuration says that.
 pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
-    call.app.require(Scope::RepoRead)?;
+    call.app().require(Scope::RepoRead)?;
     let filter = Filter {
-        repo: call.scope.repo.clone(),
-        branch: call.scope.branch.clone(),
+        repo: call.scope().repo.clone(),
+        branch: call.scope().branch.clone(),
         ..Filter::default()
     };
-    let runs = match call.scope.offers(LOGS, true) {
-        true => runs::runs_by(&call.app, filter, LATEST).await?.0,
+    let runs = match call.scope().offers(LOGS, true) {
+        true => runs::runs_by(call.app(), filter, LATEST).await?.0,
         false => Vec::new(),
     };
     let repos = Resource::new(REPOS, "repos")
         .with_title("Repositories and workspaces")
         .with_description("The repositories of the yard, and the branches that have a workspace.")
         .with_mime_type("application/json");
-    let repos = call.scope.offers(FILES, true).then_some(repos);
+    let repos = call.scope().offers(FILES, true).then_some(repos);
     Ok(repos.into_iter().chain(runs.iter().map(run_log)).collect())
 }
 

@@ -15,10 +15,10 @@ use branchyard_workspace::{EntryKind, ListRequest, Listing, ReadRequest};
 const ROOM: usize = reply::CONTENT - 1_500;
 
 pub(in crate::mcp) async fn read(call: &Call, uri: &str) -> Result<ResourceContents, Problem> {
-    call.app.require(Scope::RepoRead)?;
-    match offered(uri, &call.scope)? {
+    call.app().require(Scope::RepoRead)?;
+    match offered(uri, call.scope())? {
         Uri::Repos => {
-            let text = repos(&call.app).await?;
+            let text = repos(call.app()).await?;
             Ok(ResourceContents::text(text, uri).with_mime_type("application/json"))
         }
         Uri::Log(run) => Ok(ResourceContents::text(log(call, run).await?, uri)),
@@ -49,7 +49,7 @@ pub(super) async fn repos(app: &AuthorizedApp) -> Result<String, Problem> {
             .repos()
             .iter()
             .map(|repo| Repo {
-                name: repo.name.clone(),
+                name: repo.name().clone(),
                 default_branch: repo.default_branch(),
                 cloned: repo.is_cloned(),
                 workspaces: app.branches_on_disk(repo),
@@ -88,7 +88,7 @@ fn fitted(all: &[Repo]) -> serde_json::Result<String> {
 }
 
 async fn log(call: &Call, run: RunId) -> Result<String, Problem> {
-    let view = runs::view_run(&call.app, run).map_err(|problem| {
+    let view = runs::view_run(call.app(), run).map_err(|problem| {
         problem.help("resources/list names the latest runs, the `runs` tool finds any")
     })?;
     let window = Window::before_end(&view, 0).await?;
@@ -115,7 +115,7 @@ async fn file(
         start_line: None,
         end_line: None,
     };
-    let reading = inspect::read_file(&call.app, repo, branch, request);
+    let reading = inspect::read_file(call.app(), repo, branch, request);
     let file = match call.in_time(reading).await {
         Err(problem) if problem.code == "is_directory" => {
             let all = ListRequest {
@@ -124,7 +124,7 @@ async fn file(
                 all: true,
             };
             let (_, listing) = call
-                .in_time(inspect::ls(&call.app, repo, branch, all))
+                .in_time(inspect::ls(call.app(), repo, branch, all))
                 .await?;
             return Ok(ResourceContents::text(names(&listing), uri));
         }

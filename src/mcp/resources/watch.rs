@@ -41,8 +41,8 @@ impl Watch {
     /// Takes a first look, which is told only of a log that is closed already: somebody may wait for that.
     /// What is not there yet may come, but for a run.
     pub(super) async fn begin(call: &Call, uri: &str) -> Result<Self, Problem> {
-        call.app.require(Scope::RepoRead)?;
-        let (app, uri) = (call.app.clone(), offered(uri, &call.scope)?);
+        call.app().require(Scope::RepoRead)?;
+        let (app, uri) = (call.app().clone(), offered(uri, call.scope())?);
         if let Uri::Log(run) = &uri {
             runs::get(&app, *run)?;
         }

@@ -82,13 +82,13 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
                 default_branch: asked.default_branch,
             };
             let repo = call
-                .in_time(branches::register(&call.app, &registration))
+                .in_time(branches::register(call.app(), &registration))
                 .await?;
             let text = format!("{name} is registered, and cloned at its first use");
-            (Some(repos::repo_summary(&call.app, &repo)), text)
+            (Some(repos::repo_summary(call.app(), &repo)), text)
         }
         AdminAction::Remove => {
-            call.in_time(branches::remove_repo(&call.app, &name))
+            call.in_time(branches::remove_repo(call.app(), &name))
                 .await?;
             (None, format!("{name} is removed"))
         }

@@ -49,12 +49,14 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(agents::git_clone(&call.app, &request)).await?;
+    let begun = call
+        .in_time(agents::git_clone(call.app(), &request))
+        .await?;
     reply(&begun)
 }
 
 async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
-    let begun = call.in_time(agents::git_init(&call.app, &request)).await?;
+    let begun = call.in_time(agents::git_init(call.app(), &request)).await?;
     reply(&begun)
 }
 

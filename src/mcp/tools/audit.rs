@@ -85,8 +85,8 @@ async fn audit(call: Call, asked: AuditArgs) -> Result<Reply, Problem> {
         after: None,
         before: asked.cursor,
     };
-    let auditor = call.app.auditor();
-    let (found, more) = auditor.page(call.app.principal(), filter, PAGE).await?;
+    let auditor = call.app().auditor();
+    let (found, more) = auditor.page(call.app().principal(), filter, PAGE).await?;
     fitted_items(found.len(), |count| {
         let records = &found[..count];
         let truncated = more || count < found.len();

@@ -201,7 +201,7 @@ impl Start {
         let since = Instant::now();
         request.unwatched = true;
         let started = runs::start(
-            &call.app,
+            call.app(),
             &self.repo,
             &self.branch,
             (action, request),

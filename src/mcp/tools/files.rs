@@ -96,7 +96,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
         recursive: asked.recursive,
         all: asked.all,
     };
-    let listing = inspect::ls(&call.app, &asked.repo, &asked.branch, request);
+    let listing = inspect::ls(call.app(), &asked.repo, &asked.branch, request);
     let (about, listing) = call.in_time(listing).await?;
     paged(&listing.entries, asked.cursor.as_deref(), |page| {
         let answer = ListedFiles {
@@ -165,7 +165,7 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
         start_line,
         end_line: asked.end_line,
     };
-    let reading = inspect::read_file(&call.app, &asked.repo, &asked.branch, request);
+    let reading = inspect::read_file(call.app(), &asked.repo, &asked.branch, request);
     let (about, file) = call.in_time(reading).await?;
     lines(&file)?.fitted(|excerpt, text| {
         let answer = FileRead {
@@ -236,7 +236,7 @@ struct Variable<'a> {
 }
 
 async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
-    let looking = inspect::environment(&call.app, &asked.repo, &asked.branch);
+    let looking = inspect::environment(call.app(), &asked.repo, &asked.branch);
     let (about, report) = call.in_time(looking).await?;
     let variables: Vec<_> = report
         .environment

@@ -79,7 +79,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
             operation: asked.operation,
             args: Args::List(words),
         };
-        let looking = inspect::git_quick(&call.app, &asked.repo, &asked.branch, request);
+        let looking = inspect::git_quick(call.app(), &asked.repo, &asked.branch, request);
         let said = call.in_time(looking).await?;
         return look(&asked.repo, &asked.branch, &said);
     }

@@ -84,7 +84,7 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
         limit: asked.limit,
         cursor: asked.cursor,
     };
-    let searching = inspect::grep(&call.app, &asked.repo, &asked.branch, request);
+    let searching = inspect::grep(call.app(), &asked.repo, &asked.branch, request);
     let (about, found) = call.in_time(searching).await?;
     // It was not refused, so it is small.
     let lines = 2 * context + 1;

@@ -108,12 +108,12 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
         }
         return repos(&call, cursor);
     };
-    let summary = [repos::repo_summary(&call.app, &*call.app.repo(&repo)?)];
+    let summary = [repos::repo_summary(call.app(), &*call.app().repo(&repo)?)];
     match asked.branch {
         None => workspaces(&call, &summary, asked.remote, cursor).await,
         Some(branch) => {
             let description = call
-                .in_time(branches::describe(&call.app, &repo, &branch))
+                .in_time(branches::describe(call.app(), &repo, &branch))
                 .await?;
             let answer = ListedRepos {
                 repos: &summary,
@@ -130,10 +130,10 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
 }
 
 fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let repos = call.app.repos();
+    let repos = call.app().repos();
     let all: Vec<_> = repos
         .iter()
-        .map(|repo| repos::repo_summary(&call.app, repo))
+        .map(|repo| repos::repo_summary(call.app(), repo))
         .collect();
     paged(&all, cursor, |page| {
         let answer = ListedRepos {
@@ -166,7 +166,7 @@ async fn workspaces(
             .help("pass the next_cursor of the answer before, as it is")
     })?;
     let [repo] = summary;
-    let looking = branches::branches_after(&call.app, &repo.name, remote, last.as_ref(), PAGE);
+    let looking = branches::branches_after(call.app(), &repo.name, remote, last.as_ref(), PAGE);
     let found = call.in_time(looking).await?;
     let all: Vec<_> = found.items.iter().map(short).collect();
     let next = |count: usize| match count == all.len() {

@@ -87,8 +87,8 @@ struct Match {
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
-    let ended = runs::get(&call.app, asked.run_id)?.state.is_ended();
-    let view = runs::view_run(&call.app, asked.run_id)?;
+    let ended = runs::get(call.app(), asked.run_id)?.state.is_ended();
+    let view = runs::view_run(call.app(), asked.run_id)?;
     check(&asked)?;
     if let Some(grep) = &asked.grep {
         return search(&asked, &view, grep, ended).await;

@@ -90,7 +90,7 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
         let detail = "a cursor is for the rest of a plan: what is reaped is reaped once";
         return Err(Problem::unprocessable("cursor", detail));
     }
-    let reaping = reaper::reap(&call.app, asked.dry_run, asked.repo);
+    let reaping = reaper::reap(call.app(), asked.dry_run, asked.repo);
     let mut reaping = call.in_time(reaping).await?;
     let mut items = std::mem::take(&mut reaping.items);
     items.sort_by_key(|item| item.action == ReapAction::Keep);
@@ -176,11 +176,11 @@ struct DiskFindings<'a> {
 
 async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
     let found = if asked.mend {
-        call.app.require(Scope::Admin)?;
-        call.in_time(inconsistencies::mend_findings(&call.app))
+        call.app().require(Scope::Admin)?;
+        call.in_time(inconsistencies::mend_findings(call.app()))
             .await?
     } else {
-        let found = call.in_time(inconsistencies::findings(&call.app)).await?;
+        let found = call.in_time(inconsistencies::findings(call.app())).await?;
         let untouched = found.now.into_iter().map(|finding| Mended {
             finding,
             done: None,

@@ -129,7 +129,7 @@ struct Cancelled {
 }
 
 async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
-    let (record, wanted_by) = runs::cancel_run(&call.app, asked.run_id, asked.force)?;
+    let (record, wanted_by) = runs::cancel_run(call.app(), asked.run_id, asked.force)?;
     let state = record.state.as_str();
     let text = match wanted_by {
         0 => format!("run {} is {state}", asked.run_id),
@@ -200,7 +200,7 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
         before: asked.cursor,
         ..Filter::default()
     };
-    let (found, more) = runs::runs_by(&call.app, filter, PAGE).await?;
+    let (found, more) = runs::runs_by(call.app(), filter, PAGE).await?;
     fitted_items(found.len(), |count| {
         let shown = &found[..count];
         let truncated = more || count < found.len();
@@ -262,8 +262,8 @@ struct Complaints<'a> {
 
 async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem> {
     let first = cursor::read(asked.cursor.as_deref())?;
-    let record = runs::get(&call.app, asked.run_id)?;
-    let found = runs::diagnostics(&call.app, asked.run_id).await?;
+    let record = runs::get(call.app(), asked.run_id)?;
+    let found = runs::diagnostics(call.app(), asked.run_id).await?;
     let wanted: Vec<_> = found
         .items
         .iter()
@@ -275,7 +275,7 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
         .cloned()
         .collect();
     let rest = &wanted[first.min(wanted.len())..];
-    let view = runs::view_run(&call.app, asked.run_id)?;
+    let view = runs::view_run(call.app(), asked.run_id)?;
     let shown = complaints::with_context(&view, &rest[..rest.len().min(COMPLAINTS)]).await?;
     fitted_items(shown.len(), |count| {
         let cut = count < rest.len();

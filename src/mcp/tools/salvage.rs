@@ -151,7 +151,7 @@ async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             read(&call, id("read")?, path, asked.cursor.as_deref()).await
         }
         SalvageAction::Restore => {
-            call.app.require(Scope::GitWrite)?;
+            call.app().require(Scope::GitWrite)?;
             let request = RestoreRequest {
                 branch: asked.branch.clone(),
                 force: asked.force,
@@ -159,9 +159,9 @@ async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             restore(&call, id("restore")?, &request).await
         }
         SalvageAction::Drop => {
-            call.app.require(Scope::Ops)?;
+            call.app().require(Scope::Ops)?;
             let id = id("drop")?;
-            call.in_time(salvage::drop_salvage(&call.app, id)).await?;
+            call.in_time(salvage::drop_salvage(call.app(), id)).await?;
             Reply::new(&Answer::default(), format!("salvage {id} is gone for good"))
         }
     }
@@ -172,7 +172,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
         repo: asked.repo,
         branch: asked.branch,
     };
-    let found = call.in_time(salvage::salvages(&call.app, &filter)).await?;
+    let found = call.in_time(salvage::salvages(call.app(), &filter)).await?;
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = Answer {
             salvages: page.shown,
@@ -193,7 +193,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
 }
 
 async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let detail = call.in_time(salvage::get(&call.app, id)).await?;
+    let detail = call.in_time(salvage::get(call.app(), id)).await?;
     paged(&detail.files, cursor, |page| {
         let answer = Answer {
             salvages: std::slice::from_ref(&detail.item),
@@ -218,7 +218,7 @@ async fn read(
     cursor: Option<&str>,
 ) -> Result<Reply, Problem> {
     let mut bytes = call
-        .in_time(salvage::salvaged_file(&call.app, id, path))
+        .in_time(salvage::salvaged_file(call.app(), id, path))
         .await?;
     let first = cursor::read(cursor)?.max(1);
     if let Some(before) = first.checked_sub(2) {
@@ -242,7 +242,7 @@ async fn read(
 }
 
 async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result<Reply, Problem> {
-    let restoring = salvage::restore(&call.app, id, request);
+    let restoring = salvage::restore(call.app(), id, request);
     let (workspace, warnings) = call.in_time(restoring).await?;
     let mut text = format!("restored; {}", standing(&workspace));
     for warning in &warnings {

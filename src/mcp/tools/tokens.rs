@@ -109,21 +109,21 @@ struct Listed<'a> {
 }
 
 async fn whoami(call: Call, _: Nothing) -> Result<Reply, Problem> {
-    let me = tokens::whoami(&call.app);
+    let me = tokens::whoami(call.app());
     let scopes: Vec<_> = me.good.scopes.iter().map(|scope| scope.as_str()).collect();
     let text = format!("you are {}, and may {}", me.name, scopes.join(", "));
     Reply::new(&me, text)
 }
 
 async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
-    let made = tokens::make_token(&call.app, &request).await?;
+    let made = tokens::make_token(call.app(), &request).await?;
     // The secret is said once, where programs look for it.
     let text = format!("made {}; its secret is in `token`", made.made.name);
     Reply::new(&made, text)
 }
 
 async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
-    let tokens = tokens::list(&call.app, &TokenFilter { all: asked.all });
+    let tokens = tokens::list(call.app(), &TokenFilter { all: asked.all });
     paged(&tokens, asked.cursor.as_deref(), |page| {
         let mut text = match tokens.is_empty() {
             true => "there are no tokens".to_owned(),
@@ -145,7 +145,7 @@ async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
 }
 
 async fn revoke(call: Call, NamedToken { token }: NamedToken) -> Result<Reply, Problem> {
-    let revoked = tokens::revoke_token(&call.app, &token).await?;
+    let revoked = tokens::revoke_token(call.app(), &token).await?;
     let mut text = format!("{} is revoked", revoked.revoked.name);
     if !revoked.with_it.is_empty() {
         text += &format!(", and with it {}", revoked.with_it.join(", "));

@@ -62,7 +62,7 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
     }
     let VerbTarget { repo, branch } = read(Value::Object(place))?;
     let at = At { repo, branch };
-    let said = call.in_time(verb.call(&call.app, at, Value::Object(given)));
+    let said = call.in_time(verb.call(call.app(), at, Value::Object(given)));
     fitting(said.await?)
 }
 

@@ -103,7 +103,7 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
         only_for(field, is_given, name, *action == its)?;
     }
     if *action != WorkspaceAction::Describe {
-        call.app.require(Scope::GitWrite)?;
+        call.app().require(Scope::GitWrite)?;
     }
     let mut acted = Acted {
         repo,
@@ -113,7 +113,7 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
         salvage: None,
         warnings: Vec::new(),
     };
-    let app = &call.app;
+    let app = &call.app();
     match action {
         WorkspaceAction::Describe => {
             acted.workspace = Some(call.in_time(branches::describe(app, repo, branch)).await?);

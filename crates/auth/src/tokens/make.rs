@@ -36,7 +36,7 @@ impl Tokens {
         role: Option<String>,
         wish: &RequestedToken<'_>,
     ) -> Result<(Arc<Token>, Credential), Problem> {
-        if asker.name == ANONYMOUS {
+        if asker.name() == ANONYMOUS {
             let detail = "whoever shows no credential cannot give one to others";
             return Err(Problem::new(ErrorKind::Forbidden, "nobody_known", detail)
                 .help("ask with the session key or a token"));
@@ -86,7 +86,7 @@ impl Tokens {
             })?,
             parent: parent.as_ref().map(|parent| parent.id.clone()),
             account: account_of(asker),
-            created_by: asker.name.clone(),
+            created_by: asker.name().to_owned(),
             created_at: now,
             expires_at: grant.expires,
             revoked_at: None,
@@ -117,7 +117,7 @@ impl Tokens {
         now: Timestamp,
     ) -> Result<(), Problem> {
         let mut line = parent.map_or_else(Vec::new, |parent| parent.line.clone());
-        line.push(asker.name.clone());
+        line.push(asker.name().to_owned());
         if line.len() > DEEPEST {
             let detail = format!("{DEEPEST} credentials stand above this one already");
             return Err(Problem::new(ErrorKind::Forbidden, "too_deep", detail)
@@ -146,7 +146,7 @@ impl Tokens {
 /// Whoever runs the yard gives others a share of their own; anybody else gives a part of theirs.
 fn account_of(asker: &Principal) -> Option<String> {
     let gives_their_own = !asker.rights().contains(Scope::Admin);
-    gives_their_own.then(|| asker.account.clone())
+    gives_their_own.then(|| asker.account().to_owned())
 }
 
 fn check_name(name: &str) -> Result<(), Problem> {

@@ -99,7 +99,7 @@ impl Tokens {
 
     /// The token that this principal showed, if it was one.
     pub fn shown_by(&self, principal: &Principal) -> Option<Arc<Token>> {
-        self.find(principal.name.strip_prefix(PRINCIPAL)?)
+        self.find(principal.name().strip_prefix(PRINCIPAL)?)
     }
 
     /// Takes back a token and all that were made with it; those that were not before. What their holders

@@ -97,7 +97,7 @@ async fn a_token_is_known_by_its_secret_alone_and_after_a_restart() {
     );
     drop(tokens);
     let tokens = yard.open();
-    assert_eq!(holder(&tokens, &credential).await.name, dev.name);
+    assert_eq!(holder(&tokens, &credential).await.name(), dev.name());
     assert!(tokens.shown_by(&dev).unwrap().last_used().is_some());
 }
 

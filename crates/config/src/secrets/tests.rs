@@ -82,7 +82,7 @@ fn runs_are_given_what_their_repo_grants_them() {
     let of_repo = |repo| {
         let given = config.secrets.of_repo(&name(repo));
         given
-            .map(|(run, variable, secret)| format!("{run} {variable} {}", secret.name))
+            .map(|(run, variable, secret)| format!("{run} {variable} {}", secret.name()))
             .collect::<Vec<_>>()
     };
     assert_eq!(

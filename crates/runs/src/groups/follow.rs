@@ -94,7 +94,7 @@ async fn until_group_ended(
                 let reason = live.viewers.reason().cloned().unwrap_or_default();
                 for member in &members {
                     if let Some(run) = runs.live(member.run_id) {
-                        run.viewers.stop(&reason);
+                        run.viewers().stop(&reason);
                     }
                 }
             }
@@ -147,11 +147,11 @@ async fn watch_member(runs: Runs, member: Member, tell: mpsc::UnboundedSender<Ne
         let _ = tell.send(news);
     };
     if let Some(run) = runs.live(member.run_id) {
-        let mut record = run.record.subscribe();
+        let mut record = run.watch();
         let begun = |state: RunState| state == RunState::Running || state.is_ended();
         tokio::select! {
             _ = record.wait_for(|record| begun(record.state)) => {}
-            () = run.leaving.cancelled() => return,
+            () = run.leaving().cancelled() => return,
         }
         let now = record.borrow().clone();
         if now.started_at.is_some() {

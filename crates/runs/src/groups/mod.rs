@@ -46,7 +46,7 @@ pub(super) struct Groups {
 /// A group that has not ended.
 #[derive(Debug)]
 pub struct LiveGroup {
-    pub viewers: Viewers,
+    viewers: Viewers,
     record: watch::Sender<GroupRecord>,
     extent: watch::Receiver<Extent>,
     leaving: CancellationToken,
@@ -61,6 +61,10 @@ impl LiveGroup {
             _ = record.wait_for(|record| record.state != GroupState::Running) => {}
             () = self.leaving.cancelled() => {}
         }
+    }
+
+    pub fn viewers(&self) -> &Viewers {
+        &self.viewers
     }
 }
 
@@ -125,7 +129,7 @@ pub async fn start_group(
     };
     idempotency::check_key(key)?;
     let digest = idempotency::digest(&runs.inner().reuse_key, &(repo, &request));
-    let claim = runs.inner().keys.claim(&principal.name, key).await;
+    let claim = runs.inner().keys.claim(principal.name(), key).await;
     if let Some(known) = &*claim {
         return match known.of {
             Claimed::Group(group) if known.request == digest => Ok(group),
@@ -153,7 +157,7 @@ async fn start_new_group(
     let (patterns, request) = request.for_each_branch(repo)?;
     let repo = this.inner().repos.get(repo)?;
     let branches = {
-        let sees = |branch: &BranchName| principal.sees(&repo.name, branch);
+        let sees = |branch: &BranchName| principal.sees(repo.name(), branch);
         select::select(&repo, &this.inner().workspaces, &patterns, sees).await?
     };
     // What is wrong with the request is wrong with all of it.
@@ -170,8 +174,8 @@ async fn start_new_group(
     let saved = Saved {
         record: GroupRecord {
             group_id: GroupId::new(),
-            repo: repo.name.clone(),
-            principal: principal.name.clone(),
+            repo: repo.name().clone(),
+            principal: principal.name().to_owned(),
             state: GroupState::Running,
             created_at: Timestamp::now(),
             ended_at: None,
@@ -253,7 +257,7 @@ fn start_members(runs: &Runs, saved: &Saved, told: &Told, asker: Option<&Princip
                     runs,
                     Launching {
                         id: member.run_id,
-                        account: principal.account.clone(),
+                        account: principal.account().to_owned(),
                         spec,
                         asked,
                         idempotency: None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use branchyard_model::{BranchName, ErrorKind, Globs, Problem, Stars};
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::Repo;
+use branchyard_workspace::repos::remote;
 
 /// More than anybody means.
 const MAX_MEMBERS: usize = 1000;
@@ -34,7 +35,7 @@ pub(super) async fn select(
         .iter()
         .map(|text| parse(text))
         .collect::<Result<Vec<_>, _>>()?;
-    let heads = repo.remote_heads(Vec::new()).await;
+    let heads = remote::remote_heads(repo, Vec::new()).await;
     let heads = heads.map_err(|error| error.problem())?;
     let mut on_remote: Vec<_> = heads
         .keys()

@@ -53,10 +53,7 @@ pub(super) async fn answer_from_earlier(
         return None;
     }
     // An earlier daemon may have noted what is not so any more.
-    drive
-        .live()
-        .record
-        .send_modify(|record| record.reusable = None);
+    drive.live().change(|record| record.reusable = None);
     let sees = match what_it_sees(drive, workspace, about, secrets).await {
         Ok(sees) => sees,
         Err(why) => {
@@ -68,15 +65,12 @@ pub(super) async fn answer_from_earlier(
         }
     };
     let Some(earlier) = find_earlier(drive, &sees, asker).await else {
-        drive
-            .live()
-            .record
-            .send_modify(|record| record.reusable = Some(sees));
+        drive.live().change(|record| record.reusable = Some(sees));
         return None;
     };
     metrics::counter!("branchyard_runs_reused_total").increment(1);
     let run = earlier.run;
-    drive.live().record.send_modify(|record| {
+    drive.live().change(|record| {
         record.about = Some(about.clone());
         record.cached = Some(run);
     });
@@ -139,7 +133,7 @@ async fn what_it_sees(
     let before = beside
         .map_err(|error| error.problem().detail)?
         .ok_or("tracked files differ from the commit")?;
-    let (config, repo) = (&drive.shared().config, &workspace.repo().config);
+    let (config, repo) = (&drive.shared().config, &workspace.repo().config());
     let spec = drive.live().record().spec;
     let mut env = environment::declared(config, repo);
     let tools = toolchain::versions(&repo.toolchain, &env).await?;
@@ -221,10 +215,10 @@ pub(super) async fn settle_reuse(drive: &Drive, exit: &Exit, held: Option<&Held>
         None => Ok(None),
     };
     let after = after.unwrap_or_else(|error| {
-        tracing::warn!(run = %drive.live().id, %error, "a run will not be reused");
+        tracing::warn!(run = %drive.live().id(), %error, "a run will not be reused");
         None
     });
-    drive.live().record.send_modify(|record| {
+    drive.live().change(|record| {
         record.reusable = after.map(|after| {
             reusable.after = Some(after);
             reusable

@@ -39,7 +39,7 @@ impl Earlier {
     pub(super) fn say_again(mut self, to: &Drive, before: usize) -> io::Result<bool> {
         let mut seen = 0;
         while let Some((frame, _)) = self.reader.next(self.len)? {
-            if to.live().leaving.is_cancelled() {
+            if to.live().leaving().is_cancelled() {
                 return Ok(false);
             }
             if !is_piece(&frame) {

@@ -130,7 +130,7 @@ impl Grep {
                 }
             }
         }
-        search.found.skipped += walk.skipped;
+        search.found.skipped += walk.skipped();
         Ok(search.found)
     }
 }

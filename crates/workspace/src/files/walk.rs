@@ -37,7 +37,7 @@ pub(super) struct Walk {
     /// Bytes of rules in force.
     heeded: usize,
     /// What could not be looked at.
-    pub(super) skipped: usize,
+    skipped: usize,
 }
 
 #[derive(Debug)]
@@ -196,6 +196,10 @@ impl Walk {
         }
         names.sort_unstable_by(|a, b| b.cmp(a));
         Ok(names)
+    }
+
+    pub(super) fn skipped(&self) -> usize {
+        self.skipped
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn reap(workspace: &Arc<Workspace>, found: &Record) -> Outcome 
             Err(why) => return Ok(Outcome::Kept { why }),
         };
         // Readers wait meanwhile, so this does not wait for long.
-        let registry = tokio::time::timeout(REGISTRY_PATIENCE, this.repo().registry.lock()).await;
+        let registry = tokio::time::timeout(REGISTRY_PATIENCE, this.repo().registry().lock()).await;
         let Ok(_registry) = registry else {
             let why = "other workspaces of the repository are being made".to_owned();
             return Ok(Outcome::Kept { why });
@@ -173,7 +173,8 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
     let kept = |why: &str| Outcome::Kept {
         why: why.to_owned(),
     };
-    let (Ok(_registry), Ok(_network)) = (repo.registry.try_lock(), repo.network.try_lock()) else {
+    let (Ok(_registry), Ok(_network)) = (repo.registry().try_lock(), repo.network().try_lock())
+    else {
         return kept(BUSY);
     };
     let (workspaces, of) = (reaper.workspaces.clone(), repo.clone());
@@ -184,7 +185,7 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
         if is_in_use(of.home()) {
             return Ok(kept(IN_USE));
         }
-        match workspaces.while_nobody_uses(&of.name, || remove::discard(&workspaces, of.home())) {
+        match workspaces.while_nobody_uses(of.name(), || remove::discard(&workspaces, of.home())) {
             Some(discarded) => discarded.map(|()| Outcome::Done { bytes }),
             None => Ok(kept(BUSY)),
         }
@@ -194,17 +195,17 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
         Err(error) => kept(&error.to_string()),
     };
     if matches!(outcome, Outcome::Done { .. }) {
-        reaper.workspaces.yard().ticks.forget_store(&repo.name);
+        reaper.workspaces.yard().ticks.forget_store(repo.name());
     }
     outcome
 }
 
 /// Why a store has to stay, its last use apart. Blocks.
 pub(super) fn kept_store(workspaces: &Workspaces, repo: &Repo) -> Option<String> {
-    if !repo.config.prewarm.is_empty() {
+    if !repo.config().prewarm.is_empty() {
         return Some("the configuration wants branches of it prewarmed".to_owned());
     }
-    if repo.source == Source::Found {
+    if *repo.source() == Source::Found {
         return Some("nothing but the store itself says where it was cloned from".to_owned());
     }
     match remove::left_of(workspaces, repo) {

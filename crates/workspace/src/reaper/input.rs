@@ -106,7 +106,7 @@ impl Reaper {
                     }
                     found.push(Found {
                         facts: Facts {
-                            repo: repo.name.clone(),
+                            repo: repo.name().clone(),
                             idle: ticks.since(record.used_tick),
                             size: record.size(),
                             droppable: record.sizes.map_or(0, |sizes| sizes.droppable),
@@ -122,7 +122,7 @@ impl Reaper {
         };
         let mut found = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         found.sort_by(|a, b| {
-            let key = |found: &Found| (found.repo.name.clone(), found.record.branch.clone());
+            let key = |found: &Found| (found.repo.name().clone(), found.record.branch.clone());
             key(a).cmp(&key(b))
         });
         for found in &mut found {
@@ -151,7 +151,7 @@ impl Reaper {
                     found.facts.droppable = sizes.droppable;
                 }
                 Err(error) => {
-                    tracing::warn!(repo = %found.repo.name, branch = %found.record.branch, %error, "a workspace cannot be measured");
+                    tracing::warn!(repo = %found.repo.name(), branch = %found.record.branch, %error, "a workspace cannot be measured");
                 }
             }
         }
@@ -162,7 +162,7 @@ impl Reaper {
             let name = repo.clone();
             workspaces
                 .iter()
-                .filter(move |found| found.repo.name == name)
+                .filter(move |found| *found.repo.name() == name)
         };
         let used = |repo: &RepoName| {
             of_repo(repo)
@@ -176,9 +176,9 @@ impl Reaper {
                 .workspaces
                 .yard()
                 .ticks
-                .store_idle(&repo.name, used(&repo.name));
+                .store_idle(repo.name(), used(repo.name()));
             let (looked_at, all) = (repo.clone(), self.workspaces.clone());
-            let count = of_repo(&repo.name).count();
+            let count = of_repo(repo.name()).count();
             let look = move || {
                 let size = size_of(looked_at.store().path());
                 let kept_for = match count {
@@ -300,7 +300,7 @@ impl Reaper {
             let workspace = self.workspaces.look_at(&found.repo, &found.record.branch);
             let now = ticks.now();
             if let Err(error) = workspace.change_record(|record| record.used_tick = Some(now)) {
-                tracing::warn!(repo = %found.repo.name, branch = %found.record.branch, %error, "its last use cannot be written down");
+                tracing::warn!(repo = %found.repo.name(), branch = %found.record.branch, %error, "its last use cannot be written down");
             }
         }
     }

@@ -10,6 +10,7 @@ use super::Reaper;
 use super::report::{MergedBranch, Outcome};
 use crate::reaper::act;
 use crate::repos::Repo;
+use crate::repos::remote;
 use crate::{AgentBranch, Error, verbs};
 use branchyard_config::MergedAgentBranches;
 use branchyard_git::{self as git, Error as GitError};
@@ -26,13 +27,13 @@ pub(super) async fn delete_merged(
         return merged;
     }
     for repo in reaper.repos.list() {
-        if !repo.is_cloned() || only.is_some_and(|only| repo.name != *only) {
+        if !repo.is_cloned() || only.is_some_and(|only| *repo.name() != *only) {
             continue;
         }
         match merged_of(reaper, &repo).await {
             Ok(found) => merged.extend(found),
             Err(error) => {
-                tracing::warn!(repo = %repo.name, %error, "merged branches cannot be looked for");
+                tracing::warn!(repo = %repo.name(), %error, "merged branches cannot be looked for");
             }
         }
     }
@@ -45,28 +46,28 @@ pub(super) async fn delete_merged(
 }
 
 async fn merged_of(reaper: &Reaper, repo: &Arc<Repo>) -> Result<Vec<MergedBranch>, Error> {
-    let branches = reaper.workspaces.agents().all(&repo.name)?;
+    let branches = reaper.workspaces.agents().all(repo.name())?;
     let default = repo.default_branch().map(|name| BranchName::parse(&name));
     let (false, Some(Ok(default))) = (branches.is_empty(), default) else {
         return Ok(Vec::new());
     };
-    let asked = repo.ask(&default, Instant::now()).await?;
-    repo.bring(&default, &asked, &|_, _| {}).await?;
+    let asked = remote::ask(repo, &default, Instant::now()).await?;
+    remote::bring(repo, &default, &asked, &|_, _| {}).await?;
     let Some(head) = asked.head else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     for known in branches {
         // The store must know what the remote has, or it could be more than was merged.
-        let asked = repo.ask(&known.branch, Instant::now()).await?;
-        repo.bring(&known.branch, &asked, &|_, _| {}).await?;
+        let asked = remote::ask(repo, &known.branch, Instant::now()).await?;
+        remote::bring(repo, &known.branch, &asked, &|_, _| {}).await?;
         let (repo_here, head) = (repo.clone(), head.clone());
         let (branch, tip) = (known.branch.clone(), asked.head);
         let is_merged =
             tokio::task::spawn_blocking(move || is_merged(&repo_here.open_store()?, &known, &head));
         if is_merged.await.map_err(GitError::from)?? {
             found.push(MergedBranch {
-                repo: repo.name.clone(),
+                repo: repo.name().clone(),
                 branch,
                 why: format!("{default} has all its commits"),
                 remote: tip.is_some()

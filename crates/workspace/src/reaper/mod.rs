@@ -141,16 +141,16 @@ impl Reaper {
     /// Lets go of saved work that was kept for long enough.
     async fn expire_salvage(&self, only: Option<&RepoName>) {
         for repo in self.repos.list() {
-            if !repo.is_cloned() || only.is_some_and(|only| repo.name != *only) {
+            if !repo.is_cloned() || only.is_some_and(|only| *repo.name() != *only) {
                 continue;
             }
             let expired =
                 salvage::expire_salvage(&self.workspaces, &repo, self.config.salvage_ttl).await;
             match expired {
                 Ok(0) => {}
-                Ok(gone) => self.record("salvage.expire", &repo.name, None, gone as u64),
+                Ok(gone) => self.record("salvage.expire", repo.name(), None, gone as u64),
                 Err(error) => {
-                    tracing::warn!(repo = %repo.name, %error, "salvage cannot be let go of");
+                    tracing::warn!(repo = %repo.name(), %error, "salvage cannot be let go of");
                 }
             }
         }

@@ -33,13 +33,13 @@ impl Reaper {
                 .filter(|found| found.record.pinned.is_some());
             let sizes = stores
                 .iter()
-                .map(|found| (found.repo.name.clone(), found.facts.size));
+                .map(|found| (found.repo.name().clone(), found.facts.size));
             *lock(&self.stores) = sizes.collect();
             gauge("branchyard_yard_bytes", yard);
             gauge("branchyard_workspaces_pinned", pinned.count() as u64);
         }
         let mut outcomes: Vec<Option<Outcome>> = vec![None; workspaces.len()];
-        let is_wanted = |repo: &Repo| only.is_none_or(|only| repo.name == *only);
+        let is_wanted = |repo: &Repo| only.is_none_or(|only| *repo.name() == *only);
         if !dry_run {
             self.settle_marks(&workspaces);
             for at in &plan.order {
@@ -121,12 +121,12 @@ impl Reaper {
         let on = branch.map(BranchName::as_str).unwrap_or_default();
         let bytes = match outcome {
             Outcome::Kept { why } => {
-                tracing::info!(repo = %repo.name, branch = on, action, why, "not reaped");
+                tracing::info!(repo = %repo.name(), branch = on, action, why, "not reaped");
                 return;
             }
             Outcome::Done { bytes } => *bytes,
         };
-        tracing::info!(repo = %repo.name, branch = on, action, why = decision.why, bytes, "reaped");
+        tracing::info!(repo = %repo.name(), branch = on, action, why = decision.why, bytes, "reaped");
         let rule = decision.rule.map_or("", Rule::name);
         metrics::counter!("branchyard_reaped_total", "action" => action, "reason" => rule)
             .increment(1);
@@ -138,11 +138,11 @@ impl Reaper {
             Action::DiscardStore => Some("reap.clone"),
         };
         if let Some(recorded) = recorded {
-            self.record(recorded, &repo.name, branch, 1);
+            self.record(recorded, repo.name(), branch, 1);
         }
-        repo.news.publish(yard_events::Reaped {
+        repo.news().publish(yard_events::Reaped {
             action,
-            repo: repo.name.clone(),
+            repo: repo.name().clone(),
             branch: branch.cloned(),
             why: decision.why.clone(),
             bytes,
@@ -154,7 +154,7 @@ impl Reaper {
         recent.push_back(Reaped {
             at: Timestamp::now(),
             action: decision.action,
-            repo: repo.name.clone(),
+            repo: repo.name().clone(),
             branch: branch.cloned(),
             why: decision.why.clone(),
             bytes,
@@ -179,7 +179,7 @@ fn item(found: Found, decision: Decision, outcome: Option<Outcome>) -> Item {
 
 fn store_item(found: &FoundStore, decision: Decision, outcome: Option<Outcome>) -> StoreItem {
     StoreItem {
-        repo: found.repo.name.clone(),
+        repo: found.repo.name().clone(),
         action: decision.action,
         why: decision.why,
         size: found.facts.size,

@@ -100,7 +100,7 @@ pub fn look(
 ) -> Result<Vec<Finding>, Error> {
     look_through(repo, scope, |branch| {
         workspaces
-            .held(&repo.name, branch)
+            .held(repo.name(), branch)
             .is_some_and(|workspace| workspace.files().try_share().is_none())
     })
 }
@@ -165,7 +165,7 @@ impl Looker<'_> {
         detail: String,
     ) -> Finding {
         Finding {
-            repo: Some(self.repo.name.clone()),
+            repo: Some(self.repo.name().clone()),
             branch,
             path,
             code: kind.code(),
@@ -227,7 +227,7 @@ impl Looker<'_> {
             .into_iter()
             .filter(|lock| !lock.is_held(&presence))
             .map(|lock| {
-                let path = lock.path.clone();
+                let path = lock.path().to_owned();
                 let detail = "a git that is gone left its lock".to_owned();
                 self.finding(Kind::Lock(lock), None, path, detail)
             });

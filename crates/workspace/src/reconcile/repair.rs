@@ -91,7 +91,7 @@ impl Repairer<'_> {
                     Ok(done) => done,
                     // One that cannot be mended must not keep the others from it.
                     Err(error) => {
-                        tracing::error!(repo = %self.repo.name, code = finding.code, path = %finding.path.display(), %error, "cannot be mended");
+                        tracing::error!(repo = %self.repo.name(), code = finding.code, path = %finding.path.display(), %error, "cannot be mended");
                         None
                     }
                 };
@@ -188,10 +188,10 @@ impl Repairer<'_> {
             return Ok(None);
         }
         let dir = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{}-{dir}", repo.name.dir());
+        let name = format!("{}-{dir}", repo.name().dir());
         let why = "a workspace that git does not know any more, and nobody its branch";
         let moved = repo
-            .quarantine
+            .quarantine()
             .take(path, &name, why)
             .map_err(Error::io("move a directory to the quarantine"))?;
         Ok(Some(format!("moved to {}", moved.display())))
@@ -233,7 +233,7 @@ pub(crate) fn register_again(workspace: &Workspace) -> Result<(), Error> {
     guard::mend_links(workspace)?;
     mending::mend_head(workspace.worktree(), workspace.repo().store())?;
     mending::rebuild_index(workspace.worktree(), workspace.repo().store())?;
-    tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), "a workspace that git did not know any more is registered again");
+    tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), "a workspace that git did not know any more is registered again");
     Ok(())
 }
 

@@ -36,7 +36,7 @@ const SECOND_LOOK_AFTER: Duration = Duration::from_secs(1);
 /// Whether the store lacks something that anybody needs, or cannot read the files of `branch`. Costs
 /// a walk through all history, so it is asked only after something failed.
 async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<bool, Error> {
-    if !git::is_connected(&this.git, &this.store).await? {
+    if !git::is_connected(this.git(), this.store()).await? {
         return Ok(true);
     }
     let Some(branch) = branch.cloned() else {
@@ -49,7 +49,7 @@ async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<boo
         for name in [branch.local_ref(), branch.remote_ref()] {
             needed.extend(git::read_ref(&store, &name)?);
         }
-        Ok(!git::is_readable(&repo.store, &needed))
+        Ok(!git::is_readable(repo.store(), &needed))
     })
     .await
 }
@@ -61,13 +61,13 @@ pub async fn heal(
     branch: Option<&BranchName>,
     progress: Progress<'_>,
 ) -> Result<Option<Warning>, Error> {
-    let suspect = this.suspect.swap(false, Ordering::Relaxed);
+    let suspect = this.suspicion().swap(false, Ordering::Relaxed);
     if !suspect && was_looked_at_lately(this) {
         return Ok(None);
     }
     // A fetch under way writes into the objects that are about to be exchanged.
-    let _network = this.network.lock().await;
-    let _upkeep = this.upkeep.lock().await;
+    let _network = this.network().lock().await;
+    let _upkeep = this.upkeep().lock().await;
     this.guard_store()?;
     finish_healing(this).await?;
     if !is_damaged(this, branch).await? {
@@ -76,10 +76,10 @@ pub async fn heal(
     // People commit when they like, and a ref may have been seen before its objects. Real damage stays.
     tokio::time::sleep(SECOND_LOOK_AFTER).await;
     if !is_damaged(this, branch).await? {
-        tracing::warn!(repo = %this.name, "the store seemed damaged, and is not");
+        tracing::warn!(repo = %this.name(), "the store seemed damaged, and is not");
         return Ok(None);
     }
-    tracing::error!(repo = %this.name, "the store is damaged: cloning anew");
+    tracing::error!(repo = %this.name(), "the store is damaged: cloning anew");
     let healed = replace_objects(this, progress).await;
     if healed.is_err() {
         this.suspect();
@@ -94,18 +94,18 @@ pub async fn heal(
         }
     );
     let warning = Warning::new("store_healed", detail);
-    tracing::warn!(repo = %this.name, warning = %warning.message);
+    tracing::warn!(repo = %this.name(), warning = %warning.message);
     Ok(Some(warning))
 }
 
 /// Whether a look has to be taken at the store before anything else is done with it.
 pub fn is_suspect(repo: &Repo) -> bool {
-    repo.suspect.load(Ordering::Relaxed)
+    repo.suspicion().load(Ordering::Relaxed)
 }
 
 fn was_looked_at_lately(repo: &Repo) -> bool {
     let mut looked = repo
-        .looked_at
+        .looked_at()
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let lately = looked.is_some_and(|at: Instant| at.elapsed() < LOOK_AGAIN_AFTER);
@@ -121,8 +121,8 @@ async fn replace_objects(
 ) -> Result<(Vec<String>, PathBuf), Error> {
     let why = "damaged objects, with the refs and logs of their time";
     let room = repo
-        .quarantine
-        .make_room(repo.name.dir().as_str(), repo.store.path(), why)
+        .quarantine()
+        .make_room(repo.name().dir().as_str(), repo.store().path(), why)
         .map_err(Error::io("make room in the quarantine"))?;
     match fill_room(repo, &room, progress).await {
         Ok(lost) => Ok((lost, room)),
@@ -147,13 +147,13 @@ async fn fill_room(
     fs::write(room.join(UNUSED), "").map_err(Error::io("make room in the quarantine"))?;
     progress(Phase::Clone, Some(0));
     let fresh = Store::fetch_anew(
-        &this.git,
-        this.config.url.as_str(),
+        this.git(),
+        this.config().url.as_str(),
         &room.join(KEPT),
         |percent| progress(Phase::Clone, Some(percent)),
     )
     .await?;
-    git::rescue_objects(&this.git, this.store.path(), &fresh).await?;
+    git::rescue_objects(this.git(), this.store().path(), &fresh).await?;
     crash_point("objects-rescued");
     let (repo, room) = (this.clone(), room.to_owned());
     let remote = {
@@ -165,17 +165,17 @@ async fn fill_room(
             fs::write(objects.join(MARK), room.as_os_str().as_encoded_bytes())
                 .map_err(Error::io("mark the new objects"))?;
             crash_point("objects-marked");
-            git::exchange(&repo.store.path().join("objects"), &objects)?;
+            git::exchange(&repo.store().path().join("objects"), &objects)?;
             crash_point("objects-exchanged");
             Ok(remote)
         })
         .await?
     };
     // Somebody may have committed meanwhile.
-    git::rescue_objects(&this.git, &room.join(KEPT), &this.store).await?;
+    git::rescue_objects(this.git(), &room.join(KEPT), this.store()).await?;
     let repo = this.clone();
     blocking(move || {
-        let lost = git::settle_refs(&repo.store, &remote)?;
+        let lost = git::settle_refs(repo.store(), &remote)?;
         crash_point("refs-settled");
         unmark(&repo, &room)?;
         Ok(lost)
@@ -188,7 +188,7 @@ async fn fill_room(
 fn keep_refs(repo: &Repo, room: &Path) -> io::Result<()> {
     let kept = room.join(KEPT);
     for name in ["refs", "logs", "packed-refs"] {
-        let (from, to) = (repo.store.path().join(name), kept.join(name));
+        let (from, to) = (repo.store().path().join(name), kept.join(name));
         if to.is_dir() {
             fs::remove_dir_all(&to)?;
         } else if to.exists() {
@@ -200,7 +200,7 @@ fn keep_refs(repo: &Repo, room: &Path) -> io::Result<()> {
 }
 
 fn mark(repo: &Repo) -> PathBuf {
-    repo.store.path().join("objects").join(MARK)
+    repo.store().path().join("objects").join(MARK)
 }
 
 fn is_marked(repo: &Repo) -> bool {
@@ -225,17 +225,17 @@ async fn finish_healing(this: &Arc<Repo>) -> Result<(), Error> {
     let room = fs::read_to_string(mark(this))
         .map(PathBuf::from)
         .map_err(Error::io("read the mark of new objects"))?;
-    tracing::warn!(repo = %this.name, room = %room.display(), "finishing with a damaged store");
-    git::rescue_objects(&this.git, &room.join(KEPT), &this.store).await?;
+    tracing::warn!(repo = %this.name(), room = %room.display(), "finishing with a damaged store");
+    git::rescue_objects(this.git(), &room.join(KEPT), this.store()).await?;
     let repo = this.clone();
     let lost = blocking(move || {
-        let lost = git::settle_refs(&repo.store, &BTreeMap::new())?;
+        let lost = git::settle_refs(repo.store(), &BTreeMap::new())?;
         unmark(&repo, &room)?;
         Ok(lost)
     })
     .await?;
     if !lost.is_empty() {
-        tracing::error!(repo = %this.name, lost = lost.join("; "), "some of a damaged store is lost");
+        tracing::error!(repo = %this.name(), lost = lost.join("; "), "some of a damaged store is lost");
     }
     Ok(())
 }
@@ -246,18 +246,18 @@ pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), Error> {
         this.guard_store()?;
     }
     finish_healing(this).await?;
-    let prefix = format!("{}-", this.name.dir());
+    let prefix = format!("{}-", this.name().dir());
     let rooms = this
-        .quarantine
+        .quarantine()
         .contents()
         .map_err(Error::io("look into the quarantine"))?;
     for (room, note) in rooms {
         let is_ours = room
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-            && note.is_some_and(|note| note.was == this.store.path());
+            && note.is_some_and(|note| note.was == this.store().path());
         if is_ours && room.join(UNUSED).exists() {
-            tracing::warn!(repo = %this.name, room = %room.display(), "a clone that was never put to use is removed");
+            tracing::warn!(repo = %this.name(), room = %room.display(), "a clone that was never put to use is removed");
             fs::remove_dir_all(&room).map_err(Error::io("clear a room of the quarantine"))?;
         }
     }

@@ -9,10 +9,10 @@ pub mod heal;
 mod init;
 mod protection;
 mod registry;
-mod remote;
+pub mod remote;
 mod repo;
 mod single_flight;
-mod upkeep;
+pub mod upkeep;
 
 pub use answers::Asked;
 pub use error::Error;

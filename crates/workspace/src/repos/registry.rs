@@ -94,7 +94,7 @@ impl Repos {
             .iter()
             .map(|entry| entry.value().clone())
             .collect();
-        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.sort_by(|a, b| a.name().cmp(b.name()));
         all
     }
 
@@ -136,7 +136,7 @@ impl Repos {
 
     /// Takes a repo out of the registry. The caller has made sure that nothing of it is left on disk.
     pub fn unregister(&self, name: &RepoName) -> Result<(), Error> {
-        if self.get(name)?.source == Source::Config {
+        if *self.get(name)?.source() == Source::Config {
             return Err(Problem::new(
                 ErrorKind::Conflict,
                 "repo_configured",

@@ -1,7 +1,6 @@
 //! What the remote of a repository has: asked for and fetched once for all who want it together.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -15,237 +14,227 @@ use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, Phase};
 use branchyard_runtime::yard_events::RepoChange;
 
-impl Repo {
-    /// What the remote has for `branch`, asked no earlier than `not_before`. Needs no clone.
-    pub async fn ask(
-        self: &Arc<Self>,
-        branch: &BranchName,
-        not_before: Instant,
-    ) -> Result<Asked, Error> {
-        if let Some(asked) = self
-            .remembered(branch)
-            .filter(|asked| asked.began >= not_before)
-        {
-            return Ok(asked);
-        }
-        let repo = self.clone();
-        let answers = self
-            .asks
-            .run(
-                branch,
-                |_| {},
-                move |branches, _| {
-                    let repo = repo.clone();
-                    async move { repo.ask_all(branches).await }
-                },
-            )
-            .await?;
-        answers
-            .iter()
-            .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
-            .ok_or(Error::Abandoned)
+/// What the remote has for `branch`, asked no earlier than `not_before`. Needs no clone.
+pub async fn ask(
+    this: &Arc<Repo>,
+    branch: &BranchName,
+    not_before: Instant,
+) -> Result<Asked, Error> {
+    if let Some(asked) = remembered(this, branch).filter(|asked| asked.began >= not_before) {
+        return Ok(asked);
     }
-
-    /// As [`Repo::ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
-    /// lets it (`git.freshness`), if it had the branch then.
-    pub async fn ask_lately(
-        self: &Arc<Self>,
-        branch: &BranchName,
-        not_before: Instant,
-    ) -> Result<Asked, Error> {
-        let lately = not_before.checked_sub(self.git.settings().freshness);
-        let is_fresh = |asked: &Asked| {
-            asked.head.is_some() && lately.is_some_and(|lately| asked.began >= lately)
-        };
-        match self.remembered(branch).filter(is_fresh) {
-            Some(asked) => Ok(asked),
-            None => self.ask(branch, not_before).await,
-        }
-    }
-
-    /// Makes sure that the store has what the remote said, and that its refs say the same.
-    pub async fn bring(
-        self: &Arc<Self>,
-        branch: &BranchName,
-        asked: &Asked,
-        progress: Progress<'_>,
-    ) -> Result<(), Error> {
-        self.ensure_store(progress).await?;
-        if self.is_current(branch, asked).await? {
-            return Ok(());
-        }
-        let repo = self.clone();
-        progress(Phase::Fetch, None);
-        let work = move |branches: Vec<BranchName>, reporter: Reporter<Failures>| {
-            let repo = repo.clone();
-            async move {
-                let progress = |percent| reporter.percent(percent);
-                let fetched = repo.fetch_all(&branches, progress).await;
-                if fetched.is_ok() {
-                    repo.tell(RepoChange::Fetched);
-                }
-                fetched
-            }
-        };
-        let failures = self
-            .fetches
-            .run(
-                branch,
-                |percent| progress(Phase::Fetch, Some(percent)),
-                work,
-            )
-            .await?;
-        match failures.iter().find(|(failed, _)| failed == branch) {
-            Some((_, error)) => Err(Error::Git(error.clone())),
-            None => Ok(()),
-        }
-    }
-
-    fn remembered(&self, branch: &BranchName) -> Option<Asked> {
-        self.remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(branch)
-            .cloned()
-    }
-
-    async fn ask_all(self: &Arc<Self>, branches: Vec<BranchName>) -> Result<Answers, Error> {
-        let began = Instant::now();
-        let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
-        let mut heads = match self.neighbour_heads(refs.clone()).await {
-            Some(heads) => heads,
-            None => self.remote_heads(refs).await?,
-        };
-        let at = Timestamp::now();
-        let answers: Vec<_> = branches
-            .into_iter()
-            .map(|branch| {
-                let head = heads.remove(&branch.local_ref());
-                (branch, Asked { head, at, began })
-            })
-            .collect();
-        let mut remembered = self
-            .remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        for (branch, asked) in &answers {
-            remembered.put(branch.clone(), asked.clone());
-        }
-        drop(remembered);
-        Ok(Arc::new(answers))
-    }
-
-    /// The commits that the remote has under exactly these full refs, by full ref; all its branches if none are given.
-    ///
-    /// Over HTTP git takes a page that is no list of refs (of a host in maintenance, of a network that wants one to log
-    /// in) for a list of none. So where some of these were there, an answer without any is not believed, unless there
-    /// are other branches.
-    pub async fn remote_heads(
-        self: &Arc<Self>,
-        refs: Vec<String>,
-    ) -> Result<HashMap<String, CommitId>, Error> {
-        let url = self.config.url.as_str();
-        let heads = git::remote_heads(&self.git, url, &refs).await?;
-        let is_doubtful = heads.is_empty() && url.starts_with("http") && self.is_cloned();
-        if is_doubtful && self.knew_any(refs.clone()).await? {
-            let has_others =
-                !refs.is_empty() && !git::remote_heads(&self.git, url, &[]).await?.is_empty();
-            if !has_others {
-                return Err(git::Error::nothing_listed().into());
-            }
-        }
-        Ok(heads)
-    }
-
-    /// Whether the remote is known to have had any of these branches, or any at all if none are given.
-    async fn knew_any(self: &Arc<Self>, refs: Vec<String>) -> Result<bool, Error> {
-        let repo = self.clone();
-        blocking(move || {
-            let known = git::remote_branches(&repo.open_store()?)?;
-            let is_meant = |branch: &BranchName| refs.contains(&branch.local_ref());
-            Ok(known
-                .iter()
-                .any(|branch| refs.is_empty() || is_meant(branch)))
-        })
-        .await
-    }
-
-    /// What a remote on this machine has, where that can be had without a process. A disk that hangs is left
-    /// to the process, which can be ended.
-    async fn neighbour_heads(&self, refs: Vec<String>) -> Option<HashMap<String, CommitId>> {
-        if !self.config.url.is_local() {
-            return None;
-        }
-        let url = self.config.url.as_str().to_owned();
-        let looking = tokio::task::spawn_blocking(move || git::neighbour_heads(&url, &refs));
-        let timeouts = self.git.settings().remote_timeout;
-        let looked = tokio::time::timeout(timeouts, looking).await;
-        looked.ok()?.ok()?
-    }
-
-    /// Compares the store's remote-tracking ref with the answer; a branch that is gone loses its ref.
-    async fn is_current(
-        self: &Arc<Self>,
-        branch: &BranchName,
-        asked: &Asked,
-    ) -> Result<bool, Error> {
-        let (repo, name, head) = (self.clone(), branch.remote_ref(), asked.head.clone());
-        blocking(move || {
-            let store = repo.open_store()?;
-            let Some(head) = head else {
-                git::delete_ref(&store, &name)?;
-                return Ok(true);
-            };
-            Ok(git::read_ref(&store, &name)?.is_some_and(|id| id.to_string() == head.as_str()))
-        })
-        .await
-    }
-
-    async fn fetch_all(
-        self: &Arc<Self>,
-        branches: &[BranchName],
-        on_percent: impl Fn(u8) + Send + Sync,
-    ) -> Result<Failures, Error> {
-        let _network = self.network.lock().await;
-        self.guard_store()?;
-        let (repo, wanted) = (self.clone(), branches.to_vec());
-        blocking(move || {
-            let store = repo.open_store()?;
-            for branch in &wanted {
-                // The remote has `branch`, so it cannot have any of these beside it: they are gone there.
-                for gone in git::colliding_refs(&store, "refs/remotes/origin/", branch)? {
-                    git::delete_ref(&store, &gone.remote_ref())?;
-                }
-            }
-            Ok(())
-        })
+    let repo = this.clone();
+    let answers = this
+        .asks()
+        .run(
+            branch,
+            |_| {},
+            move |branches, _| {
+                let repo = repo.clone();
+                async move { ask_all(&repo, branches).await }
+            },
+        )
         .await?;
-        let mut failures = Vec::new();
-        let mut fetched = git::fetch(&self.git, &self.store, branches, &on_percent).await;
-        if fetched.is_err() && self.clear_stale_locks(branches).await? {
-            fetched = git::fetch(&self.git, &self.store, branches, &on_percent).await;
-        }
-        if let Err(error) = fetched {
-            let full = error.is_disk_full();
-            if full {
-                let repo = self.clone();
-                blocking(move || Ok(git::clear_half_fetched(&repo.store, &repo.home)?)).await?;
-            }
-            let for_all = error
-                .failure()
-                .is_some_and(|failure| !failure.may_spare_others());
-            if full || for_all || branches.len() == 1 {
-                return Err(error.into());
-            }
-            // One branch that vanished in between must not fail the others.
-            tracing::debug!(repo = %self.name, %error, "fetching one by one");
-            for branch in branches {
-                let one = std::slice::from_ref(branch);
-                if let Err(error) = git::fetch(&self.git, &self.store, one, &on_percent).await {
-                    failures.push((branch.clone(), Arc::new(error)));
-                }
-            }
-        }
-        Ok(Arc::new(failures))
+    answers
+        .iter()
+        .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
+        .ok_or(Error::Abandoned)
+}
+
+/// As [`Repo::ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
+/// lets it (`git.freshness`), if it had the branch then.
+pub async fn ask_lately(
+    repo: &Arc<Repo>,
+    branch: &BranchName,
+    not_before: Instant,
+) -> Result<Asked, Error> {
+    let lately = not_before.checked_sub(repo.git().settings().freshness);
+    let is_fresh =
+        |asked: &Asked| asked.head.is_some() && lately.is_some_and(|lately| asked.began >= lately);
+    match remembered(repo, branch).filter(is_fresh) {
+        Some(asked) => Ok(asked),
+        None => ask(repo, branch, not_before).await,
     }
+}
+
+/// Makes sure that the store has what the remote said, and that its refs say the same.
+pub async fn bring(
+    this: &Arc<Repo>,
+    branch: &BranchName,
+    asked: &Asked,
+    progress: Progress<'_>,
+) -> Result<(), Error> {
+    this.ensure_store(progress).await?;
+    if is_current(this, branch, asked).await? {
+        return Ok(());
+    }
+    let repo = this.clone();
+    progress(Phase::Fetch, None);
+    let work = move |branches: Vec<BranchName>, reporter: Reporter<Failures>| {
+        let repo = repo.clone();
+        async move {
+            let progress = |percent| reporter.percent(percent);
+            let fetched = fetch_all(&repo, &branches, progress).await;
+            if fetched.is_ok() {
+                repo.tell(RepoChange::Fetched);
+            }
+            fetched
+        }
+    };
+    let failures = this
+        .fetches()
+        .run(
+            branch,
+            |percent| progress(Phase::Fetch, Some(percent)),
+            work,
+        )
+        .await?;
+    match failures.iter().find(|(failed, _)| failed == branch) {
+        Some((_, error)) => Err(Error::Git(error.clone())),
+        None => Ok(()),
+    }
+}
+
+fn remembered(repo: &Repo, branch: &BranchName) -> Option<Asked> {
+    repo.answers()
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(branch)
+        .cloned()
+}
+
+async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, Error> {
+    let began = Instant::now();
+    let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
+    let mut heads = match neighbour_heads(repo, refs.clone()).await {
+        Some(heads) => heads,
+        None => remote_heads(repo, refs).await?,
+    };
+    let at = Timestamp::now();
+    let answers: Vec<_> = branches
+        .into_iter()
+        .map(|branch| {
+            let head = heads.remove(&branch.local_ref());
+            (branch, Asked { head, at, began })
+        })
+        .collect();
+    let mut remembered = repo
+        .answers()
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    for (branch, asked) in &answers {
+        remembered.put(branch.clone(), asked.clone());
+    }
+    drop(remembered);
+    Ok(Arc::new(answers))
+}
+
+/// The commits that the remote has under exactly these full refs, by full ref; all its branches if none are given.
+///
+/// Over HTTP git takes a page that is no list of refs (of a host in maintenance, of a network that wants one to log
+/// in) for a list of none. So where some of these were there, an answer without any is not believed, unless there
+/// are other branches.
+pub async fn remote_heads(
+    repo: &Arc<Repo>,
+    refs: Vec<String>,
+) -> Result<HashMap<String, CommitId>, Error> {
+    let url = repo.config().url.as_str();
+    let heads = git::remote_heads(repo.git(), url, &refs).await?;
+    let is_doubtful = heads.is_empty() && url.starts_with("http") && repo.is_cloned();
+    if is_doubtful && knew_any(repo, refs.clone()).await? {
+        let has_others =
+            !refs.is_empty() && !git::remote_heads(repo.git(), url, &[]).await?.is_empty();
+        if !has_others {
+            return Err(git::Error::nothing_listed().into());
+        }
+    }
+    Ok(heads)
+}
+
+/// Whether the remote is known to have had any of these branches, or any at all if none are given.
+async fn knew_any(this: &Arc<Repo>, refs: Vec<String>) -> Result<bool, Error> {
+    let repo = this.clone();
+    blocking(move || {
+        let known = git::remote_branches(&repo.open_store()?)?;
+        let is_meant = |branch: &BranchName| refs.contains(&branch.local_ref());
+        Ok(known
+            .iter()
+            .any(|branch| refs.is_empty() || is_meant(branch)))
+    })
+    .await
+}
+
+/// What a remote on this machine has, where that can be had without a process. A disk that hangs is left
+/// to the process, which can be ended.
+async fn neighbour_heads(repo: &Repo, refs: Vec<String>) -> Option<HashMap<String, CommitId>> {
+    if !repo.config().url.is_local() {
+        return None;
+    }
+    let url = repo.config().url.as_str().to_owned();
+    let looking = tokio::task::spawn_blocking(move || git::neighbour_heads(&url, &refs));
+    let timeouts = repo.git().settings().remote_timeout;
+    let looked = tokio::time::timeout(timeouts, looking).await;
+    looked.ok()?.ok()?
+}
+
+/// Compares the store's remote-tracking ref with the answer; a branch that is gone loses its ref.
+async fn is_current(this: &Arc<Repo>, branch: &BranchName, asked: &Asked) -> Result<bool, Error> {
+    let (repo, name, head) = (this.clone(), branch.remote_ref(), asked.head.clone());
+    blocking(move || {
+        let store = repo.open_store()?;
+        let Some(head) = head else {
+            git::delete_ref(&store, &name)?;
+            return Ok(true);
+        };
+        Ok(git::read_ref(&store, &name)?.is_some_and(|id| id.to_string() == head.as_str()))
+    })
+    .await
+}
+
+async fn fetch_all(
+    this: &Arc<Repo>,
+    branches: &[BranchName],
+    on_percent: impl Fn(u8) + Send + Sync,
+) -> Result<Failures, Error> {
+    let _network = this.network().lock().await;
+    this.guard_store()?;
+    let (repo, wanted) = (this.clone(), branches.to_vec());
+    blocking(move || {
+        let store = repo.open_store()?;
+        for branch in &wanted {
+            // The remote has `branch`, so it cannot have any of these beside it: they are gone there.
+            for gone in git::colliding_refs(&store, "refs/remotes/origin/", branch)? {
+                git::delete_ref(&store, &gone.remote_ref())?;
+            }
+        }
+        Ok(())
+    })
+    .await?;
+    let mut failures = Vec::new();
+    let mut fetched = git::fetch(this.git(), this.store(), branches, &on_percent).await;
+    if fetched.is_err() && this.clear_stale_locks(branches).await? {
+        fetched = git::fetch(this.git(), this.store(), branches, &on_percent).await;
+    }
+    if let Err(error) = fetched {
+        let full = error.is_disk_full();
+        if full {
+            let repo = this.clone();
+            blocking(move || Ok(git::clear_half_fetched(repo.store(), repo.home())?)).await?;
+        }
+        let for_all = error
+            .failure()
+            .is_some_and(|failure| !failure.may_spare_others());
+        if full || for_all || branches.len() == 1 {
+            return Err(error.into());
+        }
+        // One branch that vanished in between must not fail the others.
+        tracing::debug!(repo = %this.name(), %error, "fetching one by one");
+        for branch in branches {
+            let one = std::slice::from_ref(branch);
+            if let Err(error) = git::fetch(this.git(), this.store(), one, &on_percent).await {
+                failures.push((branch.clone(), Arc::new(error)));
+            }
+        }
+    }
+    Ok(Arc::new(failures))
 }

@@ -45,38 +45,38 @@ pub type Progress<'a> = &'a (dyn Fn(Phase, Option<u8>) + Send + Sync);
 
 #[derive(Debug)]
 pub struct Repo {
-    pub name: RepoName,
-    pub config: RepoConfig,
-    pub source: Source,
-    pub(super) protection: Protection,
+    name: RepoName,
+    config: RepoConfig,
+    source: Source,
+    protection: Protection,
     /// Where it is told what changes in it.
-    pub news: EventBus,
-    pub(super) git: Git,
-    pub(super) home: PathBuf,
-    pub(super) store: Store,
+    news: EventBus,
+    git: Git,
+    home: PathBuf,
+    store: Store,
     cloner: Cloner,
     /// Covers worktree add and remove, branch create and delete.
-    pub registry: tokio::sync::Mutex<()>,
-    pub(super) asks: Arc<SingleFlight<Answers>>,
-    pub(super) fetches: Arc<SingleFlight<Failures>>,
+    registry: tokio::sync::Mutex<()>,
+    asks: Arc<SingleFlight<Answers>>,
+    fetches: Arc<SingleFlight<Failures>>,
     /// One process at a time fetches into or pushes from the store: refs are locked one by one.
-    pub network: tokio::sync::Mutex<()>,
+    network: tokio::sync::Mutex<()>,
     guarding: Mutex<()>,
     /// Where what is broken is kept.
-    pub quarantine: Quarantine,
-    pub(super) remembered: Mutex<LruCache<BranchName, Asked>>,
+    quarantine: Quarantine,
+    answers: Mutex<LruCache<BranchName, Asked>>,
     /// Something is known to be wrong with the store, which only the remote can help with.
-    pub(super) suspect: AtomicBool,
+    suspect: AtomicBool,
     /// When all of the store was last looked through.
-    pub(super) looked_at: Mutex<Option<Instant>>,
+    looked_at: Mutex<Option<Instant>>,
     /// The `packed-refs` that was last found to make sense.
     packed: Mutex<Option<(SystemTime, u64)>>,
     /// When somebody last asked for the repo.
-    pub(super) used: Mutex<Instant>,
+    used: Mutex<Instant>,
     /// Held while objects are repacked or exchanged.
-    pub(super) upkeep: tokio::sync::Mutex<()>,
+    upkeep: tokio::sync::Mutex<()>,
     /// Looks at its workspaces, each of which holds a thread.
-    pub looks: Arc<tokio::sync::Semaphore>,
+    looks: Arc<tokio::sync::Semaphore>,
 }
 
 impl Repo {
@@ -117,7 +117,7 @@ impl Repo {
             network: tokio::sync::Mutex::new(()),
             guarding: Mutex::new(()),
             quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
-            remembered: Mutex::new(LruCache::new(REMEMBERED)),
+            answers: Mutex::new(LruCache::new(REMEMBERED)),
             suspect: AtomicBool::new(false),
             looked_at: Mutex::new(None),
             packed: Mutex::new(None),
@@ -302,6 +302,66 @@ impl Repo {
     fn remote_default(&self) -> Option<String> {
         let in_store = Store::info(self.store.path()).and_then(|info| info.default_branch);
         in_store.or_else(|| self.protection.asked_default())
+    }
+
+    pub fn name(&self) -> &RepoName {
+        &self.name
+    }
+
+    pub fn config(&self) -> &RepoConfig {
+        &self.config
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub fn news(&self) -> &EventBus {
+        &self.news
+    }
+
+    pub fn registry(&self) -> &tokio::sync::Mutex<()> {
+        &self.registry
+    }
+
+    pub(super) fn asks(&self) -> &Arc<SingleFlight<Answers>> {
+        &self.asks
+    }
+
+    pub(super) fn fetches(&self) -> &Arc<SingleFlight<Failures>> {
+        &self.fetches
+    }
+
+    pub fn network(&self) -> &tokio::sync::Mutex<()> {
+        &self.network
+    }
+
+    pub fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
+    }
+
+    pub(super) fn answers(&self) -> &Mutex<LruCache<BranchName, Asked>> {
+        &self.answers
+    }
+
+    pub(super) fn suspicion(&self) -> &AtomicBool {
+        &self.suspect
+    }
+
+    pub(super) fn looked_at(&self) -> &Mutex<Option<Instant>> {
+        &self.looked_at
+    }
+
+    pub(super) fn used(&self) -> &Mutex<Instant> {
+        &self.used
+    }
+
+    pub(super) fn upkeep(&self) -> &tokio::sync::Mutex<()> {
+        &self.upkeep
+    }
+
+    pub fn looks(&self) -> &Arc<tokio::sync::Semaphore> {
+        &self.looks
     }
 }
 

@@ -22,48 +22,46 @@ pub struct Maintained {
     pub seconds: f64,
 }
 
-impl Repo {
-    /// Notes that somebody asked for the repo.
-    pub fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
+/// Notes that somebody asked for the repo.
+pub fn touch(repo: &Repo) {
+    *repo.used().lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+}
 
-    /// Whether nobody would be disturbed by maintenance, and it would do any good.
-    pub fn is_due(&self) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.elapsed() >= IDLE_AFTER && self.is_cloned() && Upkeep::of(&self.store).is_due()
-    }
+/// Whether nobody would be disturbed by maintenance, and it would do any good.
+pub fn is_due(repo: &Repo) -> bool {
+    let used = *repo.used().lock().unwrap_or_else(PoisonError::into_inner);
+    used.elapsed() >= IDLE_AFTER && repo.is_cloned() && Upkeep::of(repo.store()).is_due()
+}
 
-    /// Removes locks on the objects' own indexes that nobody is behind; maintenance is the only one of ours
-    /// that takes them.
-    fn clear_object_locks(&self) -> Result<(), Error> {
-        let objects = self.store.path().join("objects");
-        let mut locks = git::all_locks(&self.store)?;
-        locks.retain(|lock| lock.path.starts_with(&objects));
-        if locks.is_empty() {
-            return Ok(());
-        }
-        let presence = Presence::below(self.home());
-        for lock in locks.iter().filter(|lock| !lock.is_held(&presence)) {
-            lock.remove(&self.git)?;
-        }
-        Ok(())
+/// Removes locks on the objects' own indexes that nobody is behind; maintenance is the only one of ours
+/// that takes them.
+fn clear_object_locks(repo: &Repo) -> Result<(), Error> {
+    let objects = repo.store().path().join("objects");
+    let mut locks = git::all_locks(repo.store())?;
+    locks.retain(|lock| lock.path().starts_with(&objects));
+    if locks.is_empty() {
+        return Ok(());
     }
+    let presence = Presence::below(repo.home());
+    for lock in locks.iter().filter(|lock| !lock.is_held(&presence)) {
+        lock.remove(repo.git())?;
+    }
+    Ok(())
+}
 
-    /// Packs what is loose. Neither a fetch nor a build waits for it.
-    pub async fn maintain(self: &Arc<Self>) -> Result<Maintained, Error> {
-        let _alone = self.upkeep.lock().await;
-        let (began, before) = (Instant::now(), Upkeep::of(&self.store));
-        self.guard_store()?;
-        let repo = self.clone();
-        blocking(move || repo.clear_object_locks()).await?;
-        git::maintain(&self.git, &self.store).await?;
-        let after = Upkeep::of(&self.store);
-        tracing::info!(repo = %self.name, ?before, ?after, "maintained");
-        Ok(Maintained {
-            before,
-            after,
-            seconds: began.elapsed().as_secs_f64(),
-        })
-    }
+/// Packs what is loose. Neither a fetch nor a build waits for it.
+pub async fn maintain(this: &Arc<Repo>) -> Result<Maintained, Error> {
+    let _alone = this.upkeep().lock().await;
+    let (began, before) = (Instant::now(), Upkeep::of(this.store()));
+    this.guard_store()?;
+    let repo = this.clone();
+    blocking(move || clear_object_locks(&repo)).await?;
+    git::maintain(this.git(), this.store()).await?;
+    let after = Upkeep::of(this.store());
+    tracing::info!(repo = %this.name(), ?before, ?after, "maintained");
+    Ok(Maintained {
+        before,
+        after,
+        seconds: began.elapsed().as_secs_f64(),
+    })
 }

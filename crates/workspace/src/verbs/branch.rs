@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::conflict;
+use crate::repos::remote;
 use crate::salvage::SalvageScope;
 use crate::{
     Error, Going, Reporter, Workspace, WorkspaceLock, create, prepare, remove, restore, salvage,
@@ -53,7 +54,7 @@ async fn delete_ref_only(workspace: &Arc<Workspace>) -> Result<(), Error> {
     let this = workspace.clone();
     workspace
         .uninterrupted(async move {
-            let _registry = this.repo().registry.lock().await;
+            let _registry = this.repo().registry().lock().await;
             this.blocking(|this| {
                 create::check_nobody_has_it(this)?;
                 let store = this.repo().open_store()?;
@@ -120,7 +121,7 @@ async fn check_free(workspace: &Arc<Workspace>, new: &Arc<Workspace>) -> Result<
     if new.exists() || restore::is_known(new).await? {
         return Err(taken(new.branch(), "in the yard").into());
     }
-    let asked = workspace.repo().ask(new.branch(), Instant::now()).await?;
+    let asked = remote::ask(workspace.repo(), new.branch(), Instant::now()).await?;
     if asked.head.is_some() {
         return Err(taken(new.branch(), "on the remote").into());
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::repos::remote;
 use crate::{Error, Workspace, parallel};
 use branchyard_git::verbs::fetch::{Fetched, Known, Request, fetch_all};
 use branchyard_model::BranchName;
@@ -14,7 +15,7 @@ pub async fn fetch(workspace: &Arc<Workspace>, request: &Request) -> Result<Fetc
     let before = known(workspace).await?;
     let mut missing = Vec::new();
     if request.all {
-        let _network = workspace.repo().network.lock().await;
+        let _network = workspace.repo().network().lock().await;
         workspace.repo().guard_store()?;
         fetch_all(workspace.repo().git(), workspace.repo().store(), |_| {}).await?;
     } else {
@@ -40,8 +41,8 @@ async fn fetch_branches(
     let fetched = parallel(branches.clone(), |branch| {
         let this = workspace.clone();
         async move {
-            let asked = this.repo().ask(&branch, asked_at).await?;
-            this.repo().bring(&branch, &asked, &|_, _| {}).await?;
+            let asked = remote::ask(this.repo(), &branch, asked_at).await?;
+            remote::bring(this.repo(), &branch, &asked, &|_, _| {}).await?;
             if branch == *this.branch() && this.exists() {
                 this.note(|record| record.fetched_at = Some(asked.at))?;
             }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use git2::Repository;
 
+use crate::repos::remote;
 use crate::{Error, Workspace, files, verbs};
 use branchyard_git::verbs::blame::{self, Blame, Question, Subject};
 use branchyard_git::verbs::log::{self, Log, Query};
@@ -105,8 +106,8 @@ pub async fn bring_for(
     let asked_at = Instant::now();
     let default = workspace.repo().default_branch();
     for branch in request.branches_to_fetch(default.as_deref()) {
-        let asked = workspace.repo().ask(&branch, asked_at).await?;
-        workspace.repo().bring(&branch, &asked, &|_, _| {}).await?;
+        let asked = remote::ask(workspace.repo(), &branch, asked_at).await?;
+        remote::bring(workspace.repo(), &branch, &asked, &|_, _| {}).await?;
     }
     Ok(())
 }

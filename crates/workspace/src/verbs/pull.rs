@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::super::error::{branch_not_found, conflict};
 use super::push::told;
+use crate::repos::remote;
 use crate::{Error, Report, Reporter, Workspace, guard, verbs};
 use branchyard_git as git;
 use branchyard_git::oid;
@@ -109,13 +110,13 @@ async fn learn_of(
         let head = verbs::push::learn(workspace, report).await?;
         return head.ok_or_else(|| branch_not_found(branch).into());
     }
-    let asked = workspace.repo().ask(branch, Instant::now()).await?;
+    let asked = remote::ask(workspace.repo(), branch, Instant::now()).await?;
     let Some(head) = asked.head.clone() else {
         return Err(branch_not_found(branch).field("from").into());
     };
     let tell = report.clone();
     let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-    workspace.repo().bring(branch, &asked, &progress).await?;
+    remote::bring(workspace.repo(), branch, &asked, &progress).await?;
     Ok(head)
 }
 

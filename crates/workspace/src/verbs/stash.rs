@@ -57,7 +57,7 @@ pub async fn change_stashes(
     by: &str,
     report: &Reporter,
 ) -> Result<Stashed, Error> {
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     match request.action {
         Action::Push => push_stash(workspace, request).await,
         Action::Drop => drop_stash(workspace, request, by, report).await,

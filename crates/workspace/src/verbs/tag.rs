@@ -33,7 +33,7 @@ pub async fn change_tag(
     report: &Reporter,
 ) -> Result<Tags, Error> {
     let name = request.tag()?;
-    let _registry = workspace.repo().registry.lock().await;
+    let _registry = workspace.repo().registry().lock().await;
     match request.action {
         Action::Delete => delete_tag(workspace, &request, name).await,
         _ => create_tag(workspace, request, name, report).await,

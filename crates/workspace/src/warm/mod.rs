@@ -53,12 +53,12 @@ pub(super) async fn fill_from_nearest(
     workspace: &Arc<Workspace>,
     report: &Reporter,
 ) -> Result<(), Error> {
-    if workspace.repo().config.warm == WarmStart::Nearest {
+    if workspace.repo().config().warm == WarmStart::Nearest {
         match fill_warm(workspace, report).await {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "no warm start: checked out instead");
+                tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "no warm start: checked out instead");
                 workspace.blocking(empty).await?;
             }
         }
@@ -94,7 +94,7 @@ pub fn note_secret(workspace: &Workspace) {
         return;
     }
     if let Err(error) = workspace.change_record(|record| record.had_secret = true) {
-        tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), %error, "that a secret was given is not written down");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "that a secret was given is not written down");
     }
 }
 
@@ -129,7 +129,7 @@ async fn fill_warm(workspace: &Arc<Workspace>, report: &Reporter) -> Result<bool
             Ok(copied.warm)
         })
         .await?;
-    tracing::info!(repo = %workspace.repo().name, branch = %workspace.branch(), from = %warm.branch, files = warm.files, bytes = warm.bytes, differing = warm.differing, ms = warm.ms, "warm start");
+    tracing::info!(repo = %workspace.repo().name(), branch = %workspace.branch(), from = %warm.branch, files = warm.files, bytes = warm.bytes, differing = warm.differing, ms = warm.ms, "warm start");
     report(Report::Warm(warm));
     Ok(true)
 }
@@ -146,10 +146,10 @@ fn copy_nearest(workspace: &Workspace, report: &Reporter) -> Result<Option<Copie
                 return copy_from(workspace, seed, goal).map(Some);
             }
             Err(error) => {
-                tracing::warn!(repo = %workspace.repo().name, branch = %workspace.branch(), sibling = %branch, %error, "a sibling cannot be looked at");
+                tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), sibling = %branch, %error, "a sibling cannot be looked at");
             }
             Ok(Err(why)) => {
-                tracing::debug!(repo = %workspace.repo().name, branch = %workspace.branch(), sibling = %branch, why, "not made from this sibling");
+                tracing::debug!(repo = %workspace.repo().name(), branch = %workspace.branch(), sibling = %branch, why, "not made from this sibling");
             }
         }
     }

@@ -195,7 +195,7 @@ impl Gathering<'_> {
 
     fn sort(&mut self, item: UntrackedEntry, mut known: Inherited) -> Result<(), Error> {
         let (path, is_dir) = (&item.path, item.kind != UntrackedKind::File);
-        let globs = &self.workspace.repo().config.build_output;
+        let globs = &self.workspace.repo().config().build_output;
         known.is_declared = known.is_declared || globs.matches(path);
         known.is_ignored_here = known.is_ignored_here || self.here.is_ignored(path, is_dir)?;
         known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
+use crate::repos::remote;
 use crate::{Error, Reporter, Workspace, prepare, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::conflicts::Conflict;
@@ -105,7 +106,7 @@ pub async fn push(
                 break;
             }
             Attempt::Failed(Failed { kind, why, problem }) => {
-                tracing::info!(repo = %workspace.repo().name, branch = %workspace.branch(), why, "a push failed");
+                tracing::info!(repo = %workspace.repo().name(), branch = %workspace.branch(), why, "a push failed");
                 failures.push(why);
                 let Some(delay) = delays.next() else {
                     return Err(words::rejected(workspace, &failures, problem).into());
@@ -194,7 +195,7 @@ async fn hand_over(
     workspace: &Arc<Workspace>,
     updates: &[Update],
 ) -> Result<Result<(), String>, Error> {
-    let _network = workspace.repo().network.lock().await;
+    let _network = workspace.repo().network().lock().await;
     workspace.repo().guard_store()?;
     Ok(push::push(
         workspace.repo().git(),
@@ -248,10 +249,7 @@ pub(super) async fn learn(
     workspace: &Arc<Workspace>,
     report: &Reporter,
 ) -> Result<Option<CommitId>, Error> {
-    let asked = workspace
-        .repo()
-        .ask(workspace.branch(), Instant::now())
-        .await?;
+    let asked = remote::ask(workspace.repo(), workspace.branch(), Instant::now()).await?;
     prepare::bring(workspace, &asked, report).await?;
     workspace.note(|record| record.fetched_at = Some(asked.at))?;
     Ok(asked.head)
