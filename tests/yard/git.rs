@@ -2,12 +2,12 @@
 
 mod agents;
 mod beginnings;
+mod branch_removal;
 mod branches;
 mod checkout;
 mod clean;
 mod commit;
 mod cut_off;
-mod going;
 mod history;
 mod integrate;
 mod local;

@@ -61,7 +61,7 @@ async fn an_issuer_with_a_path_or_a_private_authority_is_found() {
 
     let ca_file = format!("ca_file = {:?}\nrefetch = \"0s\"", front.ca_file);
     let jwts = open(&oauth(&name, &ca_file)).unwrap();
-    assert_eq!(who(&jwts, &token).await.unwrap().name, "oauth:alice");
+    assert_eq!(who(&jwts, &token).await.unwrap().name(), "oauth:alice");
     assert_eq!(
         issuer.asked(),
         [
