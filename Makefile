@@ -10,6 +10,17 @@ CARGO      ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 DEMO       := .demo/demo.git
 
+# Tests wait more than they compute: there are two for each core.
+check test: export NEXTEST_TEST_THREADS ?= $(shell echo $$(($$(nproc) * 2)))
+check test: export TMPDIR := $(shell .ci/tmpdir.sh)
+define run_tests
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+	    set -x; $(CARGO) nextest run --workspace --locked $(1); \
+	else \
+	    set -x; $(CARGO) test --workspace --locked $(1); \
+	fi
+endef
+
 .PHONY: help
 help: ## Print this list
 	@awk -F ': .*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,9 +49,10 @@ run: tools demo ## Build soon and serve the demo (ARGS='…' for more flags)
 	@exec "$(TARGET_DIR)/trial/branchyard" serve --config workspaces.example.toml $(ARGS)
 
 .PHONY: check
-check: tools ## Check format, lints, licences and dependencies
+check: tools ## Check format, lints, unit tests, licences and dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(call run_tests,--lib --bins --test layers)
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 	    echo '$(CARGO) deny --locked check bans licenses sources'; \
 	    $(CARGO) deny --locked check bans licenses sources; \
@@ -55,15 +67,8 @@ check: tools ## Check format, lints, licences and dependencies
 	fi
 
 .PHONY: test
-# Tests wait more than they compute: there are two for each core.
-test: export NEXTEST_TEST_THREADS ?= $(shell echo $$(($$(nproc) * 2)))
-test: export TMPDIR := $(shell .ci/tmpdir.sh)
 test: setup ## Run the tests (TESTS='…' for some of them)
-	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-	    set -x; $(CARGO) nextest run --workspace --locked $(TESTS); \
-	else \
-	    set -x; $(CARGO) test --workspace --locked --tests $(TESTS); \
-	fi
+	$(call run_tests,--tests $(TESTS))
 
 .PHONY: soak
 soak: setup ## Run the long tests under load, in release mode

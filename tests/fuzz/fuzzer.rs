@@ -11,11 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::dice::Dice;
 use crate::mutate::mutate;
 
-/// How long a target is tried in `make test`, and in `make soak`, where `FUZZ_SECONDS` says nothing else.
-pub const SHORT: Duration = Duration::from_secs(20);
+/// How long new input is tried in `make test`, and in `make soak`, where `FUZZ_SECONDS` says nothing else.
+pub const SHORT: Duration = Duration::from_secs(1);
 pub const LONG: Duration = Duration::from_secs(600);
-/// For readers that are also covered by the others.
-pub const BRIEF: Duration = Duration::from_secs(5);
 
 /// However busy the machine is, so many inputs are tried.
 const AT_LEAST: u64 = 200;

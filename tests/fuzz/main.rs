@@ -2,7 +2,7 @@
 //! reader, an idea of what its input looks like, and what must be true of whatever it answers.
 //!
 //! A target tries every file of `seeds/<target>/` first, then goes on from them until its time is over
-//! (`FUZZ_SECONDS`, 20 by default, ten minutes in `make soak`). An input that breaks a rule is made
+//! (`FUZZ_SECONDS`: one second by default, ten minutes in `make soak`). An input that breaks a rule is made
 //! small, written to `target/fuzz/<target>/`, and named; once mended, it belongs under `seeds/`.
 
 #![allow(unreachable_pub, reason = "no other package uses what is here")]

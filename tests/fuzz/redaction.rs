@@ -3,7 +3,7 @@
 use branchyard_process::Redactor;
 
 use crate::dice::Dice;
-use crate::fuzzer::{BRIEF, LONG, Target, time};
+use crate::fuzzer::{LONG, SHORT, Target, time};
 use crate::script::Script;
 
 const TARGET: Target = Target {
@@ -26,7 +26,7 @@ const TARGET: Target = Target {
 
 #[test]
 fn fuzz_redaction() {
-    TARGET.run(time(BRIEF), check);
+    TARGET.run(time(SHORT), check);
 }
 
 #[test]

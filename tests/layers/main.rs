@@ -12,3 +12,49 @@ mod layers;
 mod source;
 mod types;
 mod walls;
+
+use source::{Files, Source, files};
+
+/// A rule: what it is about, how often it may be broken, and what breaks it.
+type Rule = (&'static str, usize, fn(&Source, &Files) -> Vec<String>);
+
+/// A number above the rule's own only goes down; three circles and none of the others is what it comes to.
+const RULES: [Rule; 6] = [
+    ("imports of what is not below", 0, |source, _| {
+        layers::forbidden_imports(source)
+    }),
+    (
+        "calls that belong elsewhere",
+        0,
+        layers::calls_out_of_their_room,
+    ),
+    ("crowded types", 0, |source, _| walls::crowds(source)),
+    ("types with fields in sight", 45, |source, _| {
+        walls::unguarded_fields(source)
+    }),
+    ("names of many types", 15, |source, _| {
+        walls::shared_names(source)
+    }),
+    ("circles of imports", 6, |source, _| {
+        walls::import_circles(source)
+    }),
+];
+
+/// One test, since to parse all of it takes seconds.
+#[test]
+fn the_source_keeps_its_rules() {
+    let files = files();
+    let source = Source::parse(&files);
+    let mut broken = String::new();
+    for (rule, allowed, find) in RULES {
+        let found = find(&source, &files);
+        if found.len() != allowed {
+            broken.push_str(&format!(
+                "\n{rule}: {} where {allowed} are expected\n{}\n",
+                found.len(),
+                found.join("\n")
+            ));
+        }
+    }
+    assert!(broken.is_empty(), "{broken}");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{FnArg, ImplItem, Item, Receiver, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, ImplItem, Item, Receiver, Signature, Type, Visibility};
 
 use crate::source::{ModulePath, Source, Target, is_for_tests};
 
@@ -13,15 +13,20 @@ pub struct Facts {
     pub has_methods: bool,
     /// Whether a method changes a value of the type, or waits on its behalf.
     pub acts: bool,
+    /// Whether it is read or written as JSON or TOML.
+    pub is_message: bool,
     pub visible_fields: Vec<String>,
     pub hidden_fields: usize,
 }
 
 impl Facts {
     /// Fields that others can reach past the methods that guard them. Plain data has none: it hides nothing, and its
-    /// methods only tell what is in it.
+    /// methods only tell what is in it, or it is a message, all of which is there for others to read.
     pub fn unguarded(&self) -> &[String] {
-        if self.acts || (self.has_methods && self.hidden_fields > 0) {
+        let hides = self.hidden_fields > 0;
+        let has_behaviour = self.acts || (self.has_methods && hides);
+        let is_message = self.is_message && !hides;
+        if has_behaviour && !is_message {
             &self.visible_fields
         } else {
             &[]
@@ -86,6 +91,7 @@ fn declared(source: &Source) -> Types {
                                 .push(name.unwrap_or_else(|| number.to_string()));
                         }
                     }
+                    facts.is_message = is_message(&item.attrs);
                     item.ident.to_string()
                 }
                 Item::Enum(item) => item.ident.to_string(),
@@ -112,6 +118,17 @@ fn implementors(source: &Source) -> BTreeMap<(ModulePath, String), BTreeSet<(Mod
         }
     }
     found
+}
+
+fn is_message(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let syn::Meta::List(list) = &attribute.meta else {
+            return false;
+        };
+        let words = list.tokens.to_string();
+        list.path.is_ident("derive")
+            && (words.contains("Serialize") || words.contains("Deserialize"))
+    })
 }
 
 fn receiver(signature: &Signature) -> Option<&Receiver> {
