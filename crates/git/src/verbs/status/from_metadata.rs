@@ -122,7 +122,8 @@ mod tests {
                     .map(drop)
                     .map_err(std::io::Error::other)
             }),
-            // The same content, at another time.
+            // The same content, at another time. A pipe would wait for a writer.
+            Deed::Rewrite if !place.is_file() => Ok(()),
             Deed::Rewrite => fs::read(&place).and_then(|text| fs::write(&place, text)),
         }
     }
