@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::credential::{Credential, Scheme, Token};
-use super::document::{Document, Fault};
+use super::document::Document;
 use super::environment::Environment;
+use super::fault::Fault;
 use super::path::resolve;
 use super::secret_file;
 use super::web_host::CredentialHost;

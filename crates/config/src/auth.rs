@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::fault::Fault;
 use super::value::{TextValue, text_value};
 use super::{JwtConfig, OauthConfig, RepoConfig, RepoGlobs, SandboxConfig, Toolset};
 use branchyard_model::{RepoName, SandboxProfile, Scope, Scopes};

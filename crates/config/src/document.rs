@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, InFile};
+use super::fault::Fault;
 use super::keys;
 use super::values::Values;
 
@@ -15,27 +16,6 @@ pub(super) struct Document {
     path: PathBuf,
     text: String,
     pub values: Values,
-}
-
-/// A value that is wrong only beside others: the keys to blame, the first that the file has being shown.
-pub(super) struct Fault {
-    keys: Vec<Vec<String>>,
-    message: String,
-}
-
-impl Fault {
-    pub(crate) fn new(key: &[&str], message: impl Into<String>) -> Self {
-        let message = message.into();
-        let keys = Vec::new();
-        Self { keys, message }.or_at(key)
-    }
-
-    #[must_use]
-    pub(crate) fn or_at(mut self, key: &[&str]) -> Self {
-        self.keys
-            .push(key.iter().map(|part| (*part).to_owned()).collect());
-        self
-    }
 }
 
 impl Document {
@@ -84,24 +64,22 @@ impl Document {
     pub(crate) fn error(&self, fault: &Fault) -> ConfigError {
         let tree = DeTable::parse(&self.text).ok();
         let span = tree.as_ref().and_then(|tree| {
-            fault
-                .keys
-                .iter()
-                .find_map(|key| span_of(tree.get_ref(), key))
+            let mut keys = fault.keys().iter();
+            keys.find_map(|key| span_of(tree.get_ref(), key))
         });
         match span {
             Some(span) => ConfigError::InFile(Box::new(InFile::new(
                 &self.path,
                 &self.text,
                 span,
-                &fault.message,
+                fault.message(),
             ))),
             None => ConfigError::Default {
                 key: fault
-                    .keys
+                    .keys()
                     .first()
                     .map_or_else(String::new, |key| key.join(".")),
-                message: fault.message.clone(),
+                message: fault.message().to_owned(),
             },
         }
     }

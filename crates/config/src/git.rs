@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::fault::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{TextValue, text_value};
 use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
 use serde::Deserialize;
 
-use super::document::Fault;
 use super::duration;
+use super::fault::Fault;
 use super::secret_file;
 
 /// Of a set of keys, or of a secret.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::{cores, count, many, optional_many};
-use super::document::Fault;
+use super::fault::Fault;
 
 /// How much the daemon does at once and how much it takes or gives in one piece.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -8,11 +8,11 @@ use rustix::process::{Resource, getrlimit};
 
 use super::document::Document;
 use super::environment::Environment;
+use super::exposure::Exposure;
 use super::flags::Flags;
 use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::path::resolve;
 use super::place::Place;
-use super::sandbox::Exposure;
 use super::{Access, Config, ConfigError, Secrets, SigningKey, repos};
 
 /// Where builds find programs when neither the file nor the environment says so.

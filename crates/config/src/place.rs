@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Document, Fault};
+use super::document::Document;
 use super::environment::Environment;
+use super::fault::Fault;
 use super::flags::Flags;
 use super::known_variables::{KEY_FILE, SESSION_KEY, WORKSPACES};
 use super::path::resolve;

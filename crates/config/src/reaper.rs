@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::count;
-use super::document::Fault;
 use super::duration::positive;
+use super::fault::Fault;
 use super::mark::Mark;
 use super::value::{TextValue, text_value};
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::document::{Document, Fault};
+use super::document::Document;
 use super::environment::Environment;
+use super::fault::Fault;
 use super::known_variables::REPOS;
 use super::path::{is_relative_url, resolve};
 use super::{ConfigError, RepoConfig, RepoUrl, UrlPolicy};

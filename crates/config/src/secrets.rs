@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::document::{Document, Fault};
+use super::document::Document;
 use super::environment::Environment;
+use super::fault::Fault;
 use super::reserved::is_reserved_variable;
 use super::{ConfigError, EnvName, RepoConfig, Secret, SecretName, SecretValue, TaskName};
 use branchyard_model::RepoName;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::HostName;
-use super::document::Fault;
+use super::fault::Fault;
 use super::path::resolve;
 use super::secret_file;
 

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group};
 
+use super::cgroup::SANDBOX_PROCESSES;
 use super::exit::{Exit, Outcome, Stop};
-use super::sandbox::{self, Link};
+use super::sandbox::Link;
 use super::spawn::{Spawned, spawn};
 use super::streams::Streams;
 use super::{Cgroup, CommandError, Exceeded, Launch, descendants};
@@ -297,7 +298,7 @@ impl<'a> Supervised<'a> {
     fn enclose(&mut self) {
         let mut limits = self.launch.limits;
         if self.link.is_some() {
-            limits.processes = limits.processes.map(|most| most + sandbox::OWN_PROCESSES);
+            limits.processes = limits.processes.map(|most| most + SANDBOX_PROCESSES);
         }
         if let Err(error) = self.cgroup.enclose(getpid(), &limits) {
             let detail = format!("some limits of this run are not in force: {error}");

@@ -27,6 +27,7 @@ use group::Group;
 pub(crate) use inherit::{Inheritable, Prepared};
 pub use mechanisms::Mechanisms;
 use mechanisms::Unified;
+pub(super) use start::SANDBOX_PROCESSES;
 pub use start::StartLimit;
 
 /// Each round moves what was forked during the one before.

@@ -14,13 +14,14 @@ use rustix::process::Pid;
 
 use super::group::Group;
 use super::{MAKING_ROUNDS, Mechanisms, Unified, all_runs, limit_all};
-use crate::sandbox;
 
 const PREFIX: &str = "branchyard-supervisor-";
 /// Within it, where the supervisor itself is: in version 2 only a group without processes can limit those within.
 const OWN: &str = "supervisor";
 /// The supervisor, and what there is of a sandbox, are no processes of the command's.
-const OWN_PROCESSES: u64 = 1 + sandbox::OWN_PROCESSES;
+const OWN_PROCESSES: u64 = 1 + SANDBOX_PROCESSES;
+/// bwrap and its init.
+pub(crate) const SANDBOX_PROCESSES: u64 = 2;
 
 /// How many processes a supervisor's children may be, where a group can limit that.
 #[derive(Debug, Clone)]

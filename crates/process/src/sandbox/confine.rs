@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::geteuid;
 use tokio::process::Command;
 
-use super::probe::{BUBBLEWRAP, on_trial};
+use super::bubblewrap::{BUBBLEWRAP, on_trial};
 use super::syscalls;
 use super::system::System;
 use crate::{find_program, plain_command};

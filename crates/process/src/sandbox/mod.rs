@@ -3,6 +3,7 @@
 //! command. The daemon decides all of it and tells the supervisor ([`Sandbox`]); what the machine has to
 //! offer was tried at start ([`Containment`]).
 
+mod bubblewrap;
 mod confine;
 mod host_inodes;
 mod init;
@@ -29,9 +30,6 @@ pub(super) use start::{Sandboxed, enter};
 
 /// Where contained commands have their temporary files.
 pub const SANDBOX_TMP: &str = "/tmp";
-
-/// bwrap and init, which are no processes of the command's.
-pub(super) const OWN_PROCESSES: u64 = 2;
 
 /// The walls around one command, as its supervisor is to put them up.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -4,26 +4,20 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::process::geteuid;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::process::Command;
 
+use super::bubblewrap::{BUBBLEWRAP, on_trial};
 use super::landlock::SCOPES_SINCE;
 use super::orders::{Orders, Tried};
 use super::plan::Plan;
 use super::system::System;
 use super::{Sandbox, Shown, start};
 use crate::cgroup::Inheritable;
-use crate::{Mechanisms, Timeouts, capture, find_program, plain_command};
+use crate::{Mechanisms, find_program, plain_command};
 use branchyard_model::SandboxProfile;
-
-pub(super) const BUBBLEWRAP: &str = "bwrap";
-const PATIENCE: Duration = Duration::from_secs(10);
-/// More than a trial has to say.
-const LONGEST: usize = 4096;
 
 /// One means of containing builds.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -141,22 +135,6 @@ async fn try_once(
         .map_err(|error| failed(&error))?;
     let said = on_trial(command).await?;
     serde_json::from_slice(&said).map_err(|error| failed(&error))
-}
-
-/// What a command that bwrap starts has to say, or why it does not work.
-pub(super) async fn on_trial(command: Command) -> Result<Vec<u8>, String> {
-    let timeouts = Timeouts {
-        total: Some(PATIENCE),
-        stall: None,
-    };
-    let done = capture(command, timeouts, None, LONGEST, |_| {})
-        .await
-        .map_err(|error| format!("{BUBBLEWRAP}: {error}"))?;
-    if !done.status.success() {
-        let words = String::from_utf8_lossy(&done.stderr);
-        return Err(format!("{} ({})", words.trim(), done.status));
-    }
-    Ok(done.stdout)
 }
 
 fn describe(

@@ -15,6 +15,7 @@ mod reset;
 mod resolve;
 mod stash;
 mod tag;
+mod upstream;
 mod worktree;
 
 pub use branch::{delete_branch, rename_to};

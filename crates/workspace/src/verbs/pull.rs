@@ -1,12 +1,12 @@
 //! Taking in what the remote has, whole or not at all.
 
+use crate::verbs::upstream;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::super::error::{branch_not_found, conflict};
-use super::push::told;
 use crate::repos::remote;
-use crate::{Error, Report, Reporter, Workspace, guard, verbs};
+use crate::{Error, Report, Reporter, Workspace, guard};
 use branchyard_git as git;
 use branchyard_git::oid;
 use branchyard_git::verbs::conflicts::{Conflict, conflicts};
@@ -26,7 +26,7 @@ pub async fn pull(
         .clone()
         .unwrap_or_else(|| workspace.branch().clone());
     let upstream = learn_of(workspace, &from, report).await?;
-    let before = verbs::push::tip(workspace).await?;
+    let before = upstream::tip(workspace).await?;
     let state = relation(workspace, &before, &upstream).await?;
     let mut pulled = Pulled {
         state: State::UpToDate,
@@ -55,7 +55,7 @@ pub async fn pull(
             .await?;
             match (found, how) {
                 (Some(found), _) => {
-                    pulled.conflicts = told(found, request.verbosity);
+                    pulled.conflicts = upstream::told(found, request.verbosity);
                     match request.abort_on_conflict {
                         true => State::Aborted,
                         false => State::Conflicts,
@@ -107,7 +107,7 @@ async fn learn_of(
     report: &Reporter,
 ) -> Result<CommitId, Error> {
     if branch == workspace.branch() {
-        let head = verbs::push::learn(workspace, report).await?;
+        let head = upstream::learn(workspace, report).await?;
         return head.ok_or_else(|| branch_not_found(branch).into());
     }
     let asked = remote::ask(workspace.repo(), branch, Instant::now()).await?;

@@ -11,14 +11,16 @@
 mod apart;
 mod network;
 mod options;
+mod parsed;
 mod reads;
 mod refused;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod verb;
 mod writes;
 
-use self::options::Parsed;
+use self::parsed::Parsed;
 use self::verb::Verb;
 use super::words::refusal;
 use branchyard_model::{BranchName, Problem};
@@ -63,7 +65,7 @@ pub enum GitAccess {
 
 /// Checks any git command for the workspace of `branch`.
 pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<GitCall, Problem> {
-    let Some(verb) = verb::find(operation) else {
+    let Some(verb) = tables::find(operation) else {
         return Err(refused::verb(operation, &args));
     };
     let mut parsed = options::parse(verb, args)?;
@@ -77,7 +79,7 @@ pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<Gi
 /// Every operation with each of its options, as the tables have them (see [`options`]): for what has to be tried
 /// with all of them.
 pub fn git_options() -> impl Iterator<Item = (&'static str, &'static str)> {
-    verb::all().flat_map(|verb| {
+    tables::all().flat_map(|verb| {
         let tables = verb.options.iter().copied();
         let options = tables.flat_map(str::split_whitespace);
         options.map(|option| (verb.name, option))
@@ -88,7 +90,7 @@ pub fn git_options() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn git_quick(operation: &str, args: Vec<String>) -> Result<GitCall, Problem> {
     let verb = QUICK
         .contains(&operation)
-        .then(|| verb::find(operation))
+        .then(|| tables::find(operation))
         .flatten()
         .ok_or_else(|| {
             Problem::bad(

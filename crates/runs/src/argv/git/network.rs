@@ -3,7 +3,7 @@
 //! neither configuration nor a tag of the same name has a say.
 
 use super::GitAccess::{Network, Pull};
-use super::options::Parsed;
+use super::parsed::Parsed;
 use super::verb::{Forbidden, Verb, forbidden};
 use branchyard_model::{BranchName, Problem};
 

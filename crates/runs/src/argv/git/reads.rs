@@ -2,7 +2,7 @@
 //! here can write a file, start a program, or read a file that is not in the workspace's tree.
 
 use super::GitAccess::Read;
-use super::options::Parsed;
+use super::parsed::Parsed;
 use super::verb::{Forbidden, Verb, forbidden};
 use branchyard_model::Problem;
 

@@ -1,7 +1,7 @@
-//! What a table says about a verb, and where the tables are.
+//! What a table says about a verb.
 
-use super::options::Parsed;
-use super::{GitAccess, network, reads, writes};
+use super::GitAccess;
+use super::parsed::Parsed;
 use branchyard_model::{ErrorKind, Problem};
 
 /// A verb and all that may follow it.
@@ -42,16 +42,6 @@ impl Verb {
             check: |_| Ok(()),
         }
     }
-}
-
-pub(super) fn find(name: &str) -> Option<&'static Verb> {
-    all().find(|verb| verb.name == name)
-}
-
-pub(super) fn all() -> impl Iterator<Item = &'static Verb> {
-    [reads::VERBS, writes::VERBS, network::VERBS]
-        .into_iter()
-        .flatten()
 }
 
 /// Refuses what git could do and the yard keeps from callers: 403 in HTTP.

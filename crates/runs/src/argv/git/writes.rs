@@ -2,7 +2,7 @@
 //! None signs, stashes, picks hunks by hand or leaves the branch.
 
 use super::GitAccess::Write;
-use super::options::Parsed;
+use super::parsed::Parsed;
 use super::verb::{Forbidden, Verb, forbidden};
 use branchyard_model::Problem;
 

@@ -1,5 +1,6 @@
 //! Deleting a branch on the remote.
 
+use crate::verbs::upstream;
 use std::sync::Arc;
 
 use crate::error::conflict;
@@ -21,7 +22,7 @@ pub async fn merged_on_remote(
         ..Fetch::default()
     };
     verbs::fetch(workspace, &everything).await?;
-    let there = verbs::push::learn(workspace, report).await?;
+    let there = upstream::learn(workspace, report).await?;
     let only_there = workspace
         .blocking(|this| {
             Ok(branch::only_there(

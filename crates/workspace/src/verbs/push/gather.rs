@@ -1,5 +1,6 @@
 //! What goes into a push: whether it can be done now, the commit that is made first, and what it brings.
 
+use crate::verbs::upstream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,7 +49,7 @@ pub(super) async fn would_push(
     request: &Request,
     report: &Reporter,
 ) -> Result<Pushed, Error> {
-    let remote = verbs::push::learn(workspace, report).await?;
+    let remote = upstream::learn(workspace, report).await?;
     let withheld = match request.message.is_some() && request.paths.is_empty() {
         true => {
             let everything = workspace.with_repository(everything);

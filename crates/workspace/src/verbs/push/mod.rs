@@ -6,15 +6,14 @@ pub use deletion::{delete_on_remote, merged_on_remote};
 mod gather;
 mod words;
 
+use crate::verbs::upstream;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-use crate::repos::remote;
-use crate::{Error, Reporter, Workspace, prepare, verbs};
+use crate::{Error, Reporter, Workspace, verbs};
 use branchyard_git::verbs::Verbosity;
-use branchyard_git::verbs::conflicts::Conflict;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use branchyard_git::{self as git, RemoteFailure, Seen, oid};
 use branchyard_model::{CommitId, Problem, is_agent_branch};
@@ -128,14 +127,14 @@ async fn push_once(
     pushed: &mut Pushed,
     report: &Reporter,
 ) -> Result<Attempt, Error> {
-    let remote = match learn(workspace, report).await {
+    let remote = match upstream::learn(workspace, report).await {
         Ok(remote) => remote,
         Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
     };
     let mut lease = None;
     match stands_to(workspace, remote.as_ref()).await? {
         Standing::Same if request.tags.is_empty() => {
-            let here = tip(workspace).await?;
+            let here = upstream::tip(workspace).await?;
             // It arrived with an attempt of which no answer came back.
             return match pushed.sent.as_ref() == Some(&here) {
                 true => verify(workspace, here, report).await,
@@ -154,13 +153,13 @@ async fn push_once(
             if let Some(found) =
                 verbs::pull::take_in(workspace, workspace.branch(), upstream, how, true).await?
             {
-                pushed.conflicts = told(found, request.verbosity);
+                pushed.conflicts = upstream::told(found, request.verbosity);
                 return Ok(Attempt::Conflicts);
             }
             pushed.integrated = Some(upstream.clone());
         }
     }
-    let commit = tip(workspace).await?;
+    let commit = upstream::tip(workspace).await?;
     // What came was all that was missing.
     if remote.as_ref() == Some(&commit) && request.tags.is_empty() {
         return Ok(Attempt::UpToDate(commit));
@@ -211,7 +210,7 @@ async fn verify(
     commit: CommitId,
     report: &Reporter,
 ) -> Result<Attempt, Error> {
-    let remote = match learn(workspace, report).await {
+    let remote = match upstream::learn(workspace, report).await {
         Ok(remote) => remote,
         Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
     };
@@ -244,17 +243,6 @@ async fn verify(
     })
 }
 
-/// What the remote has for the branch now, and the store too.
-pub(super) async fn learn(
-    workspace: &Arc<Workspace>,
-    report: &Reporter,
-) -> Result<Option<CommitId>, Error> {
-    let asked = remote::ask(workspace.repo(), workspace.branch(), Instant::now()).await?;
-    prepare::bring(workspace, &asked, report).await?;
-    workspace.note(|record| record.fetched_at = Some(asked.at))?;
-    Ok(asked.head)
-}
-
 pub(super) async fn stands_to(
     workspace: &Arc<Workspace>,
     remote: Option<&CommitId>,
@@ -266,19 +254,4 @@ pub(super) async fn stands_to(
             Ok(push::standing(repo, this.branch(), local, remote)?)
         })
         .await
-}
-
-pub(super) async fn tip(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
-    workspace
-        .with_repository(|_, repo| {
-            let head = git::head(repo)?.commit;
-            Ok(git::commit_id(head)?)
-        })
-        .await
-}
-
-/// Conflicts, with as much about each as is wanted.
-pub(super) fn told(conflicts: Vec<Conflict>, verbosity: Verbosity) -> Vec<Conflict> {
-    let told = conflicts.into_iter().map(|found| found.told(verbosity));
-    told.collect()
 }
