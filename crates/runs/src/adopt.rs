@@ -9,7 +9,8 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use super::drive::{Drive, RunJob};
-use super::finish::{Ending, end_event, tidy};
+use super::ending::Ending;
+use super::finish::{end_event, tidy};
 use super::history::Asked;
 use super::live::Live;
 use super::open::Runs;

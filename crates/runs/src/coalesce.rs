@@ -2,7 +2,7 @@
 //! in favour of a newer.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::live::Live;
@@ -11,50 +11,10 @@ use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::repos::remote;
 
-/// Who wants a run, and whether more may still want it without a question.
-#[derive(Debug)]
-pub(super) struct Coalescing(Mutex<State>);
-
-#[derive(Debug)]
-struct State {
-    askers: usize,
-    /// The run has not looked at the remote yet.
-    open: bool,
-    /// Somebody joined: what the remote said before that is too old for them.
-    joined: bool,
-}
-
-impl Default for Coalescing {
-    fn default() -> Self {
-        Self(Mutex::new(State {
-            askers: 1,
-            open: true,
-            joined: false,
-        }))
-    }
-}
-
-impl Coalescing {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The run is about to ask the remote. Returns whether somebody joined it so far.
-    pub(super) fn close(&self) -> bool {
-        let mut state = self.lock();
-        state.open = false;
-        state.joined
-    }
-}
-
 impl Live {
     /// One of those who asked does not want it any more; the last one ends it. Returns how many are left.
     pub(super) fn withdraw(&self, reason: &str) -> usize {
-        let left = {
-            let mut company = self.company().lock();
-            company.askers = company.askers.saturating_sub(1);
-            company.askers
-        };
+        let left = self.company().leave();
         if left == 0 {
             self.viewers().stop(reason);
         }
@@ -65,14 +25,9 @@ impl Live {
         if self.has_ended() || self.viewers().is_stopped() {
             return false;
         }
-        let mut company = self.company().lock();
-        // Where the last one has just withdrawn, it is about to be stopped.
-        if company.askers == 0 || (only_if_open && !company.open) {
+        if !self.company().join(only_if_open) {
             return false;
         }
-        company.askers += 1;
-        company.joined = true;
-        drop(company);
         if on_disconnect == OnDisconnect::Continue {
             self.viewers().keep_going();
         }

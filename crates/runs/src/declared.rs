@@ -2,7 +2,7 @@
 //! program: a task as it is configured, or `make` with targets and with `-j`, `-k` and `-s` alone. Only such a command
 //! is given a secret, and only what it makes is made of its commit alone.
 
-use super::drive::Checks;
+use super::checks::Checks;
 use branchyard_config::{RepoConfig, TaskName};
 use branchyard_model::{About, RunKind, RunSpec};
 use branchyard_workspace::{Error, Workspace, built_from, work};

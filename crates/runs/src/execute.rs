@@ -8,10 +8,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::checks::Checks;
 use super::declared::note_begin;
-use super::drive::{Checks, Drive};
+use super::drive::Drive;
+use super::ending::Ending;
 use super::environment::{self, Place as Surroundings};
-use super::finish::Ending;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
+use super::ending::Ending;
 use super::history::History;
 use super::open::RunsInner;
 use crate::reuse;
@@ -25,21 +26,6 @@ use branchyard_workspace::work;
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// How long after the disk had no room for it a journal is packed again.
 const PACK_AGAIN: Duration = Duration::from_secs(30);
-
-pub(super) enum Ending {
-    Exited(Exit),
-    /// Refused or failed before its command ran.
-    Refused(Problem),
-    CancelledBeforeStart,
-    /// Answered by an earlier run, whose output it has by now.
-    Reused(RunId),
-    /// Its supervisor is gone and left no word.
-    Lost,
-    /// The supervisor neither stopped the command when it was to, nor answered; it was killed.
-    GivenUp(Stop),
-    /// The yard is a copy of the one that it is a run of.
-    Copied,
-}
 
 impl Drive {
     /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
 
-use super::drive::Checks;
+use super::checks::Checks;
 use super::idempotency;
 use super::request::{Action, RunRequest};
 use super::reuse::ReuseKey;

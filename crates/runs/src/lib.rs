@@ -4,16 +4,18 @@
 
 mod adopt;
 pub mod argv;
+mod checks;
 mod coalesce;
+mod coalescing;
 mod declared;
 mod drive;
+mod ending;
 mod environment;
 mod execute;
 mod finish;
 pub mod groups;
 mod history;
 mod idempotency;
-
 mod launch;
 mod live;
 mod look;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::coalesce::Coalescing;
+use super::coalescing::Coalescing;
 use super::viewers::Viewers;
 use branchyard_journal::Extent;
 use branchyard_model::{RunId, RunRecord};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::drive::Checks;
+use super::checks::Checks;
 use super::environment;
 use branchyard_config::{Config, RepoConfig};
 use branchyard_git::{Git, worktree_to_read, worktree_to_write};

@@ -1,7 +1,7 @@
 //! From a request to a spec: every rule about what may run, applied once, before anything happens.
 
 use super::argv::{self, GitAccess, MakePolicy};
-use super::drive::Checks;
+use super::checks::Checks;
 use super::request::{Action, RunRequest};
 use super::secrets;
 use branchyard_auth::Principal;

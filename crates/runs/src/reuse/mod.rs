@@ -24,8 +24,8 @@ pub(super) use self::key::ReuseKey;
 use self::replay::Earlier;
 pub(super) use self::replay::pieces_in;
 use super::drive::{Drive, Held};
+use super::ending::Ending;
 use super::environment;
-use super::finish::Ending;
 use super::secrets::Handed;
 use branchyard_auth::Principal;
 use branchyard_model::{

@@ -1,0 +1,58 @@
+//! Who wants the same run.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Who wants a run, and whether more may still want it without a question.
+#[derive(Debug)]
+pub(super) struct Coalescing(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    askers: usize,
+    /// The run has not looked at the remote yet.
+    open: bool,
+    /// Somebody joined: what the remote said before that is too old for them.
+    joined: bool,
+}
+
+impl Default for Coalescing {
+    fn default() -> Self {
+        Self(Mutex::new(State {
+            askers: 1,
+            open: true,
+            joined: false,
+        }))
+    }
+}
+
+impl Coalescing {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run is about to ask the remote. Returns whether somebody joined it so far.
+    pub(super) fn close(&self) -> bool {
+        let mut state = self.lock();
+        state.open = false;
+        state.joined
+    }
+
+    /// One of those who asked does not want it any more. Returns how many are left.
+    pub(super) fn leave(&self) -> usize {
+        let mut state = self.lock();
+        state.askers = state.askers.saturating_sub(1);
+        state.askers
+    }
+
+    /// One more wants it; whether that is possible.
+    pub(super) fn join(&self, only_if_open: bool) -> bool {
+        let mut state = self.lock();
+        // Where the last one has just withdrawn, it is about to be stopped.
+        if state.askers == 0 || (only_if_open && !state.open) {
+            return false;
+        }
+        state.askers += 1;
+        state.joined = true;
+        true
+    }
+}
