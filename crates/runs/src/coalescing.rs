@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Who wants a run, and whether more may still want it without a question.
 #[derive(Debug)]
-pub(super) struct Coalescing(Mutex<State>);
+pub(super) struct Coalescing(Mutex<Askers>);
 
 #[derive(Debug)]
-struct State {
+struct Askers {
     askers: usize,
     /// The run has not looked at the remote yet.
     open: bool,
@@ -17,7 +17,7 @@ struct State {
 
 impl Default for Coalescing {
     fn default() -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(Askers {
             askers: 1,
             open: true,
             joined: false,
@@ -26,7 +26,7 @@ impl Default for Coalescing {
 }
 
 impl Coalescing {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Askers> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

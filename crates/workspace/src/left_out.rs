@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::work::{Look, Output};
+use super::work::{Look, OutputEntry};
 use super::{Error, Workspace};
 use crate::work;
 use branchyard_git::verbs::withheld::Withheld;
@@ -61,7 +61,11 @@ pub(super) fn left_out(workspace: &Workspace, repo: &Repository) -> Result<LeftO
 }
 
 /// Whether git shows anything of it: an empty directory, or one with ignored files alone, is none of its business.
-fn is_shown(workspace: &Workspace, rules: &IgnoreRules, output: &Output) -> Result<bool, Error> {
+fn is_shown(
+    workspace: &Workspace,
+    rules: &IgnoreRules,
+    output: &OutputEntry,
+) -> Result<bool, Error> {
     let mut pending = vec![output.item.clone()];
     while let Some(item) = pending.pop() {
         if rules.is_ignored(&item.path) {
@@ -77,7 +81,7 @@ fn is_shown(workspace: &Workspace, rules: &IgnoreRules, output: &Output) -> Resu
     Ok(false)
 }
 
-fn withheld(workspace: &Workspace, output: &Output) -> Withheld {
+fn withheld(workspace: &Workspace, output: &OutputEntry) -> Withheld {
     let path = &output.item.path;
     let why = match workspace.repo().config().build_output.matches(path) {
         true => DECLARED,

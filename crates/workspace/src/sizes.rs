@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::record::{Record, Sizes};
-use super::work::{Look, Output};
+use super::work::{Look, OutputEntry};
 use super::{Error, Workspace, Workspaces};
 use crate::repos::Repo;
 use crate::work;
@@ -92,7 +92,7 @@ struct Start {
 }
 
 impl Start {
-    fn of(output: &Output) -> Self {
+    fn of(output: &OutputEntry) -> Self {
         Self {
             path: output.item.path.clone(),
             ignored: output.ignored,

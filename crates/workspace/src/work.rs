@@ -25,7 +25,7 @@ pub(super) struct Belongings {
     pub(super) repositories: Vec<Found>,
     /// Directories without a file in them.
     pub(super) empty: Vec<PathBuf>,
-    pub(super) output: Vec<Output>,
+    pub(super) output: Vec<OutputEntry>,
     /// Entries that `git status` shows as untracked, whole directories as one.
     pub(super) untracked: usize,
     /// The same look found tracked files or the index to differ from HEAD.
@@ -42,7 +42,7 @@ pub(super) struct Found {
 
 /// What a build made: a file or directory, whole.
 #[derive(Debug, Clone)]
-pub(super) struct Output {
+pub(super) struct OutputEntry {
     pub(super) item: UntrackedEntry,
     /// Git overlooks it, so nobody's status shows it.
     pub(super) ignored: bool,
@@ -257,7 +257,7 @@ impl Sorting<'_> {
         let is_whole = is_declared || item.kind == UntrackedKind::File;
         if is_made && (is_whole || !self.has_work_in(&item)?) {
             let ignored = ignored || self.rules.is_ignored(&item.path);
-            self.found.output.push(Output { item, ignored });
+            self.found.output.push(OutputEntry { item, ignored });
             return Ok(false);
         }
         let found = Found {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::AuthorizedApp;
-use branchyard_auth::{Name, Principal, State, Token};
+use branchyard_auth::{Name, Principal, Token, Validity};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
 pub use request::{TokenFilter, TokenRequest};
@@ -81,5 +81,5 @@ fn may_know(principal: &Principal, token: &Token) -> bool {
 
 /// Also those that a change of the configuration made useless: another makes them good again.
 fn is_in_use(token: &Token, now: Timestamp) -> bool {
-    matches!(token.state(now), State::Live | State::Useless)
+    matches!(token.state(now), Validity::Live | Validity::Useless)
 }

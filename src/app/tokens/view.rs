@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use branchyard_auth::{Area, Credential, Grant, Principal, State, Token};
+use branchyard_auth::{Area, Credential, Grant, Principal, Token, Validity};
 use branchyard_config::Toolset;
 use branchyard_model::Scope;
 
@@ -115,10 +115,10 @@ impl TokenView {
             name: token.name.clone(),
             role: token.role.clone(),
             state: match token.state(now) {
-                State::Live => TokenState::Live,
-                State::Expired => TokenState::Expired,
-                State::Revoked => TokenState::Revoked,
-                State::Useless => TokenState::Useless,
+                Validity::Live => TokenState::Live,
+                Validity::Expired => TokenState::Expired,
+                Validity::Revoked => TokenState::Revoked,
+                Validity::Useless => TokenState::Useless,
             },
             good,
             created_at: token.created_at,

@@ -16,7 +16,7 @@ use super::exit::{self, Failure};
 use super::render::printable;
 use super::stream::Lines;
 use screen::Screen;
-use state::State;
+use state::TopState;
 
 /// Changes that come together are drawn together.
 const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
@@ -145,7 +145,7 @@ fn words(change: &Value) -> Option<String> {
 
 async fn draw(context: &Context) -> Result<u8, Failure> {
     let mut changes = Changes::open(&context.client).await?;
-    let mut state = State::read(&changes.client).await?;
+    let mut state = TopState::read(&changes.client).await?;
     let screen = Screen::open(context.console)?;
     let mut look_at = Instant::now() + BETWEEN_LOOKS;
     let mut draw_at = Instant::now();
@@ -167,14 +167,14 @@ async fn draw(context: &Context) -> Result<u8, Failure> {
                 match change? {
                     Some((change, _)) => {
                         if state.take(&change) {
-                            state = State::read(&changes.client).await?;
+                            state = TopState::read(&changes.client).await?;
                         }
                     }
                     None => {
                         state.is_lost = true;
                         screen.draw(&state)?;
                         changes.resume().await?;
-                        state = State::read(&changes.client).await?;
+                        state = TopState::read(&changes.client).await?;
                     }
                 }
                 is_stale = true;

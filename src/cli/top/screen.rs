@@ -8,7 +8,7 @@ use rustix::termios::tcgetwinsize;
 
 use super::super::exit::Failure;
 use super::super::render::{Cell, Console, Listing, Tone, human_duration, human_size};
-use super::state::{Amounts, State};
+use super::state::{Amounts, TopState};
 
 /// The terminal's other screen, without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -29,7 +29,7 @@ impl Screen {
         Ok(Self { console })
     }
 
-    pub(super) fn draw(&self, state: &State) -> Result<(), Failure> {
+    pub(super) fn draw(&self, state: &TopState) -> Result<(), Failure> {
         let (width, height) = match tcgetwinsize(io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
             _ => USUAL,
@@ -54,7 +54,7 @@ impl Drop for Screen {
     }
 }
 
-fn shown(state: &State, width: u16, color: bool, now: Timestamp) -> String {
+fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
     let machine = &state.machine;
     let [one, five, fifteen] = machine.load;
     let mut text = format!(
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn runs_under_way_stand_before_those_that_ended() {
-        let mut state = State::default();
+        let mut state = TopState::default();
         let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
         for (id, run_state) in [
             ("1", "running"),

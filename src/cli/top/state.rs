@@ -13,7 +13,7 @@ use super::super::exit::Failure;
 const REMEMBERED: usize = 200;
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct TopState {
     pub(super) machine: Machine,
     /// By id, which sorts by the time of the request.
     pub(super) runs: BTreeMap<String, Run>,
@@ -69,7 +69,7 @@ impl Run {
     }
 }
 
-impl State {
+impl TopState {
     /// All of it, from the daemon.
     pub(super) async fn read(client: &Client) -> Result<Self, Failure> {
         let mut state = Self::default();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::credential::{self, Credential};
 use super::narrow::narrowed;
-use super::{REMEMBERED, RequestedToken, State, Token, TokenRow, Tokens, not_kept};
+use super::{REMEMBERED, RequestedToken, Token, TokenRow, Tokens, Validity, not_kept};
 use crate::{ANONYMOUS, Grant, Principal, SESSION};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
@@ -124,7 +124,7 @@ impl Tokens {
                 .help("ask whoever gave you yours to make this token"));
         }
         let mut live = self.list();
-        live.retain(|token| token.state(now) == State::Live);
+        live.retain(|token| token.state(now) == Validity::Live);
         let full = |whose: &str, most| {
             let detail = format!("{whose} already {most} tokens that are in use");
             Problem::new(ErrorKind::Conflict, "too_many_tokens", detail)

@@ -27,7 +27,7 @@ use branchyard_model::{ErrorKind, Problem};
 pub use credential::Credential;
 pub use make::Name;
 pub use narrow::{Lifetime, May, RequestedToken};
-pub use token::{State, Token};
+pub use token::{Token, Validity};
 
 /// What the names of principals begin with who show a token, and no others'.
 pub(crate) const PRINCIPAL: &str = "token:";
@@ -65,7 +65,7 @@ impl Tokens {
             };
             let parent = row.parent.as_ref().and_then(|id| known.get(id));
             let token = Token::new(&row, grant, parent.map(Arc::as_ref), config);
-            if token.state(now) == State::Useless {
+            if token.state(now) == Validity::Useless {
                 tracing::warn!(
                     token = row.name,
                     role = row.role,

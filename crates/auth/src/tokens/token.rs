@@ -36,7 +36,7 @@ pub struct Token {
 
 /// Whether a token can be used, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum Validity {
     Live,
     Expired,
     Revoked,
@@ -91,18 +91,18 @@ impl Token {
                 .help("ask whoever made it for another; `branchyard token create` makes one"))
         };
         match self.state(now) {
-            State::Revoked => over("was revoked"),
-            State::Expired => over("has expired"),
-            State::Live | State::Useless => self.standing.clone(),
+            Validity::Revoked => over("was revoked"),
+            Validity::Expired => over("has expired"),
+            Validity::Live | Validity::Useless => self.standing.clone(),
         }
     }
 
-    pub fn state(&self, now: Timestamp) -> State {
+    pub fn state(&self, now: Timestamp) -> Validity {
         match &self.standing {
-            _ if self.revoked_at().is_some() => State::Revoked,
-            _ if self.grant.has_expired(now) => State::Expired,
-            Ok(_) => State::Live,
-            Err(_) => State::Useless,
+            _ if self.revoked_at().is_some() => Validity::Revoked,
+            _ if self.grant.has_expired(now) => Validity::Expired,
+            Ok(_) => Validity::Live,
+            Err(_) => Validity::Useless,
         }
     }
 

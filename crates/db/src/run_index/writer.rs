@@ -44,11 +44,11 @@ pub(super) fn spawn(
     loops: &Loops,
     make_room: MakeRoom,
 ) -> std::io::Result<JoinHandle<()>> {
-    let mut writer = Writer::new(connection, file, KEPT, make_room);
+    let mut writer = IndexWriter::new(connection, file, KEPT, make_room);
     loops.keep_thread("run_index", move || writer.serve(&inbox))
 }
 
-struct Writer {
+struct IndexWriter {
     connection: Connection,
     file: IndexFile,
     /// What each run is to become, none meaning gone. Only the last word on a run counts.
@@ -57,7 +57,7 @@ struct Writer {
     make_room: MakeRoom,
 }
 
-impl Writer {
+impl IndexWriter {
     fn new(connection: Connection, file: IndexFile, kept: usize, make_room: MakeRoom) -> Self {
         Self {
             connection,
@@ -171,20 +171,20 @@ mod tests {
     use crate::run_index::schema::SCHEMA;
     use branchyard_model::RunRecord;
 
-    fn writer(dir: &tempfile::TempDir, kept: usize) -> Writer {
+    fn writer(dir: &tempfile::TempDir, kept: usize) -> IndexWriter {
         let path = dir.path().join("yard.db");
         let (connection, _) = database::writable(&path, &SCHEMA).unwrap();
         let file = IndexFile::open(&path).unwrap();
-        Writer::new(connection, file, kept, Box::new(|| false))
+        IndexWriter::new(connection, file, kept, Box::new(|| false))
     }
 
-    fn change(writer: &mut Writer, record: &RunRecord) {
+    fn change(writer: &mut IndexWriter, record: &RunRecord) {
         let row = Row::new(record, 0, true).unwrap();
         writer.changes.insert(record.run_id, Some(Box::new(row)));
         writer.write();
     }
 
-    fn written(writer: &Writer) -> Vec<String> {
+    fn written(writer: &IndexWriter) -> Vec<String> {
         let mut rows = writer
             .connection
             .prepare("SELECT id FROM runs ORDER BY id")
@@ -194,14 +194,14 @@ mod tests {
     }
 
     /// The database may not grow from here on: SQLite then fails as it does on a full disk.
-    fn fill_disk(writer: &Writer) {
+    fn fill_disk(writer: &IndexWriter) {
         writer
             .connection
             .pragma_update(None, "max_page_count", 1)
             .unwrap();
     }
 
-    fn empty_disk(writer: &Writer) {
+    fn empty_disk(writer: &IndexWriter) {
         writer
             .connection
             .pragma_update(None, "max_page_count", 1_000_000)

@@ -4,7 +4,7 @@
 use git2::Repository;
 
 use super::LeftToGit;
-use super::plan::{Kind, Plan};
+use super::plan::{CheckoutPlan, Kind};
 
 pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -18,7 +18,10 @@ struct Suspects {
 }
 
 /// Leaves to git what it might not write as it is in the repository.
-pub(super) fn leave_what_is_converted(repo: &Repository, plan: &mut Plan) -> Result<(), LeftToGit> {
+pub(super) fn leave_what_is_converted(
+    repo: &Repository,
+    plan: &mut CheckoutPlan,
+) -> Result<(), LeftToGit> {
     let mut suspects = Vec::new();
     for entry in plan
         .entries

@@ -13,7 +13,7 @@ use rustix::fs::{Stat, Timespec, Timestamps, UTIME_NOW};
 use sha1::{Digest, Sha1};
 
 use super::LeftToGit;
-use super::plan::{Directory, Plan};
+use super::plan::{CheckoutPlan, Directory};
 
 /// How long a tick of the file system's clock is waited for. A coarser clock costs git a second look, no more.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -48,7 +48,11 @@ impl Stamp {
 }
 
 /// Writes the index of all entries that have a stamp.
-pub(super) fn write(admin: &Path, plan: &Plan, stamps: &[Option<Stamp>]) -> Result<(), LeftToGit> {
+pub(super) fn write(
+    admin: &Path,
+    plan: &CheckoutPlan,
+    stamps: &[Option<Stamp>],
+) -> Result<(), LeftToGit> {
     let lock = admin.join("index.lock");
     let file = File::create_new(&lock)?;
     let newest = stamps.iter().flatten().map(|stamp| stamp.modified).max();
@@ -82,7 +86,7 @@ fn fill(mut file: File, content: &[u8], newest: Option<(u32, u32)>) -> std::io::
     Ok(())
 }
 
-fn content(plan: &Plan, stamps: &[Option<Stamp>]) -> Vec<u8> {
+fn content(plan: &CheckoutPlan, stamps: &[Option<Stamp>]) -> Vec<u8> {
     let listed = stamps.iter().flatten().count();
     let mut out = Vec::with_capacity(plan.entries.len() * 128 + 64);
     out.extend_from_slice(b"DIRC");
@@ -126,7 +130,7 @@ fn content(plan: &Plan, stamps: &[Option<Stamp>]) -> Vec<u8> {
 }
 
 /// A directory and those in it, shorter names first, as git has it.
-fn add_tree(out: &mut Vec<u8>, plan: &Plan, directory: &Directory) {
+fn add_tree(out: &mut Vec<u8>, plan: &CheckoutPlan, directory: &Directory) {
     let mut within: Vec<&Directory> = directory
         .subdirectories
         .iter()

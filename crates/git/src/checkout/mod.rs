@@ -21,7 +21,7 @@ use std::path::Path;
 
 use super::Worktree;
 pub(super) use attributes::{FILE_NAME as ATTRIBUTES, may_apply};
-use plan::Plan;
+use plan::CheckoutPlan;
 pub(super) use register::register;
 
 /// How much of a workspace stands there now.
@@ -62,7 +62,7 @@ pub(super) fn write_files(worktree: &Worktree, threads: usize) -> Result<Filled,
     configuration::check(&repo)?;
     check_untouched(worktree)?;
     let tree = repo.head()?.peel_to_tree()?;
-    let mut plan = Plan::of(&repo, &tree, worktree.path())?;
+    let mut plan = CheckoutPlan::of(&repo, &tree, worktree.path())?;
     attributes::leave_what_is_converted(&repo, &mut plan)?;
     let stamps = write::files(&plan, worktree.path(), repo.commondir(), threads)?;
     index::write(worktree.admin(), &plan, &stamps)?;

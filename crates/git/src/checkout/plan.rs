@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 256;
 const PATH_MAX: usize = 4096;
 
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct CheckoutPlan {
     /// Sorted as the index is.
     pub entries: Vec<Entry>,
     /// Each before those in it; the first is the root.
@@ -90,7 +90,7 @@ impl Directory {
     }
 }
 
-impl Plan {
+impl CheckoutPlan {
     /// What a checkout of `tree` writes at `root`. An error if there is anything in it that is not plain.
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, root: &Path) -> Result<Self, LeftToGit> {
         let room = PATH_MAX.saturating_sub(root.as_os_str().as_bytes().len() + 2);
@@ -111,7 +111,7 @@ struct TreeWalk<'repo> {
     repo: &'repo Repository,
     /// How long a path may be.
     room: usize,
-    plan: Plan,
+    plan: CheckoutPlan,
 }
 
 impl TreeWalk<'_> {

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::LeftToGit;
 use super::index::Stamp;
-use super::plan::{Directory, Entry, Kind, Plan};
+use super::plan::{CheckoutPlan, Directory, Entry, Kind};
 use branchyard_runtime::disk::parallel::on_threads;
 
 /// A thread takes so many files of a directory at a time, and is not worth starting for fewer.
@@ -25,7 +25,7 @@ const MAX_SIZE: usize = 32 << 20;
 /// Writes all of the plan that is not left to git at `root`, an empty directory, with blobs of the store at
 /// `store`. Returns what the file system says of each entry, or nothing where it was left after all.
 pub(super) fn files(
-    plan: &Plan,
+    plan: &CheckoutPlan,
     root: &Path,
     store: &Path,
     threads: usize,
@@ -60,7 +60,7 @@ struct Portions<'plan> {
 }
 
 impl<'plan> Portions<'plan> {
-    fn of(plan: &'plan Plan) -> Self {
+    fn of(plan: &'plan CheckoutPlan) -> Self {
         let all = plan
             .directories
             .iter()
@@ -86,7 +86,7 @@ impl<'plan> Portions<'plan> {
 }
 
 struct FileWriter<'a> {
-    plan: &'a Plan,
+    plan: &'a CheckoutPlan,
     root: &'a OwnedFd,
     odb: Odb<'a>,
 }
@@ -95,7 +95,7 @@ struct FileWriter<'a> {
 type Written = Vec<(usize, Option<Stamp>)>;
 
 impl<'a> FileWriter<'a> {
-    fn new(plan: &'a Plan, root: &'a OwnedFd, store: &Path) -> Result<Self, LeftToGit> {
+    fn new(plan: &'a CheckoutPlan, root: &'a OwnedFd, store: &Path) -> Result<Self, LeftToGit> {
         let Some(objects) = store.join("objects").to_str().map(str::to_owned) else {
             return LeftToGit::unusual("the store's path is not UTF-8");
         };

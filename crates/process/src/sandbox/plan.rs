@@ -20,7 +20,7 @@ impl Sandbox {
         profile: SandboxProfile,
         shown: &Shown<'_>,
     ) -> Result<Self, String> {
-        let mut plan = Plan::begin(system, profile, shown.tmp_size);
+        let mut plan = SandboxPlan::begin(system, profile, shown.tmp_size);
         let workspaces = real(shown.workspaces)?;
         let home = plan.private_home(shown.home, &workspaces);
         plan.places(shown, &home, &workspaces)?;
@@ -43,7 +43,7 @@ impl Sandbox {
     }
 }
 
-pub(super) struct Plan {
+pub(super) struct SandboxPlan {
     size: String,
     pub(super) options: Vec<String>,
     /// What is there of the machine, so that what lies below it is there as well.
@@ -51,7 +51,7 @@ pub(super) struct Plan {
     pub(super) writable: Vec<PathBuf>,
 }
 
-impl Plan {
+impl SandboxPlan {
     /// The machine without anything of the yard's.
     pub(super) fn begin(system: &System, profile: SandboxProfile, tmp_size: u64) -> Self {
         let mut plan = Self {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::bubblewrap::{BUBBLEWRAP, on_trial};
 use super::landlock::SCOPES_SINCE;
 use super::orders::{Orders, Tried};
-use super::plan::Plan;
+use super::plan::SandboxPlan;
 use super::system::System;
 use super::{Sandbox, Shown, start};
 use crate::cgroup::Inheritable;
@@ -118,7 +118,7 @@ async fn try_once(
     program: &Path,
     profile: SandboxProfile,
 ) -> Result<Tried, String> {
-    let mut plan = Plan::begin(system, profile, 1 << 20);
+    let mut plan = SandboxPlan::begin(system, profile, 1 << 20);
     plan.end();
     let orders = Orders {
         argv: Vec::new(),

@@ -45,7 +45,7 @@ const OWN_RULES: &str = ".gitignore";
 const OWN_RULES_SIZE: u64 = 4096;
 
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct WarmOutput {
     pub(super) files: Vec<OutputFile>,
     /// Directories that nothing tracked is in, parents first.
     pub(super) dirs: Vec<PathBuf>,
@@ -63,7 +63,7 @@ pub(super) struct OutputFile {
     pub(super) is_bound: bool,
 }
 
-impl Output {
+impl WarmOutput {
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.dirs.is_empty()
     }
@@ -170,7 +170,7 @@ struct Gathering<'a> {
     home: Home,
     way: Way,
     now: Moment,
-    found: Output,
+    found: WarmOutput,
     fault: Option<Fault>,
 }
 

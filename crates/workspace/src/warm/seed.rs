@@ -14,7 +14,7 @@ use git2::{Oid, Repository};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::lent::{self, Lent};
-use super::output::{Output, Wanted};
+use super::output::{Wanted, WarmOutput};
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
 use crate::record::Record;
@@ -49,7 +49,7 @@ pub(super) struct Seed {
     pub(super) root: OwnedFd,
     pub(super) index: IndexFile,
     pub(super) tracked: Tracked,
-    pub(super) output: Output,
+    pub(super) output: WarmOutput,
     pub(super) built_from: BuiltFrom,
 }
 
@@ -185,7 +185,7 @@ impl Seed {
             difference: &candidate.difference,
             is_strict: taker.repo().protects(taker.branch()),
         };
-        let output = match Output::gather(&workspace, &repo, &wanted, now)? {
+        let output = match WarmOutput::gather(&workspace, &repo, &wanted, now)? {
             Ok(output) => output,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -233,7 +233,7 @@ fn is_index_of(repo: &Repository, index: &IndexFile, tree: Oid) -> Result<bool, 
     Ok(same().map_err(git::Error::from)?)
 }
 
-fn need(tracked: &Tracked, output: &Output) -> Amount {
+fn need(tracked: &Tracked, output: &WarmOutput) -> Amount {
     let (files, output) = (tracked.stats.len() as u64, output.need());
     Amount {
         bytes: tracked.bytes() + files * BLOCK + output.bytes,
