@@ -84,7 +84,7 @@ pub(super) async fn join_equal(
     None
 }
 
-/// As [`Runs::join_equal`], without a question to anyone.
+/// As [`join_equal`], without a question to anyone.
 pub(super) fn join_open(runs: &Runs, spec: &RunSpec, judged: &HashSet<RunId>) -> Option<Arc<Live>> {
     find_equal(runs, spec, judged).filter(|live| live.join(true, spec.on_disconnect))
 }

@@ -41,7 +41,7 @@ pub async fn ask(
         .ok_or(Error::Abandoned)
 }
 
-/// As [`Repo::ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
+/// As [`ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
 /// lets it (`git.freshness`), if it had the branch then.
 pub async fn ask_lately(
     repo: &Arc<Repo>,
