@@ -9,12 +9,12 @@ use tokio_stream::Stream;
 use super::AuthorizedApp;
 use branchyard_auth::Principal;
 use branchyard_model::Scope;
-use branchyard_runtime::yard_events::{Change, Item, Place};
+use branchyard_runtime::yard_events::{EventCursor, Item, YardChange};
 
 /// Something that a watcher is told, and the place after it.
 #[derive(Debug)]
 pub struct Told {
-    pub place: Place,
+    pub place: EventCursor,
     pub news: Bulletin,
 }
 
@@ -36,7 +36,10 @@ pub struct Queue {
 }
 
 /// What changes from `place` on, or from now on, for as long as the daemon is there.
-pub fn watch(this: &AuthorizedApp, from: Option<Place>) -> impl Stream<Item = Told> + Send + use<> {
+pub fn watch(
+    this: &AuthorizedApp,
+    from: Option<EventCursor>,
+) -> impl Stream<Item = Told> + Send + use<> {
     let app = this.clone();
     let news = this.yard().repos.news().clone();
     async_stream::stream! {
@@ -80,12 +83,12 @@ pub(super) fn read_queue(app: &AuthorizedApp) -> Queue {
     Queue { running, waiting }
 }
 
-fn is_for(principal: &Principal, change: &Change) -> bool {
+fn is_for(principal: &Principal, change: &YardChange) -> bool {
     let may = |right| principal.rights().contains(right);
     let is_allowed = match change {
-        Change::Workspace(_) | Change::Run(_) | Change::Repo(_) => true,
-        Change::Salvage(_) => may(Scope::GitRead),
-        Change::Reap(_) => may(Scope::Ops),
+        YardChange::Workspace(_) | YardChange::Run(_) | YardChange::Repo(_) => true,
+        YardChange::Salvage(_) => may(Scope::GitRead),
+        YardChange::Reap(_) => may(Scope::Ops),
     };
     is_allowed
         && match change.branch() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Context;
 use super::args::{EitherId, FollowArgs};
 use super::board::Board;
-use super::client::Error;
+use super::client::ClientError;
 use super::exit::Failure;
 use super::progress::Progress;
 use super::screen::Screen;
@@ -64,7 +64,7 @@ pub(super) async fn watch_one(
     watch(stream, interrupts, &mut screen).await
 }
 
-fn nowhere(error: Error, id: EitherId) -> Failure {
+fn nowhere(error: ClientError, id: EitherId) -> Failure {
     match error.is_not_found() {
         true => Failure::daemon(format!("there is no run or group {}", id.run()))
             .help("`branchyard runs` lists the runs and their ids"),

@@ -14,7 +14,7 @@ use super::negotiate::{Format, last_event_id};
 use super::problem::ProblemResponse;
 use super::streams::{FollowParams, streamed};
 use crate::app::{AuthorizedApp, Bulletin, Told, yard_events};
-use branchyard_runtime::yard_events::{Change, Item, Place};
+use branchyard_runtime::yard_events::{EventCursor, Item, YardChange};
 
 /// Proxies close what is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -25,7 +25,7 @@ pub(super) async fn watch(
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
     let from = last_event_id(&headers)?.or(params.from.as_deref());
-    let from = from.map(Place::parse).transpose()?;
+    let from = from.map(EventCursor::parse).transpose()?;
     let format = match Format::of(&headers) {
         Format::Ndjson => Format::Ndjson,
         Format::Sse | Format::Text => Format::Sse,
@@ -86,11 +86,11 @@ fn data(told: &Told) -> Value {
 
 fn changed(item: &Item) -> Value {
     let mut data = match &item.change {
-        Change::Workspace(news) => json!(news),
-        Change::Run(news) => json!(news),
-        Change::Repo(news) => json!(news),
-        Change::Salvage(news) => json!(news),
-        Change::Reap(news) => json!(news),
+        YardChange::Workspace(news) => json!(news),
+        YardChange::Run(news) => json!(news),
+        YardChange::Repo(news) => json!(news),
+        YardChange::Salvage(news) => json!(news),
+        YardChange::Reap(news) => json!(news),
     };
     data["at"] = json!(item.at);
     data

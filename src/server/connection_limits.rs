@@ -79,7 +79,7 @@ struct LimitsState {
 /// A place for one connection, given back when dropped.
 #[derive(Debug)]
 #[must_use = "it is given back at once"]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     id: u64,
     state: Arc<LimitsState>,
     places: Arc<ConnectionLimits>,
@@ -124,7 +124,7 @@ impl ConnectionLimits {
     }
 
     /// A place for a new connection; another may be closed for it.
-    pub(super) fn take(self: &Arc<Self>, peer: Peer) -> Place {
+    pub(super) fn take(self: &Arc<Self>, peer: Peer) -> ConnectionPlace {
         let mut taken = self.taken();
         let budget = self.unauthenticated;
         if taken.unauthenticated.of_peer(peer) >= budget.of_peer {
@@ -145,7 +145,7 @@ impl ConnectionLimits {
         let id = taken.latest;
         taken.unauthenticated.add(id, state.clone());
         metrics::gauge!("branchyard_connections").increment(1.0);
-        Place {
+        ConnectionPlace {
             id,
             state,
             places: self.clone(),
@@ -276,7 +276,7 @@ impl LimitsState {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     pub(super) fn handle(&self) -> Handle {
         Handle {
             id: self.id,
@@ -311,7 +311,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         let counted = taken.unauthenticated.remove(self.id);

@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use branchyard_config::Config;
 use branchyard_db::security_db::audit::{Audit, Call, End, MISSING, Outcome, Retention, Via};
-use branchyard_db::security_db::{Found, Opened, SecurityDb};
+use branchyard_db::security_db::{Condition, Opened, SecurityDb};
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::DiskGuard;
@@ -30,21 +30,21 @@ pub(super) fn open(
     } = SecurityDb::open(&path, loops, move || reserve.make_room())
         .context("failed to open the tokens and the audit")?;
     match &found {
-        Found::Sound => {}
-        Found::Fresh if is_new => tracing::info!("trust.db is made: there are no tokens yet"),
-        Found::Fresh => tracing::warn!(
+        Condition::Sound => {}
+        Condition::Fresh if is_new => tracing::info!("trust.db is made: there are no tokens yet"),
+        Condition::Fresh => tracing::warn!(
             path = %path.display(),
             "trust.db is gone: if there were tokens, they are not known any more, nor is the audit of before; only the session key opens the daemon until new tokens are made"
         ),
-        Found::Damaged { aside, why } => tracing::error!(
+        Condition::Damaged { aside, why } => tracing::error!(
             aside = %aside.display(), why,
             "trust.db was damaged and is kept aside: no token and no audit of before is known any more; only the session key opens the daemon until new tokens are made"
         ),
     }
     let missing = match found {
-        Found::Sound => missing,
+        Condition::Sound => missing,
         // That all of it is gone was said.
-        Found::Fresh | Found::Damaged { .. } => 0,
+        Condition::Fresh | Condition::Damaged { .. } => 0,
     };
     if missing > 0 {
         tracing::error!(

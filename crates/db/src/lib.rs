@@ -50,7 +50,7 @@ pub enum Newer {
 
 /// What a file turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Condition {
     Sound,
     /// There was none; it is empty.
     Fresh,

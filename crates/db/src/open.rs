@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use rusqlite_migration::SchemaVersion;
 
 use super::error::is_damage;
-use super::{Durability, Error, Found, Newer, Schema};
+use super::{Condition, Durability, Error, Newer, Schema};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the daemon's user alone. SQLite gives the log the same.
@@ -51,7 +51,7 @@ impl From<rusqlite_migration::Error> for Refused {
 }
 
 /// The connection that writes.
-pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Found), Error> {
+pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Condition), Error> {
     let (name, owned) = (schema.name, path.to_owned());
     let failed = |refused| match refused {
         Refused::Failed(source) => Error::of(schema, path, source),
@@ -66,10 +66,10 @@ pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Found), Err
         },
     };
     if !parts(path).iter().any(|part| part.exists()) {
-        return Ok((fresh(path, schema).map_err(failed)?, Found::Fresh));
+        return Ok((fresh(path, schema).map_err(failed)?, Condition::Fresh));
     }
     match existing(path, schema) {
-        Ok(connection) => Ok((connection, Found::Sound)),
+        Ok(connection) => Ok((connection, Condition::Sound)),
         Err(Refused::Unusable(why)) => {
             let aside = set_aside(path).map_err(|source| Error::SetAside {
                 name,
@@ -77,7 +77,7 @@ pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Found), Err
                 source,
             })?;
             let connection = fresh(path, schema).map_err(failed)?;
-            Ok((connection, Found::Damaged { aside, why }))
+            Ok((connection, Condition::Damaged { aside, why }))
         }
         Err(refused) => Err(failed(refused)),
     }

@@ -42,5 +42,5 @@ pub use sandbox::{
     init_main,
 };
 pub use supervisor::supervisor_main;
-pub use supervisor_handle::{Found, Supervisor};
+pub use supervisor_handle::{FoundSupervisor, Supervisor};
 pub use supervisor_pool::{SUPERVISOR_COMMAND, SupervisorPool};

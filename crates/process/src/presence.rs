@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Presence {
     /// `None` where processes cannot be seen at all: then somebody may be anywhere.
-    places: Option<Vec<Place>>,
+    places: Option<Vec<OpenPath>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct OpenPath {
     pid: u32,
     path: PathBuf,
     /// It is a git that is there.
@@ -54,7 +54,7 @@ impl Presence {
         self.any(dir, |place| place.is_git)
     }
 
-    fn any(&self, dir: &Path, counts: impl Fn(&Place) -> bool) -> bool {
+    fn any(&self, dir: &Path, counts: impl Fn(&OpenPath) -> bool) -> bool {
         let dir = &real(dir);
         self.places.as_ref().is_none_or(|places| {
             places
@@ -82,7 +82,7 @@ fn real(dir: &Path) -> PathBuf {
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
 
-fn places_of(pid: u32, process: &Path, root: &Path, places: &mut Vec<Place>) {
+fn places_of(pid: u32, process: &Path, root: &Path, places: &mut Vec<OpenPath>) {
     if paths_of(process, root).next().is_none() {
         return;
     }
@@ -93,7 +93,7 @@ fn places_of(pid: u32, process: &Path, root: &Path, places: &mut Vec<Place>) {
     let is_git = runs_git(process);
     // Again: what was seen may have been ours, and it a program of its own only since.
     let paths = paths_of(process, root);
-    places.extend(paths.map(|path| Place { pid, path, is_git }));
+    places.extend(paths.map(|path| OpenPath { pid, path, is_git }));
 }
 
 /// Where below `root` a process is.

@@ -33,7 +33,7 @@ pub struct Supervisor {
 
 /// What became of a run's supervisor while no daemon looked.
 #[derive(Debug)]
-pub enum Found {
+pub enum FoundSupervisor {
     NeverStarted,
     Alive(Supervisor),
     Gone,
@@ -73,16 +73,16 @@ impl Supervisor {
     }
 
     /// Looks for the supervisor of the run in `home`.
-    pub fn find(home: &Path) -> io::Result<Found> {
+    pub fn find(home: &Path) -> io::Result<FoundSupervisor> {
         let started = Instant::now();
         loop {
             let proof = match liveness_lock::find(home)? {
-                LivenessLock::Never => return Ok(Found::NeverStarted),
-                LivenessLock::Gone => return Ok(Found::Gone),
+                LivenessLock::Never => return Ok(FoundSupervisor::NeverStarted),
+                LivenessLock::Gone => return Ok(FoundSupervisor::Gone),
                 LivenessLock::Alive(proof) => proof,
             };
             if let Some(pidfd) = identified(&proof)? {
-                return Ok(Found::Alive(Self {
+                return Ok(FoundSupervisor::Alive(Self {
                     pidfd,
                     proof,
                     child: None,

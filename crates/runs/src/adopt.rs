@@ -20,7 +20,7 @@ use super::stop_note;
 use crate::{launch, reuse};
 use branchyard_journal::{self as journal, Cursor, Extent, Writer};
 use branchyard_model::{Event, OnDisconnect, RunId, RunRecord, RunState};
-use branchyard_process::{Found, Stop, Supervisor};
+use branchyard_process::{FoundSupervisor, Stop, Supervisor};
 use branchyard_workspace::Workspace;
 
 /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
@@ -48,11 +48,11 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
             continue;
         }
         match Supervisor::find(&runs.inner().history.home(id)) {
-            Ok(Found::NeverStarted) => waiting.push(record),
+            Ok(FoundSupervisor::NeverStarted) => waiting.push(record),
             Ok(found) => started.push((record, found)),
             Err(error) => {
                 tracing::error!(run = %id, %error, "failed to look for a run's supervisor");
-                started.push((record, Found::Gone));
+                started.push((record, FoundSupervisor::Gone));
             }
         }
     }
@@ -61,8 +61,8 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
         // A record that had to be made again does not know it.
         record.state = RunState::Running;
         let outcome = match found {
-            Found::Alive(supervisor) => take_over(runs, record, supervisor).await,
-            Found::Gone | Found::NeverStarted => tell_end(runs, record).await,
+            FoundSupervisor::Alive(supervisor) => take_over(runs, record, supervisor).await,
+            FoundSupervisor::Gone | FoundSupervisor::NeverStarted => tell_end(runs, record).await,
         };
         if let Err(error) = outcome {
             tracing::error!(run = %id, %error, "failed to go on with a run");

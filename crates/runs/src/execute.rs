@@ -12,7 +12,7 @@ use super::checks::Checks;
 use super::declared::note_begin;
 use super::drive::Drive;
 use super::ending::Ending;
-use super::environment::{self, Place as Surroundings};
+use super::environment::{self, Surroundings};
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};

@@ -16,7 +16,7 @@ use super::checks::Checks;
 use super::idempotency;
 use super::request::{Action, RunRequest};
 use super::reuse::ReuseKey;
-use branchyard_db::run_index::{self, Filter, Found, Retention, RunIndex};
+use branchyard_db::run_index::{self, Condition, Filter, Retention, RunIndex};
 use branchyard_journal::diagnostics::{Collector, Diagnostics};
 use branchyard_journal::{self as journal, Output};
 use branchyard_model::{
@@ -78,9 +78,9 @@ impl History {
             RunIndex::open(&state.join("yard.db"), loops, move || reserve.make_room())
                 .map_err(io::Error::other)?;
         match found {
-            Found::Sound => {}
-            Found::Fresh => tracing::info!("the index of runs is made anew"),
-            Found::Damaged { aside, why } => {
+            Condition::Sound => {}
+            Condition::Fresh => tracing::info!("the index of runs is made anew"),
+            Condition::Damaged { aside, why } => {
                 tracing::error!(aside = %aside.display(), why, "the index of runs was damaged; it is made anew");
             }
         }

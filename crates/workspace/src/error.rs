@@ -10,7 +10,7 @@ use branchyard_model::{BranchName, ErrorKind, Problem, Scope};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
-    Repo(#[from] repos::Error),
+    Repo(#[from] repos::RepoError),
     #[error(transparent)]
     Git(#[from] git::Error),
     #[error(transparent)]

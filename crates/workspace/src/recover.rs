@@ -170,7 +170,7 @@ pub(super) async fn heal(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
 }
 
 /// Damage that only the remote could help with.
-fn damaged(error: &crate::repos::Error) -> Error {
+fn damaged(error: &crate::repos::RepoError) -> Error {
     if !error.is_remote() {
         return error.clone().into();
     }
@@ -194,7 +194,7 @@ impl Error {
     fn may_be_lost_objects(&self) -> bool {
         let error = match self {
             Self::Git(error) => error,
-            Self::Repo(crate::repos::Error::Git(error)) => error,
+            Self::Repo(crate::repos::RepoError::Git(error)) => error,
             _ => return false,
         };
         match error {

@@ -20,9 +20,9 @@ const EXAMPLES: usize = 5;
 #[derive(Debug, Default)]
 pub(super) struct Belongings {
     /// Files that are somebody's, and in which untracked or ignored entry they were found.
-    pub(super) files: Vec<Found>,
+    pub(super) files: Vec<WorkEntry>,
     /// Repositories of their own.
-    pub(super) repositories: Vec<Found>,
+    pub(super) repositories: Vec<WorkEntry>,
     /// Directories without a file in them.
     pub(super) empty: Vec<PathBuf>,
     pub(super) output: Vec<OutputEntry>,
@@ -33,7 +33,7 @@ pub(super) struct Belongings {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct WorkEntry {
     pub(super) path: PathBuf,
     /// The whole untracked or ignored entry that it belongs to, as a person would name it.
     entry: String,
@@ -260,7 +260,7 @@ impl Sorting<'_> {
             self.found.output.push(OutputEntry { item, ignored });
             return Ok(false);
         }
-        let found = Found {
+        let found = WorkEntry {
             path: item.path.clone(),
             entry: entry.to_owned(),
             ignored: ignored || self.rules.is_ignored(&item.path),
@@ -309,12 +309,12 @@ impl Sorting<'_> {
     }
 }
 
-fn named(kind: &str, found: &[Found], which: impl Fn(&Found) -> bool) -> Option<String> {
+fn named(kind: &str, found: &[WorkEntry], which: impl Fn(&WorkEntry) -> bool) -> Option<String> {
     let names = examples(found, which);
     (!names.is_empty()).then(|| format!("{kind} files: {names}"))
 }
 
-fn examples(found: &[Found], which: impl Fn(&Found) -> bool) -> String {
+fn examples(found: &[WorkEntry], which: impl Fn(&WorkEntry) -> bool) -> String {
     let mut names: Vec<&str> = found
         .iter()
         .filter(|found| which(found))

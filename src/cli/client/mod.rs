@@ -17,7 +17,7 @@ use super::exit::Failure;
 use super::subject::Subject;
 
 pub(super) use paths::{Query, branch_path, encode, repo_path};
-pub(super) use refusal::{Error, ProblemDocument};
+pub(super) use refusal::{ClientError, ProblemDocument};
 use refusal::{root_cause, strange};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -98,40 +98,40 @@ impl Client {
     }
 
     /// Asks for what is at hand.
-    pub(super) async fn get(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, ClientError> {
         let request = self.request(Method::GET, path).timeout(QUICK);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Asks for what may take its time, such as a first clone: there is no limit.
-    pub(super) async fn get_slowly(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn get_slowly(&self, path: &str) -> Result<Answer, ClientError> {
         let request = self.request(Method::GET, path);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Answer, Error> {
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
         let request = self.request(Method::POST, path).json(body);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Answer, Error> {
+    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
         let request = self.request(Method::PUT, path).json(body);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
-    pub(super) async fn delete(&self, path: &str) -> Result<Answer, Error> {
+    pub(super) async fn delete(&self, path: &str) -> Result<Answer, ClientError> {
         let request = self.request(Method::DELETE, path);
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Starts a run and leaves it alone.
-    pub(super) async fn start_detached(&self, start: &Start) -> Result<Answer, Error> {
+    pub(super) async fn start_detached(&self, start: &Start) -> Result<Answer, ClientError> {
         let request = self.starting(start).header("prefer", "respond-async");
         Answer::of(self.send(request).await?, &self.endpoint).await
     }
 
     /// Starts a run, or a group of them, and opens its stream.
-    pub(super) async fn start(&self, start: &Start) -> Result<(Subject, Response), Error> {
+    pub(super) async fn start(&self, start: &Start) -> Result<(Subject, Response), ClientError> {
         let response = self.stream(self.starting(start)).await?;
         let location = response.headers().get(LOCATION);
         let subject = location
@@ -147,7 +147,7 @@ impl Client {
         subject: Subject,
         from: Option<&str>,
         output: bool,
-    ) -> Result<Option<Response>, Error> {
+    ) -> Result<Option<Response>, ClientError> {
         let mut query = Query::default();
         query.add_some("from", from);
         if output {
@@ -159,18 +159,22 @@ impl Client {
     }
 
     /// Opens what is text and may be long.
-    pub(super) async fn text(&self, path: &str) -> Result<Response, Error> {
+    pub(super) async fn text(&self, path: &str) -> Result<Response, ClientError> {
         let accept = HeaderValue::from_static("text/plain");
         self.send_accepting(self.request(Method::GET, path), accept)
             .await
     }
 
     /// Opens what comes as lines of JSON.
-    pub(super) async fn lines(&self, path: &str) -> Result<Response, Error> {
+    pub(super) async fn lines(&self, path: &str) -> Result<Response, ClientError> {
         self.stream(self.request(Method::GET, path)).await
     }
 
-    pub(super) async fn cancel(&self, subject: Subject, force: bool) -> Result<Answer, Error> {
+    pub(super) async fn cancel(
+        &self,
+        subject: Subject,
+        force: bool,
+    ) -> Result<Answer, ClientError> {
         let force = if force { "?force=true" } else { "" };
         let path = format!("{}/cancel{force}", subject.path());
         let request = self.request(Method::POST, &path).timeout(QUICK);
@@ -178,7 +182,7 @@ impl Client {
     }
 
     /// What a broken connection was about, in words.
-    pub(super) fn broken(&self, error: &reqwest::Error) -> Error {
+    pub(super) fn broken(&self, error: &reqwest::Error) -> ClientError {
         self.unreachable(error)
     }
 
@@ -203,7 +207,7 @@ impl Client {
         request
     }
 
-    async fn stream(&self, request: RequestBuilder) -> Result<Response, Error> {
+    async fn stream(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let accept = HeaderValue::from_static(NDJSON);
         let response = self.send_accepting(request, accept).await?;
         let is_stream = response
@@ -221,14 +225,14 @@ impl Client {
         &self,
         request: RequestBuilder,
         accept: HeaderValue,
-    ) -> Result<Response, Error> {
+    ) -> Result<Response, ClientError> {
         let (client, request) = request.build_split();
         let mut request = request.map_err(|error| self.unreachable(&error))?;
         request.headers_mut().insert(ACCEPT, accept);
         self.send(RequestBuilder::from_parts(client, request)).await
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let response = request
             .send()
             .await
@@ -238,14 +242,14 @@ impl Client {
             return Ok(response);
         }
         let body = response.bytes().await.unwrap_or_default();
-        Err(Error::Refused {
+        Err(ClientError::Refused {
             status,
             problem: serde_json::from_slice(&body).unwrap_or_default(),
         })
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Error {
-        Error::Unreachable(self.endpoint.unreachable(&root_cause(error)))
+    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
+        ClientError::Unreachable(self.endpoint.unreachable(&root_cause(error)))
     }
 }
 
@@ -264,11 +268,11 @@ impl Answer {
         })
     }
 
-    async fn of(response: Response, endpoint: &Endpoint) -> Result<Self, Error> {
+    async fn of(response: Response, endpoint: &Endpoint) -> Result<Self, ClientError> {
         let body = response
             .bytes()
             .await
-            .map_err(|error| Error::Unreachable(endpoint.unreachable(&root_cause(&error))))?;
+            .map_err(|error| ClientError::Unreachable(endpoint.unreachable(&root_cause(&error))))?;
         Ok(Self {
             body: body.to_vec(),
         })

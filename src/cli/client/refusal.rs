@@ -8,7 +8,7 @@ use crate::cli::exit::{self, Failure};
 
 /// What a request ended with instead of an answer.
 #[derive(Debug)]
-pub(crate) enum Error {
+pub(crate) enum ClientError {
     /// The daemon said no.
     Refused {
         status: StatusCode,
@@ -31,7 +31,7 @@ pub(crate) struct ProblemDocument {
     pub help: Option<String>,
 }
 
-impl Error {
+impl ClientError {
     /// The daemon knows of no such thing.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
@@ -51,11 +51,11 @@ impl Error {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
         match error {
-            Error::Unreachable(failure) | Error::Strange(failure) => failure,
-            Error::Refused { status, problem } => {
+            ClientError::Unreachable(failure) | ClientError::Strange(failure) => failure,
+            ClientError::Refused { status, problem } => {
                 let detail = problem
                     .detail
                     .or(problem.title)
@@ -76,8 +76,8 @@ impl From<Error> for Failure {
     }
 }
 
-pub(super) fn strange(endpoint: &Endpoint, what: &str) -> Error {
-    Error::Strange(
+pub(super) fn strange(endpoint: &Endpoint, what: &str) -> ClientError {
+    ClientError::Strange(
         Failure::daemon(format!(
             "what answers at {} is no branchyard daemon: {what}",
             endpoint.url
@@ -109,7 +109,7 @@ mod tests {
                 "code":"repo_not_found","help":"add it"}"#,
         )
         .unwrap();
-        let failure = Failure::from(Error::Refused {
+        let failure = Failure::from(ClientError::Refused {
             status: StatusCode::NOT_FOUND,
             problem,
         });
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(failure.detail, "there is no repo \"x\"");
         assert_eq!(failure.help.as_deref(), Some("add it"));
 
-        let failure = Failure::from(Error::Refused {
+        let failure = Failure::from(ClientError::Refused {
             status: StatusCode::UNAUTHORIZED,
             problem: ProblemDocument::default(),
         });

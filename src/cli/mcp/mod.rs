@@ -33,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::args::ScopeArgs;
-use super::client::{Client, Error, ProblemDocument};
+use super::client::{Client, ClientError, ProblemDocument};
 use super::exit::{self, Failure};
 use super::render::Console;
 
@@ -115,7 +115,7 @@ async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
             let mut problem: ProblemDocument = serde_json::from_slice(&body).unwrap_or_default();
             let said = Refusal::said(Value::Null, status, &body);
             problem.detail.get_or_insert(said.message().to_owned());
-            Err(Error::Refused { status, problem }.into())
+            Err(ClientError::Refused { status, problem }.into())
         }
     }
 }

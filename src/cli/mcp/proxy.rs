@@ -14,7 +14,7 @@ use super::message::Message;
 use super::output::Output;
 use super::refusal::Refusal;
 use super::session::{Session, Sessions};
-use super::underway::{Place, Underway};
+use super::underway::{Underway, UnderwayCall};
 use super::watched::Watched;
 use crate::cli::exit::Failure;
 use crate::cli::render::Console;
@@ -60,7 +60,7 @@ impl Proxy {
     }
 
     /// Asks, and hands on whatever is said until the answer has come.
-    pub(super) async fn request(&self, message: &Message, id: &Value, place: &Place) {
+    pub(super) async fn request(&self, message: &Message, id: &Value, place: &UnderwayCall) {
         let mut tries = Tries::default();
         loop {
             let begun = Instant::now();
@@ -142,7 +142,7 @@ impl Proxy {
         message: &Message,
         id: &Value,
         session: Option<&Session>,
-        place: &Place,
+        place: &UnderwayCall,
     ) -> Result<(), Cut> {
         let headers = message.headers(session);
         let mut answer = self.daemon.post(headers, message.line.clone()).await?;

@@ -34,7 +34,7 @@ pub(super) struct Call {
 
 /// A request's place among those under way, until it is answered or dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct UnderwayCall {
     underway: Arc<Underway>,
     key: String,
     call: Call,
@@ -55,7 +55,7 @@ impl Underway {
         id: &Value,
         size: usize,
         is_newer: bool,
-    ) -> Result<Place, Refusal> {
+    ) -> Result<UnderwayCall, Refusal> {
         let refused = |why: &str| Refusal::new(id.clone(), INVALID_REQUEST, why);
         let size = u32::try_from(size.max(LEAST)).unwrap_or(u32::MAX);
         let room = self.room.clone().try_acquire_many_owned(size);
@@ -74,7 +74,7 @@ impl Underway {
         }
         calls.insert(key.clone(), call.clone());
         drop(calls);
-        Ok(Place {
+        Ok(UnderwayCall {
             underway: self.clone(),
             key,
             call,
@@ -91,7 +91,7 @@ impl Underway {
     }
 }
 
-impl Place {
+impl UnderwayCall {
     pub(super) fn call(&self) -> &Call {
         &self.call
     }
@@ -109,7 +109,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for UnderwayCall {
     fn drop(&mut self) {
         self.leave();
     }

@@ -12,7 +12,7 @@ use reqwest::Response;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::client::{Client, Error};
+use super::client::{Client, ClientError};
 use super::exit::Failure;
 use super::subject::Subject;
 
@@ -90,7 +90,7 @@ impl EventStream {
         subject: Subject,
         cursor: Option<String>,
         output: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ClientError> {
         let response = client.follow(subject, cursor.as_deref(), output).await?;
         Ok(Self {
             client,
@@ -188,14 +188,16 @@ impl EventStream {
                 return Ok(());
             }
         }
-        Err(self.given_up(Error::Unreachable(last)))
+        Err(self.given_up(ClientError::Unreachable(last)))
     }
 
-    async fn open(&self, at: &Client, deadline: Instant) -> Result<Option<Response>, Error> {
+    async fn open(&self, at: &Client, deadline: Instant) -> Result<Option<Response>, ClientError> {
         let opening = at.follow(self.subject, self.cursor.as_deref(), self.output);
         match tokio::time::timeout_at(deadline, opening).await {
             Ok(opened) => opened,
-            Err(_) => Err(Error::Unreachable(Failure::daemon("it does not answer"))),
+            Err(_) => Err(ClientError::Unreachable(Failure::daemon(
+                "it does not answer",
+            ))),
         }
     }
 
@@ -215,7 +217,7 @@ impl EventStream {
         })
     }
 
-    fn given_up(&self, error: Error) -> Failure {
+    fn given_up(&self, error: ClientError) -> Failure {
         let failure = Failure::from(error);
         let from = match &self.cursor {
             Some(cursor) => format!(" --from {cursor}"),

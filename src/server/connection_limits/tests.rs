@@ -8,7 +8,7 @@ fn places(max_connections: usize, max_connections_per_address: usize) -> Arc<Con
     })
 }
 
-fn is_told_to_close(place: &Place) -> bool {
+fn is_told_to_close(place: &ConnectionPlace) -> bool {
     place.state.close.is_cancelled()
 }
 
@@ -110,7 +110,7 @@ fn callers_with_a_credential_share_the_configured_places() {
 async fn a_connection_that_says_nothing_is_given_up() {
     let places = places(10, 10);
     let patience = Duration::from_millis(20);
-    let stays = async |place: &Place| {
+    let stays = async |place: &ConnectionPlace| {
         let given_up = place.given_up(patience);
         tokio::time::timeout(patience * 5, given_up).await.is_err()
     };

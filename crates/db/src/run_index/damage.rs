@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::fixture::{Yard, record};
-use super::{Error, Found, RunIndex};
+use super::{Condition, Error, RunIndex};
 use crate as database;
 use branchyard_runtime::background::Loops;
 
@@ -23,7 +23,7 @@ fn hundred_runs() -> Yard {
 /// The store works, says what it found, and the old file is where it says.
 fn found_damaged(yard: &Yard) -> (PathBuf, String) {
     let (store, found) = yard.open();
-    let Found::Damaged { aside, why } = found else {
+    let Condition::Damaged { aside, why } = found else {
         panic!("{found:?}");
     };
     assert!(store.ids().unwrap().is_empty());
@@ -31,7 +31,7 @@ fn found_damaged(yard: &Yard) -> (PathBuf, String) {
     store.put(&run, 0);
     drop(store);
     let (store, found) = yard.open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     assert_eq!(store.ids().unwrap(), [run.run_id].into());
     (aside, why)
 }
@@ -122,7 +122,7 @@ fn crashed() -> Yard {
 #[test]
 fn a_crash_loses_nothing() {
     let (store, found) = crashed().open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     assert_eq!(store.ids().unwrap().len(), 101);
 }
 
@@ -132,7 +132,7 @@ fn without_its_log_it_is_as_it_was_before() {
     let [_, log, _] = database::parts(&yard.path());
     fs::remove_file(log).unwrap();
     let (store, found) = yard.open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     assert_eq!(store.ids().unwrap().len(), 100, "for the caller to compare");
     store.put(&record(), 0);
     assert_eq!(store.ids().unwrap().len(), 101);
@@ -155,7 +155,7 @@ fn damaged_twice_is_kept_twice() {
     for garbage in ["one", "two"] {
         fs::write(yard.path(), garbage).unwrap();
         let (_, found) = yard.open();
-        let Found::Damaged { aside, .. } = found else {
+        let Condition::Damaged { aside, .. } = found else {
             panic!("{found:?}");
         };
         kept.push(fs::read_to_string(aside).unwrap());
@@ -205,6 +205,6 @@ async fn damage_that_shows_later_is_kept_aside_and_the_owner_told() {
     assert!(kept.count() > 0);
     drop(store);
     let (store, found) = yard.open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     assert_eq!(store.ids().unwrap(), [run.run_id].into());
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::{Found, RunIndex};
+use super::{Condition, RunIndex};
 use branchyard_model::{
     BranchName, EndState, OnDisconnect, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
     SyncMode,
@@ -51,7 +51,7 @@ impl Yard {
         self.dir.path().join("yard.db")
     }
 
-    pub(super) fn open(&self) -> (RunIndex, Found) {
+    pub(super) fn open(&self) -> (RunIndex, Condition) {
         let opened = RunIndex::open(&self.path(), &Loops::default(), || false).unwrap();
         (opened.store, opened.found)
     }

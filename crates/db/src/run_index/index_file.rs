@@ -7,7 +7,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::Notify;
 
 use super::schema::SCHEMA;
-use crate::{self as database, Error, Found};
+use crate::{self as database, Condition, Error};
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl IndexFile {
     }
 
     /// Opens the file again for its `writer` and its reader; one that cannot be used is kept aside.
-    pub(super) fn reopen(&self, writer: &mut Connection) -> Result<Found, Error> {
+    pub(super) fn reopen(&self, writer: &mut Connection) -> Result<Condition, Error> {
         let path = &self.0.path;
         let failed = |source| Error::of(&SCHEMA, path, source);
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl IndexFile {
         let (connection, found) = database::writable(path, &SCHEMA)?;
         *writer = connection;
         *reader = database::reader(path).map_err(failed)?;
-        if found != Found::Sound {
+        if found != Condition::Sound {
             self.0.emptied.notify_one();
         }
         Ok(found)

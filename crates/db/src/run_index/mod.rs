@@ -36,7 +36,7 @@ use row::Row;
 use schema::SCHEMA;
 use writer::Order;
 
-pub use crate::{Error, Found};
+pub use crate::{Condition, Error};
 pub use query::Filter;
 pub use retention::Retention;
 
@@ -48,7 +48,7 @@ pub struct RunIndex(Arc<Shared>);
 #[derive(Debug)]
 pub struct Opened {
     pub store: RunIndex,
-    pub found: Found,
+    pub found: Condition,
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::fixture::{Yard, record};
-use super::{Filter, Found};
+use super::{Condition, Filter};
 use branchyard_model::{
     About, BranchName, CommitId, Diagnostic, DiagnosticsSummary, EndState, ErrorKind, GroupId,
     Idempotency, OnDisconnect, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Severity,
@@ -75,7 +75,7 @@ fn full() -> RunRecord {
 fn a_run_comes_back_with_every_field() {
     let yard = Yard::new();
     let (store, found) = yard.open();
-    assert_eq!(found, Found::Fresh);
+    assert_eq!(found, Condition::Fresh);
     for run in [full(), record()] {
         store.put(&run, 7);
         let back = store.get(run.run_id).unwrap().unwrap();
@@ -299,7 +299,7 @@ fn a_store_that_is_opened_again_has_all_that_was_put() {
     drop(clone);
     assert!(!yard.dir.path().join("yard.db-wal").exists());
     let (store, found) = yard.open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     assert_eq!(store.ids().unwrap(), put);
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::index_file::{IndexFile, may_be_damage};
 use super::row::{self, Row};
-use crate::Found;
+use crate::Condition;
 use branchyard_model::RunId;
 use branchyard_runtime::background::Loops;
 
@@ -132,9 +132,9 @@ impl IndexWriter {
     /// Opens the file again, which makes it anew where it cannot be used.
     fn reopen(&mut self) {
         match self.file.reopen(&mut self.connection) {
-            Ok(Found::Sound) => {}
-            Ok(Found::Fresh) => tracing::error!("the index of runs was gone; it is made anew"),
-            Ok(Found::Damaged { aside, why }) => {
+            Ok(Condition::Sound) => {}
+            Ok(Condition::Fresh) => tracing::error!("the index of runs was gone; it is made anew"),
+            Ok(Condition::Damaged { aside, why }) => {
                 tracing::error!(aside = %aside.display(), why, "the index of runs was damaged; it is made anew");
             }
             Err(error) => tracing::error!(%error, "the index of runs cannot be opened again"),

@@ -24,7 +24,7 @@ use schema::SCHEMA;
 use tally::Tally;
 use writer::{Change, Order};
 
-pub use crate::{Error, Found};
+pub use crate::{Condition, Error};
 pub use tokens::TokenRow;
 
 /// The file, open; cheap to clone. Dropping the last one writes out what is still waiting.
@@ -35,7 +35,7 @@ pub struct SecurityDb(Arc<Shared>);
 #[derive(Debug)]
 pub struct Opened {
     pub trust: SecurityDb,
-    pub found: Found,
+    pub found: Condition,
     /// How many of its last changes it lacks, by the count beside it.
     pub missing: u64,
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::{Error, Found, Opened, SecurityDb, TokenRow};
+use super::{Condition, Error, Opened, SecurityDb, TokenRow};
 use crate as database;
 use branchyard_runtime::background::Loops;
 
@@ -23,7 +23,7 @@ impl Yard {
         self.0.path().join("trust.db")
     }
 
-    fn open(&self) -> (SecurityDb, Found) {
+    fn open(&self) -> (SecurityDb, Condition) {
         let Opened { trust, found, .. } =
             SecurityDb::open(&self.path(), &Loops::default(), || false).unwrap();
         (trust, found)
@@ -51,7 +51,7 @@ fn token(id: &str, name: &str) -> TokenRow {
 async fn tokens_come_back_as_they_were_kept() {
     let yard = Yard::new();
     let (trust, found) = yard.open();
-    assert_eq!(found, Found::Fresh);
+    assert_eq!(found, Condition::Fresh);
     let (first, mut second) = (token("1", "one"), token("2", "two"));
     second.parent = Some(first.id.clone());
     second.account = Some("token:one".to_owned());
@@ -73,7 +73,7 @@ async fn tokens_come_back_as_they_were_kept() {
         .unwrap();
     drop(trust);
     let (trust, found) = yard.open();
-    assert_eq!(found, Found::Sound);
+    assert_eq!(found, Condition::Sound);
     let expected = [
         TokenRow {
             revoked_at: Some(taken_back),
@@ -161,7 +161,7 @@ fn a_damaged_one_is_kept_aside_and_one_of_a_newer_version_left_alone() {
     let yard = Yard::new();
     fs::write(yard.path(), "not a database".repeat(1000)).unwrap();
     let (trust, found) = yard.open();
-    let Found::Damaged { aside, .. } = found else {
+    let Condition::Damaged { aside, .. } = found else {
         panic!("{found:?}");
     };
     assert!(aside.exists() && trust.tokens(Timestamp::UNIX_EPOCH).unwrap().is_empty());

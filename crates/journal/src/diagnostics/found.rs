@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::place::SourcePlace;
 use branchyard_model::{Diagnostic, DiagnosticsSummary, Severity};
 
 /// So many are kept; the rest is only counted.
@@ -55,7 +55,7 @@ impl From<Severity> for Weight {
 pub(super) struct Complaint {
     pub tool: &'static str,
     pub weight: Weight,
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     pub message: String,
 }
 
@@ -63,7 +63,7 @@ impl Complaint {
     pub(super) fn new(
         tool: &'static str,
         weight: impl Into<Weight>,
-        place: Option<Place>,
+        place: Option<SourcePlace>,
         message: &str,
     ) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Complaint {
 }
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Complaints {
     remembered: HashSet<u64>,
     errors: Pile,
     hints: Pile,
@@ -84,7 +84,7 @@ pub(super) struct Found {
     warnings: Pile,
 }
 
-impl Found {
+impl Complaints {
     pub(super) fn add(&mut self, log_line: u64, complaint: Complaint) {
         let Complaint {
             tool,
@@ -199,7 +199,7 @@ mod tests {
     fn only_the_heaviest_errors_are_told() {
         let kinds = [Weight::Consequence, Weight::Hint, Weight::Error];
         for heaviest in 0..kinds.len() {
-            let mut found = Found::default();
+            let mut found = Complaints::default();
             for (number, weight) in (1..).zip(&kinds[..=heaviest]) {
                 found.add(number, complaint(*weight, &format!("{weight:?}")));
             }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_is_said_twice_is_told_once_where_it_was_said_first() {
-        let mut found = Found::default();
+        let mut found = Complaints::default();
         found.add(3, complaint(Weight::Error, "bad"));
         found.add(7, complaint(Weight::Error, "bad"));
         found.add(8, complaint(Weight::Warning, "bad"));
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_counted() {
-        let mut found = Found::default();
+        let mut found = Complaints::default();
         for number in 1..=400 {
             found.add(number, complaint(Weight::Warning, &format!("w{number}")));
             found.add(number, complaint(Weight::Error, &format!("e{number}")));
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut found = Found::default();
+        let mut found = Complaints::default();
         let many = MOST_REMEMBERED + 10;
         for number in 0..many {
             found.add(1, complaint(Weight::Error, &number.to_string()));

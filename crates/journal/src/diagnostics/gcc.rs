@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::found::{Complaint, Weight};
 use super::generic;
-use super::place::{self, Place};
+use super::place::{self, SourcePlace};
 use branchyard_model::Severity;
 
 const TOOL: &str = "gcc";
@@ -64,9 +64,9 @@ fn symbol(said: &str) -> Option<Complaint> {
         Some((place, _)) => Some(place),
         // The object's name, then the source's: the last one before the section or the line counts.
         None => match before.rsplit_once(":(") {
-            Some((file, _)) => Place::new(file.rsplit(':').next()?, None, None),
-            None => Place::parse(before).and_then(|place| {
-                Place::new(place.file.rsplit(':').next()?, place.line, place.column)
+            Some((file, _)) => SourcePlace::new(file.rsplit(':').next()?, None, None),
+            None => SourcePlace::parse(before).and_then(|place| {
+                SourcePlace::new(place.file.rsplit(':').next()?, place.line, place.column)
             }),
         },
     };

@@ -2,7 +2,7 @@
 //! those of programs that nobody knows.
 
 use super::found::{Complaint, Weight};
-use super::place::{self, Place};
+use super::place::{self, SourcePlace};
 use branchyard_model::Severity;
 
 /// Said about a place in a source, these words are complaints without any severity.
@@ -143,7 +143,7 @@ fn code_of_linter(said: &str) -> Option<Severity> {
 }
 
 /// Who writes like this about such a file.
-fn tool_of(place: &Place, said: &str) -> &'static str {
+fn tool_of(place: &SourcePlace, said: &str) -> &'static str {
     if place.is_makefile() {
         return "make";
     }

@@ -1,8 +1,8 @@
 //! What make says itself: errors in makefiles, and that a recipe failed, which only counts where
 //! nothing else explains it.
 
-use super::found::{Complaint, Found, Weight};
-use super::place::{self, Place};
+use super::found::{Complaint, Complaints, Weight};
+use super::place::{self, SourcePlace};
 
 const TOOL: &str = "make";
 
@@ -13,7 +13,7 @@ pub(super) struct Make {
 }
 
 impl Make {
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Found) {
+    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) {
         let Some((depth, said)) = program(line) else {
             return;
         };
@@ -84,7 +84,7 @@ fn recipe(target: &str, message: &str) -> Option<Complaint> {
     }
     let place = target
         .split_once(": ")
-        .and_then(|(place, _)| Place::parse(place));
+        .and_then(|(place, _)| SourcePlace::parse(place));
     Some(Complaint::new(TOOL, Weight::Consequence, place, message))
 }
 

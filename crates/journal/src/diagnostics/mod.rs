@@ -21,8 +21,8 @@ mod rust;
 #[cfg(test)]
 mod tests;
 
+use found::Complaints;
 pub use found::Diagnostics;
-use found::Found;
 
 /// Reads a log line by line, and remembers what it complained about.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub struct Collector {
     pytest: pytest::Pytest,
     python: python::Python,
     rust: rust::Rust,
-    found: Found,
+    found: Complaints,
 }
 
 impl Collector {

@@ -4,7 +4,7 @@
 pub(super) const LONGEST_FILE: usize = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SourcePlace {
     pub file: String,
     pub line: Option<u32>,
     pub column: Option<u32>,
@@ -34,7 +34,7 @@ const ENDINGS: &[&str] = &[
     "ts", "tsx", "txt", "v", "vhd", "vhdl", "vue", "xml", "y", "yaml", "yml", "yy", "zig", "zsh",
 ];
 
-impl Place {
+impl SourcePlace {
     pub(super) fn new(file: &str, line: Option<u32>, column: Option<u32>) -> Option<Self> {
         (!file.is_empty() && file.len() <= LONGEST_FILE).then(|| Self {
             file: file.to_owned(),
@@ -91,7 +91,7 @@ impl Place {
 }
 
 /// Takes the place off the start of a line, and returns it and what is said about it.
-pub(super) fn split(line: &str) -> Option<(Place, &str)> {
+pub(super) fn split(line: &str) -> Option<(SourcePlace, &str)> {
     let end = line
         .bytes()
         .take(LONGEST_FILE)
@@ -106,7 +106,7 @@ pub(super) fn split(line: &str) -> Option<(Place, &str)> {
     } else {
         after_colons(&line[end + 1..])
     }?;
-    Some((Place::new(file, Some(line), column)?, rest))
+    Some((SourcePlace::new(file, Some(line), column)?, rest))
 }
 
 /// `3): …` and `3,5): …`, as TypeScript and Microsoft's compilers write.
@@ -165,7 +165,7 @@ mod tests {
             ("src/x.ts:3:5 - bad", "src/x.ts", 3, Some(5)),
             ("/my dir/x.c:3:5: bad", "/my dir/x.c", 3, Some(5)),
         ] {
-            let place = Place::new(file, Some(at), column).unwrap();
+            let place = SourcePlace::new(file, Some(at), column).unwrap();
             assert_eq!(split(line), Some((place, "bad")), "{line}");
         }
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn times_and_hosts_are_not_files() {
-        let place = |file| Place::new(file, Some(1), None).unwrap();
+        let place = |file| SourcePlace::new(file, Some(1), None).unwrap();
         for file in ["12", "2024-01-01T12", "localhost", "10.0.0.1", "[12", ".c"] {
             assert!(!place(file).could_be_file(), "{file}");
         }
@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_whole_text_can_be_a_place() {
-        let parsed = |text| Place::parse(text).map(|place| (place.file, place.line, place.column));
+        let parsed =
+            |text| SourcePlace::parse(text).map(|place| (place.file, place.line, place.column));
         assert_eq!(
             parsed("a:b.rs:3:5"),
             Some(("a:b.rs".into(), Some(3), Some(5)))

@@ -3,8 +3,8 @@
 //!
 //! Whatever else stands in the report (sources, captured output) is the test's own and told by nobody.
 
-use super::found::{Complaint, Found, Weight, cut};
-use super::place::{self, Place};
+use super::found::{Complaint, Complaints, Weight, cut};
+use super::place::{self, SourcePlace};
 use super::python;
 
 const TOOL: &str = "pytest";
@@ -36,7 +36,7 @@ struct Failure {
     number: u64,
     /// `TestClass.test_x[1]`, or the file that could not be collected; unknown with `--tb=line`.
     name: Option<String>,
-    place: Option<Place>,
+    place: Option<SourcePlace>,
     message: Option<String>,
     /// The next message is that of a later exception, and takes the place of the one before.
     settled: bool,
@@ -57,7 +57,7 @@ impl Pytest {
     }
 
     /// Whether the line belonged to the report.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Found) -> bool {
+    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if let Some(title) = title(line, '=') {
             self.settle(found);
             self.part = match title {
@@ -91,7 +91,7 @@ impl Pytest {
         true
     }
 
-    pub(super) fn finish(&mut self, found: &mut Found) {
+    pub(super) fn finish(&mut self, found: &mut Complaints) {
         self.settle(found);
         for failure in self.held.drain(..) {
             failure.tell(found);
@@ -106,7 +106,7 @@ impl Pytest {
             .is_none_or(|failure| failure.name.is_none())
     }
 
-    fn report(&mut self, number: u64, line: &str, found: &mut Found) {
+    fn report(&mut self, number: u64, line: &str, found: &mut Complaints) {
         let nameless = self.is_nameless();
         let captured = self.part == Part::Captured;
         let failure = self.current.get_or_insert_default();
@@ -131,7 +131,7 @@ impl Pytest {
     }
 
     /// `FAILED tests/test_x.py::TestClass::test_x - message`, `ERROR tests/test_x.py`.
-    fn summary(&mut self, number: u64, line: &str, found: &mut Found) -> bool {
+    fn summary(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         let Some(failed) = line
             .strip_prefix("FAILED ")
             .or_else(|| line.strip_prefix("ERROR "))
@@ -143,7 +143,7 @@ impl Pytest {
             Some((file, name)) => (file, name.replace("::", ".")),
             None => (id, id.to_owned()),
         };
-        let place = || Place::new(file, None, None);
+        let place = || SourcePlace::new(file, None, None);
         // The summary has the order of the report.
         let reported = self.held.iter_mut().find(|failure| {
             !failure.named && failure.name.as_ref().is_none_or(|known| *known == name)
@@ -169,7 +169,7 @@ impl Pytest {
     }
 
     /// The report of the current test is at its end.
-    fn settle(&mut self, found: &mut Found) {
+    fn settle(&mut self, found: &mut Complaints) {
         let Some(failure) = self.current.take().filter(Failure::is_one) else {
             return;
         };
@@ -223,12 +223,12 @@ impl Failure {
         }
     }
 
-    fn stands_at(&mut self, place: Place) {
+    fn stands_at(&mut self, place: SourcePlace) {
         self.place = Some(place);
         self.settled = true;
     }
 
-    fn tell(self, found: &mut Found) {
+    fn tell(self, found: &mut Complaints) {
         let message = self.message.filter(|message| !message.is_empty());
         let of_file = self.place.as_ref().is_some_and(|place| {
             self.name
@@ -268,7 +268,7 @@ fn is_last(line: &str) -> bool {
 }
 
 /// `tests/test_x.py:8: AssertionError` and `tests/test_x.py:8: in test_x`: the place, and what it is of.
-fn place_of(line: &str) -> Option<(Place, &str)> {
+fn place_of(line: &str) -> Option<(SourcePlace, &str)> {
     let (place, kind) = place::split(line)?;
     // Generated code has no file.
     (!place.file.starts_with('<')).then_some((place, kind))

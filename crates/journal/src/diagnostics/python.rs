@@ -1,8 +1,8 @@
 //! Python's tracebacks: the last frame is the place, the line after the frames is the message, and of
 //! exceptions that caused one another the last one counts.
 
-use super::found::{Complaint, Found, Weight};
-use super::place::{self, Place};
+use super::found::{Complaint, Complaints, Weight};
+use super::place::{self, SourcePlace};
 
 const TOOL: &str = "python";
 
@@ -20,7 +20,7 @@ pub(super) struct Python {
 struct Traceback {
     /// How far it is indented; in an exception group, there are bars in front.
     margin: usize,
-    place: Option<Place>,
+    place: Option<SourcePlace>,
     patience: usize,
 }
 
@@ -30,7 +30,7 @@ impl Python {
     }
 
     /// Whether the line belonged to a traceback.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Found) -> bool {
+    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if let Some(margin) = begins(line) {
             self.finish(found);
             self.traceback = Some(Traceback::new(margin));
@@ -72,7 +72,7 @@ impl Python {
         inner.starts_with("    ")
     }
 
-    pub(super) fn finish(&mut self, found: &mut Found) {
+    pub(super) fn finish(&mut self, found: &mut Complaints) {
         if let Some((number, complaint)) = self.last.take() {
             found.add(number, complaint);
         }
@@ -89,7 +89,7 @@ impl Traceback {
     }
 
     /// Frames without a file (`<frozen importlib._bootstrap>`) count only if there is no other.
-    fn step(&mut self, place: Place) {
+    fn step(&mut self, place: SourcePlace) {
         self.patience = PATIENCE;
         if self.place.is_none() || !place.file.starts_with('<') {
             self.place = Some(place);
@@ -107,13 +107,13 @@ fn begins(line: &str) -> Option<usize> {
 }
 
 /// `  File "x.py", line 3, in f`, or without a function in a syntax error.
-pub(super) fn frame(line: &str) -> Option<Place> {
+pub(super) fn frame(line: &str) -> Option<SourcePlace> {
     let (file, rest) = line
         .trim_start()
         .strip_prefix("File \"")?
         .split_once("\", line ")?;
     let (at, _) = rest.split_once(", in ").unwrap_or((rest, ""));
-    Place::new(file, Some(place::number(at)?), None)
+    SourcePlace::new(file, Some(place::number(at)?), None)
 }
 
 /// `ValueError: bad`, `socket.timeout: late`, `KeyboardInterrupt`: a class has a capital or a module.

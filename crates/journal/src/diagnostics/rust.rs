@@ -1,9 +1,9 @@
 //! rustc and cargo, whose complaints have their place on a later line, and panics, which have their
 //! message there.
 
-use super::found::{Complaint, Found, Weight};
+use super::found::{Complaint, Complaints, Weight};
 use super::generic;
-use super::place::Place;
+use super::place::SourcePlace;
 use branchyard_model::Severity;
 
 const TOOL: &str = "rustc";
@@ -57,7 +57,7 @@ impl Rust {
     }
 
     /// Whether the line was one of Rust's.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Found) -> bool {
+    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if self.continues(line, found) {
             return true;
         }
@@ -74,13 +74,13 @@ impl Rust {
         true
     }
 
-    pub(super) fn finish(&mut self, found: &mut Found) {
+    pub(super) fn finish(&mut self, found: &mut Complaints) {
         if let Some(waiting) = self.waiting.take() {
             found.add(waiting.since, waiting.complaint);
         }
     }
 
-    fn continues(&mut self, line: &str, found: &mut Found) -> bool {
+    fn continues(&mut self, line: &str, found: &mut Complaints) -> bool {
         let Some(waiting) = &mut self.waiting else {
             return false;
         };
@@ -88,7 +88,7 @@ impl Rust {
         let done = match waiting.what {
             What::Place => match line.trim_start().strip_prefix("--> ") {
                 Some(place) => {
-                    complaint.place = Place::parse(place.trim());
+                    complaint.place = SourcePlace::parse(place.trim());
                     complaint.tool = tool_of(complaint.place.as_ref());
                     Some(true)
                 }
@@ -142,8 +142,8 @@ fn headline(line: &str) -> Option<(Complaint, What)> {
     Some((Complaint::new(tool, weight, None, &message), What::Place))
 }
 
-fn tool_of(place: Option<&Place>) -> &'static str {
-    match place.and_then(Place::ending) {
+fn tool_of(place: Option<&SourcePlace>) -> &'static str {
+    match place.and_then(SourcePlace::ending) {
         Some("rs" | "toml") | None => TOOL,
         Some(_) => "generic",
     }
@@ -156,11 +156,11 @@ fn panic(line: &str) -> Option<(Complaint, What)> {
         return None;
     }
     if let Some(place) = at.strip_suffix(':') {
-        let complaint = Complaint::new(TOOL, Weight::Error, Place::parse(place), "panicked");
+        let complaint = Complaint::new(TOOL, Weight::Error, SourcePlace::parse(place), "panicked");
         return Some((complaint, What::Message));
     }
     let (message, place) = at.rsplit_once("', ")?;
     let message = message.strip_prefix('\'')?;
-    let complaint = Complaint::new(TOOL, Weight::Error, Place::parse(place), message);
+    let complaint = Complaint::new(TOOL, Weight::Error, SourcePlace::parse(place), message);
     Some((complaint, What::Values))
 }

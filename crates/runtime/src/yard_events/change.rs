@@ -6,7 +6,7 @@ use serde::Serialize;
 use branchyard_model::{BranchName, RepoName, RunRecord, RunState, SalvageId};
 
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum YardChange {
     Workspace(WorkspaceEvent),
     Run(Box<RunEvent>),
     Repo(RepoEvent),
@@ -97,7 +97,7 @@ pub struct Reaped {
     pub bytes: u64,
 }
 
-impl Change {
+impl YardChange {
     /// What it is called on the wire.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -147,31 +147,31 @@ impl RunEvent {
     }
 }
 
-impl From<WorkspaceEvent> for Change {
+impl From<WorkspaceEvent> for YardChange {
     fn from(events: WorkspaceEvent) -> Self {
         Self::Workspace(events)
     }
 }
 
-impl From<RunEvent> for Change {
+impl From<RunEvent> for YardChange {
     fn from(events: RunEvent) -> Self {
         Self::Run(Box::new(events))
     }
 }
 
-impl From<RepoEvent> for Change {
+impl From<RepoEvent> for YardChange {
     fn from(events: RepoEvent) -> Self {
         Self::Repo(events)
     }
 }
 
-impl From<SalvageEvent> for Change {
+impl From<SalvageEvent> for YardChange {
     fn from(events: SalvageEvent) -> Self {
         Self::Salvage(events)
     }
 }
 
-impl From<Reaped> for Change {
+impl From<Reaped> for YardChange {
     fn from(events: Reaped) -> Self {
         Self::Reap(events)
     }

@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 pub use change::{
-    Change, Reaped, RepoChange, RepoEvent, RunChange, RunEvent, SalvageChange, SalvageEvent,
-    WorkspaceChange, WorkspaceEvent,
+    Reaped, RepoChange, RepoEvent, RunChange, RunEvent, SalvageChange, SalvageEvent,
+    WorkspaceChange, WorkspaceEvent, YardChange,
 };
-pub use place::Place;
+pub use place::EventCursor;
 
 /// Beyond these, the oldest are forgotten.
 const KEPT: usize = 4096;
@@ -43,9 +43,9 @@ struct Latest {
 #[derive(Debug)]
 pub struct Item {
     /// The place after it.
-    pub place: Place,
+    pub place: EventCursor,
     pub at: Timestamp,
-    pub change: Change,
+    pub change: YardChange,
 }
 
 /// What was told after this place is not all known any more.
@@ -65,7 +65,7 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    pub fn publish(&self, change: impl Into<Change>) {
+    pub fn publish(&self, change: impl Into<YardChange>) {
         let mut latest = self.0.lock();
         latest.count += 1;
         let count = latest.count;
@@ -82,12 +82,12 @@ impl EventBus {
     }
 
     /// The place after all that was told so far.
-    pub fn now(&self) -> Place {
+    pub fn now(&self) -> EventCursor {
         self.0.place(self.0.lock().count)
     }
 
     /// What was told after `place`; waits while that is nothing.
-    pub async fn after(&self, place: Place) -> Result<Vec<Arc<Item>>, Forgotten> {
+    pub async fn after(&self, place: EventCursor) -> Result<Vec<Arc<Item>>, Forgotten> {
         let mut count = self.0.count.subscribe();
         // The sender is our own, so it cannot go while we wait.
         let _ = count.wait_for(|count| *count != place.count).await;
@@ -100,14 +100,14 @@ impl BusShared {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self, count: u64) -> Place {
-        Place {
+    fn place(&self, count: u64) -> EventCursor {
+        EventCursor {
             epoch: self.epoch,
             count,
         }
     }
 
-    fn since(&self, place: Place) -> Result<Vec<Arc<Item>>, Forgotten> {
+    fn since(&self, place: EventCursor) -> Result<Vec<Arc<Item>>, Forgotten> {
         let latest = self.lock();
         let missed = latest.count.checked_sub(place.count).ok_or(Forgotten)?;
         let missed = usize::try_from(missed).map_err(|_| Forgotten)?;
@@ -164,12 +164,12 @@ mod tests {
         let mut next = start;
         next.count += 1;
         assert_eq!(events.after(next).await.unwrap().len(), KEPT);
-        let other = Place {
+        let other = EventCursor {
             epoch: start.epoch + 1,
             ..next
         };
         assert_eq!(events.after(other).await.unwrap_err(), Forgotten);
-        let ahead = Place {
+        let ahead = EventCursor {
             count: u64::MAX,
             ..start
         };

@@ -6,14 +6,14 @@ use branchyard_model::Problem;
 
 /// Written `EPOCH-COUNT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct EventCursor {
     /// Which daemon's news.
     pub(super) epoch: u64,
     /// How many were told before.
     pub(super) count: u64,
 }
 
-impl Place {
+impl EventCursor {
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let parsed = text.split_once('-').and_then(|(epoch, count)| {
             Some(Self {
@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for EventCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}-{}", self.epoch, self.count)
     }
@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn places_are_read_as_they_are_written() {
-        let place = Place {
+        let place = EventCursor {
             epoch: 0x64_1f0a,
             count: 12,
         };
         assert_eq!(place.to_string(), "641f0a-12");
-        assert_eq!(Place::parse("641f0a-12").unwrap(), place);
+        assert_eq!(EventCursor::parse("641f0a-12").unwrap(), place);
         for wrong in [
             "",
             "12",
@@ -55,7 +55,7 @@ mod tests {
             "1-2-3",
             "641f0a-99999999999999999999",
         ] {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(EventCursor::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

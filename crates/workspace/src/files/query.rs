@@ -53,17 +53,17 @@ pub struct Grep {
     pub(super) glob: Option<Globs>,
     pub(super) context: usize,
     pub(super) limit: usize,
-    pub(super) from: Option<Place>,
+    pub(super) from: Option<SearchCursor>,
 }
 
 /// All files before this one, and its lines up to this one, were searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SearchCursor {
     pub(super) path: PathBuf,
     pub(super) line: u64,
 }
 
-impl Place {
+impl SearchCursor {
     pub(super) fn after(path: &Path, line: u64) -> Self {
         let path = path.to_owned();
         Self { path, line }
@@ -104,7 +104,7 @@ impl GrepRequest {
             }
         }
         let from = self.cursor.map(|text| {
-            Place::read(&text).ok_or_else(|| {
+            SearchCursor::read(&text).ok_or_else(|| {
                 Problem::unprocessable("cursor", format!("{text:?} is not a cursor of a search"))
                     .help("pass on what the answer before gave, as it is")
             })

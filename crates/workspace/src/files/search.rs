@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::beneath::{open_beneath, shown};
 use super::lines::{End, Go, Hit, Lines};
-use super::query::{Grep, Place};
+use super::query::{Grep, SearchCursor};
 use super::read::open_regular;
 use super::walk::{Walk, WalkStep};
 use crate::files::beneath;
@@ -63,7 +63,7 @@ pub struct LineMatch {
 impl LineMatch {
     /// Where a search goes on after this match.
     pub fn cursor(&self) -> String {
-        Place::after(&self.at, self.line).write()
+        SearchCursor::after(&self.at, self.line).write()
     }
 
     fn size(&self) -> usize {
@@ -143,7 +143,7 @@ struct Search<'a> {
     size: usize,
     /// How far it came. It moves on with whatever was looked at, searched or not, so that a search which
     /// is cut again and again ends all the same.
-    place: Option<Place>,
+    place: Option<SearchCursor>,
 }
 
 impl Search<'_> {
@@ -168,7 +168,7 @@ impl Search<'_> {
             }
             Ok(End::Stopped(line)) => {
                 if !self.found.truncated {
-                    self.place = Some(Place::after(path, line.max(lines.after)));
+                    self.place = Some(SearchCursor::after(path, line.max(lines.after)));
                     self.stop();
                 }
             }
@@ -184,12 +184,12 @@ impl Search<'_> {
         let from = self.grep.from.as_ref();
         // On the way to where it goes on, it was further before.
         if !from.is_some_and(|from| from.path.starts_with(dir)) {
-            self.place = Some(Place::after(dir, 0));
+            self.place = Some(SearchCursor::after(dir, 0));
         }
     }
 
     fn is_done_with(&mut self, path: &Path) {
-        self.place = Some(Place::after(path, u64::MAX));
+        self.place = Some(SearchCursor::after(path, u64::MAX));
     }
 
     fn hit(&mut self, path: &Path, hit: Hit) -> Go {
@@ -215,7 +215,7 @@ impl Search<'_> {
     /// There is no time for more.
     fn stop(&mut self) {
         self.found.truncated = true;
-        self.found.next = self.place.as_ref().map(Place::write);
+        self.found.next = self.place.as_ref().map(SearchCursor::write);
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) enum Care {
 
 /// A workspace as it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundWorkspace {
     pub(super) repo: Arc<Repo>,
     pub(super) record: Record,
     pub(super) facts: Facts,
@@ -49,7 +49,7 @@ pub(super) struct FoundStore {
 
 #[derive(Debug)]
 pub(super) struct ReaperInput {
-    pub(super) workspaces: Vec<Found>,
+    pub(super) workspaces: Vec<FoundWorkspace>,
     pub(super) stores: Vec<FoundStore>,
     pub(super) space: Option<Room>,
     pub(super) yard: u64,
@@ -90,7 +90,7 @@ impl Reaper {
         }
     }
 
-    async fn find(&self) -> Vec<Found> {
+    async fn find(&self) -> Vec<FoundWorkspace> {
         let (repos, ticks) = (self.repos.list(), self.workspaces.yard().ticks.clone());
         let root = self.root.clone();
         let read = move || {
@@ -104,7 +104,7 @@ impl Reaper {
                     {
                         continue;
                     }
-                    found.push(Found {
+                    found.push(FoundWorkspace {
                         facts: Facts {
                             repo: repo.name().clone(),
                             idle: ticks.since(record.used_tick),
@@ -122,7 +122,8 @@ impl Reaper {
         };
         let mut found = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         found.sort_by(|a, b| {
-            let key = |found: &Found| (found.repo.name().clone(), found.record.branch.clone());
+            let key =
+                |found: &FoundWorkspace| (found.repo.name().clone(), found.record.branch.clone());
             key(a).cmp(&key(b))
         });
         for found in &mut found {
@@ -137,7 +138,7 @@ impl Reaper {
     }
 
     /// Measures what was used since it was measured and is quiet now, one at a time.
-    async fn measure(&self, workspaces: &mut [Found]) {
+    async fn measure(&self, workspaces: &mut [FoundWorkspace]) {
         for found in workspaces {
             let workspace = self.workspaces.look_at(&found.repo, &found.record.branch);
             if found.record.is_measured() || workspace.queue().holder().is_some() {
@@ -157,7 +158,7 @@ impl Reaper {
         }
     }
 
-    async fn find_stores(&self, workspaces: &[Found]) -> Vec<FoundStore> {
+    async fn find_stores(&self, workspaces: &[FoundWorkspace]) -> Vec<FoundStore> {
         let of_repo = |repo: &RepoName| {
             let name = repo.clone();
             workspaces
@@ -238,7 +239,7 @@ impl Reaper {
     /// Plans, looks for work where the plan would remove something, and plans again with what was found.
     async fn decide(
         &self,
-        workspaces: &mut [Found],
+        workspaces: &mut [FoundWorkspace],
         stores: &[FoundStore],
         pressure: Option<&Pressure>,
     ) -> Plan {
@@ -264,7 +265,7 @@ impl Reaper {
         }
     }
 
-    async fn look_for_work(&self, workspaces: &mut [Found], wanted: &[usize]) {
+    async fn look_for_work(&self, workspaces: &mut [FoundWorkspace], wanted: &[usize]) {
         let named: Vec<(Arc<Repo>, BranchName)> = wanted
             .iter()
             .map(|at| {
@@ -291,7 +292,7 @@ impl Reaper {
 
     /// Writes down that what has no mark of its last use, or one from the future, was used now; else it
     /// would never grow old.
-    pub(super) fn settle_marks(&self, workspaces: &[Found]) {
+    pub(super) fn settle_marks(&self, workspaces: &[FoundWorkspace]) {
         let ticks = &self.workspaces.yard().ticks;
         for found in workspaces {
             if ticks.is_known(found.record.used_tick) {

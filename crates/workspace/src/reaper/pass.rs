@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::input::{Care, Found, FoundStore, ReaperInput};
+use super::input::{Care, FoundStore, FoundWorkspace, ReaperInput};
 use super::plan::{Action, Decision, Rule};
 use super::report::{Disk, Item, Outcome, Reaped, Reaping, StoreItem, Totals};
 use super::{REMEMBERED, Reaper, lock};
@@ -92,7 +92,7 @@ impl Reaper {
         }
     }
 
-    async fn act(&self, found: &Found, decision: &Decision) -> Outcome {
+    async fn act(&self, found: &FoundWorkspace, decision: &Decision) -> Outcome {
         let branch = &found.record.branch;
         let workspace = self.workspaces.look_at(&found.repo, branch);
         let outcome = match decision.action {
@@ -162,7 +162,7 @@ impl Reaper {
     }
 }
 
-fn item(found: Found, decision: Decision, outcome: Option<Outcome>) -> Item {
+fn item(found: FoundWorkspace, decision: Decision, outcome: Option<Outcome>) -> Item {
     Item {
         repo: found.facts.repo,
         branch: found.record.branch,

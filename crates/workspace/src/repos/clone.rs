@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::Error;
+use super::RepoError;
 use branchyard_git::{Git, Store};
 use branchyard_model::RepoName;
 use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
 
-type Stage = (Option<u8>, Option<Result<(), Error>>);
+type Stage = (Option<u8>, Option<Result<(), RepoError>>);
 
 #[derive(Debug)]
 pub(super) struct Cloner {
@@ -32,7 +32,7 @@ impl Cloner {
     }
 
     /// Returns once the store exists.
-    pub(super) async fn ensure(&self, mut on_percent: impl FnMut(u8)) -> Result<(), Error> {
+    pub(super) async fn ensure(&self, mut on_percent: impl FnMut(u8)) -> Result<(), RepoError> {
         let mut stage = self.join();
         loop {
             let (percent, outcome) = stage.borrow_and_update().clone();
@@ -42,7 +42,7 @@ impl Cloner {
             if let Some(percent) = percent {
                 on_percent(percent);
             }
-            stage.changed().await.map_err(|_| Error::Abandoned)?;
+            stage.changed().await.map_err(|_| RepoError::Abandoned)?;
         }
     }
 
@@ -105,9 +105,9 @@ async fn clone(
     staging: &std::path::Path,
     store: &std::path::Path,
     tell: &watch::Sender<Stage>,
-) -> Result<(), Error> {
+) -> Result<(), RepoError> {
     if let Some(home) = store.parent() {
-        std::fs::create_dir_all(home).map_err(Error::io("make the repository's directory"))?;
+        std::fs::create_dir_all(home).map_err(RepoError::io("make the repository's directory"))?;
     }
     let on_percent = |percent| {
         tell.send_replace((Some(percent), None));

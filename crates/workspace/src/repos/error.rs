@@ -7,7 +7,7 @@ use branchyard_model::{ErrorKind, Problem};
 
 /// Shared by all who waited for the same work, so it is cheap to clone.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum Error {
+pub enum RepoError {
     #[error(transparent)]
     Git(Arc<git::Error>),
     /// Refused, with everything that the caller needs to mend it.
@@ -22,7 +22,7 @@ pub enum Error {
     Abandoned,
 }
 
-impl Error {
+impl RepoError {
     pub(super) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io {
             what,
@@ -56,7 +56,7 @@ impl Error {
     }
 }
 
-impl From<git::Error> for Error {
+impl From<git::Error> for RepoError {
     fn from(error: git::Error) -> Self {
         Self::Git(Arc::new(error))
     }

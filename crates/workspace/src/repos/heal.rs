@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use git2::Oid;
 
 use super::repo::blocking;
-use super::{Error, Progress, Repo};
+use super::{Progress, Repo, RepoError};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git, Store};
 use branchyard_model::{BranchName, Phase, Warning};
@@ -35,7 +35,7 @@ const SECOND_LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// Whether the store lacks something that anybody needs, or cannot read the files of `branch`. Costs
 /// a walk through all history, so it is asked only after something failed.
-async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<bool, Error> {
+async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<bool, RepoError> {
     if !git::is_connected(this.git(), this.store()).await? {
         return Ok(true);
     }
@@ -60,7 +60,7 @@ pub async fn heal(
     this: &Arc<Repo>,
     branch: Option<&BranchName>,
     progress: Progress<'_>,
-) -> Result<Option<Warning>, Error> {
+) -> Result<Option<Warning>, RepoError> {
     let suspect = this.suspicion().swap(false, Ordering::Relaxed);
     if !suspect && was_looked_at_lately(this) {
         return Ok(None);
@@ -118,12 +118,12 @@ fn was_looked_at_lately(repo: &Repo) -> bool {
 async fn replace_objects(
     repo: &Arc<Repo>,
     progress: Progress<'_>,
-) -> Result<(Vec<String>, PathBuf), Error> {
+) -> Result<(Vec<String>, PathBuf), RepoError> {
     let why = "damaged objects, with the refs and logs of their time";
     let room = repo
         .quarantine()
         .make_room(repo.name().dir().as_str(), repo.store().path(), why)
-        .map_err(Error::io("make room in the quarantine"))?;
+        .map_err(RepoError::io("make room in the quarantine"))?;
     match fill_room(repo, &room, progress).await {
         Ok(lost) => Ok((lost, room)),
         Err(error) => {
@@ -143,8 +143,8 @@ async fn fill_room(
     this: &Arc<Repo>,
     room: &Path,
     progress: Progress<'_>,
-) -> Result<Vec<String>, Error> {
-    fs::write(room.join(UNUSED), "").map_err(Error::io("make room in the quarantine"))?;
+) -> Result<Vec<String>, RepoError> {
+    fs::write(room.join(UNUSED), "").map_err(RepoError::io("make room in the quarantine"))?;
     progress(Phase::Clone, Some(0));
     let fresh = Store::fetch_anew(
         this.git(),
@@ -160,10 +160,10 @@ async fn fill_room(
         let room = room.clone();
         blocking(move || {
             let remote = git::remote_refs(&fresh)?;
-            keep_refs(&repo, &room).map_err(Error::io("keep the refs of a damaged store"))?;
+            keep_refs(&repo, &room).map_err(RepoError::io("keep the refs of a damaged store"))?;
             let objects = fresh.path().join("objects");
             fs::write(objects.join(MARK), room.as_os_str().as_encoded_bytes())
-                .map_err(Error::io("mark the new objects"))?;
+                .map_err(RepoError::io("mark the new objects"))?;
             crash_point("objects-marked");
             git::exchange(&repo.store().path().join("objects"), &objects)?;
             crash_point("objects-exchanged");
@@ -207,24 +207,24 @@ fn is_marked(repo: &Repo) -> bool {
     mark(repo).exists()
 }
 
-fn unmark(repo: &Repo, room: &Path) -> Result<(), Error> {
+fn unmark(repo: &Repo, room: &Path) -> Result<(), RepoError> {
     let removed = |path: PathBuf| match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     };
     removed(room.join(UNUSED))
         .and_then(|()| removed(mark(repo)))
-        .map_err(Error::io("finish with a damaged store"))
+        .map_err(RepoError::io("finish with a damaged store"))
 }
 
 /// Does the rest where new objects are in place, but what refers to them was not looked at.
-async fn finish_healing(this: &Arc<Repo>) -> Result<(), Error> {
+async fn finish_healing(this: &Arc<Repo>) -> Result<(), RepoError> {
     if !is_marked(this) {
         return Ok(());
     }
     let room = fs::read_to_string(mark(this))
         .map(PathBuf::from)
-        .map_err(Error::io("read the mark of new objects"))?;
+        .map_err(RepoError::io("read the mark of new objects"))?;
     tracing::warn!(repo = %this.name(), room = %room.display(), "finishing with a damaged store");
     git::rescue_objects(this.git(), &room.join(KEPT), this.store()).await?;
     let repo = this.clone();
@@ -241,7 +241,7 @@ async fn finish_healing(this: &Arc<Repo>) -> Result<(), Error> {
 }
 
 /// Finishes what a daemon that was killed had begun; to be called at start.
-pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), Error> {
+pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), RepoError> {
     if this.is_cloned() {
         this.guard_store()?;
     }
@@ -250,7 +250,7 @@ pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), Error> {
     let rooms = this
         .quarantine()
         .contents()
-        .map_err(Error::io("look into the quarantine"))?;
+        .map_err(RepoError::io("look into the quarantine"))?;
     for (room, note) in rooms {
         let is_ours = room
             .file_name()
@@ -258,7 +258,7 @@ pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), Error> {
             && note.is_some_and(|note| note.was == this.store().path());
         if is_ours && room.join(UNUSED).exists() {
             tracing::warn!(repo = %this.name(), room = %room.display(), "a clone that was never put to use is removed");
-            fs::remove_dir_all(&room).map_err(Error::io("clear a room of the quarantine"))?;
+            fs::remove_dir_all(&room).map_err(RepoError::io("clear a room of the quarantine"))?;
         }
     }
     Ok(())

@@ -5,13 +5,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use super::{Error, Registration, Repo, Repos};
+use super::{Registration, Repo, RepoError, Repos};
 use branchyard_git as git;
 use branchyard_model::{self as model, BranchName, Problem, RepoName};
 
 impl Repos {
     /// Makes an empty repository with one commit on `branch`, and registers it.
-    pub async fn init(&self, name: &RepoName, branch: &BranchName) -> Result<Arc<Repo>, Error> {
+    pub async fn init(&self, name: &RepoName, branch: &BranchName) -> Result<Arc<Repo>, RepoError> {
         let origin = self.origins().join(format!("{}.git", name.dir()));
         let registration = Registration {
             name: name.clone(),
@@ -26,15 +26,16 @@ impl Repos {
         let staging = self
             .staging()
             .join(format!("{}-{}", name.dir(), uuid::Uuid::now_v7()));
-        fs::create_dir_all(self.origins()).map_err(Error::io("make a directory for origins"))?;
+        fs::create_dir_all(self.origins())
+            .map_err(RepoError::io("make a directory for origins"))?;
         let made = git::make_origin(self.git(), &staging, branch).await;
-        let placed = made.map_err(Error::from).and_then(|()| {
+        let placed = made.map_err(RepoError::from).and_then(|()| {
             fs::rename(&staging, &origin).map_err(|error| match error.kind() {
                 // Somebody else made one of this name meanwhile.
                 ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
                     origin_exists(&registration).into()
                 }
-                _ => Error::io("put the origin in its place")(error),
+                _ => RepoError::io("put the origin in its place")(error),
             })
         });
         if let Err(error) = placed {

@@ -15,7 +15,7 @@ mod single_flight;
 pub mod upkeep;
 
 pub use answers::Asked;
-pub use error::Error;
+pub use error::RepoError;
 pub use registry::{Registration, Repos};
 pub use repo::{Progress, Repo, Source};
 pub use upkeep::Maintained;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
 use super::protection::Protection;
-use super::{Error, Repo, Source};
+use super::{Repo, RepoError, Source};
 use branchyard_config::{Config, RepoConfig, RepoUrl, UrlPolicy, WebHost};
 use branchyard_git::{Git, PublicHost, RemoteFailure, Store};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
@@ -50,7 +50,7 @@ impl Repos {
         tasks: TaskTracker,
         trash: &Trash,
         news: EventBus,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, RepoError> {
         let state = config.workspaces.join(".branchyard");
         let staging = state.join("staging");
         let registered = state.join("repos");
@@ -58,10 +58,10 @@ impl Repos {
             // Moved first: git may still be at work there for a daemon that was killed.
             trash
                 .take(&staging, &"staging")
-                .map_err(Error::io("clear the staging directory"))?;
+                .map_err(RepoError::io("clear the staging directory"))?;
         }
         for dir in [&staging, &registered] {
-            fs::create_dir_all(dir).map_err(Error::io("make the state directory"))?;
+            fs::create_dir_all(dir).map_err(RepoError::io("make the state directory"))?;
         }
         let repos = Self {
             by_name: DashMap::new(),
@@ -99,7 +99,7 @@ impl Repos {
     }
 
     /// Refuses what could not be registered, without doing it.
-    pub(super) fn check(&self, registration: &Registration) -> Result<RepoUrl, Error> {
+    pub(super) fn check(&self, registration: &Registration) -> Result<RepoUrl, RepoError> {
         let url = RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))?;
         match self.by_name.contains_key(&registration.name) {
             true => Err(exists(&registration.name).into()),
@@ -107,7 +107,7 @@ impl Repos {
         }
     }
 
-    pub async fn register(&self, registration: &Registration) -> Result<Arc<Repo>, Error> {
+    pub async fn register(&self, registration: &Registration) -> Result<Arc<Repo>, RepoError> {
         let url = self.check(registration)?;
         if let Err(error) = self.public(&self.git, &url).check_host("register").await
             // A name that leads nowhere today may lead somewhere when it is used; it is looked up then, too.
@@ -135,7 +135,7 @@ impl Repos {
     }
 
     /// Takes a repo out of the registry. The caller has made sure that nothing of it is left on disk.
-    pub fn unregister(&self, name: &RepoName) -> Result<(), Error> {
+    pub fn unregister(&self, name: &RepoName) -> Result<(), RepoError> {
         if *self.get(name)?.source() == Source::Config {
             return Err(Problem::new(
                 ErrorKind::Conflict,
@@ -147,7 +147,7 @@ impl Repos {
         }
         match fs::remove_file(self.registration_file(name)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("forget the registration")(error));
+                return Err(RepoError::io("forget the registration")(error));
             }
             _ => {}
         }
@@ -218,7 +218,7 @@ impl Repos {
         self.by_name.entry(name).or_insert(repo);
     }
 
-    fn load_registered(&self) -> Result<(), Error> {
+    fn load_registered(&self) -> Result<(), RepoError> {
         for path in entries(&self.registered)? {
             let parsed = fs::read(&path)
                 .map_err(|error| error.to_string())
@@ -246,7 +246,7 @@ impl Repos {
         Ok(())
     }
 
-    fn find_stores(&self) -> Result<(), Error> {
+    fn find_stores(&self) -> Result<(), RepoError> {
         for home in entries(&self.config.workspaces)? {
             let Some(info) = Store::info(&home.join(".git")) else {
                 continue;
@@ -274,19 +274,19 @@ fn exists(name: &RepoName) -> Problem {
     .field("name")
 }
 
-fn entries(dir: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(dir).map_err(Error::io("read the state directory"))?;
+fn entries(dir: &Path) -> Result<Vec<PathBuf>, RepoError> {
+    let entries = fs::read_dir(dir).map_err(RepoError::io("read the state directory"))?;
     Ok(entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .collect())
 }
 
 /// Writes by rename, so that a reader sees all of it or nothing.
-fn write_whole(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+fn write_whole(path: &Path, value: &impl Serialize) -> Result<(), RepoError> {
     let fresh = path.with_extension("new");
     serde_json::to_vec_pretty(value)
         .map_err(std::io::Error::other)
         .and_then(|json| fs::write(&fresh, json))
         .and_then(|()| fs::rename(&fresh, path))
-        .map_err(Error::io("keep the registration"))
+        .map_err(RepoError::io("keep the registration"))
 }

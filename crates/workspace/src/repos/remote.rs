@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::Error;
+use super::RepoError;
 use super::answers::{Answers, Asked, Failures};
 use super::repo::{Progress, Repo, blocking};
 use super::single_flight::Reporter;
@@ -19,7 +19,7 @@ pub async fn ask(
     this: &Arc<Repo>,
     branch: &BranchName,
     not_before: Instant,
-) -> Result<Asked, Error> {
+) -> Result<Asked, RepoError> {
     if let Some(asked) = remembered(this, branch).filter(|asked| asked.began >= not_before) {
         return Ok(asked);
     }
@@ -38,7 +38,7 @@ pub async fn ask(
     answers
         .iter()
         .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
-        .ok_or(Error::Abandoned)
+        .ok_or(RepoError::Abandoned)
 }
 
 /// As [`ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
@@ -47,7 +47,7 @@ pub async fn ask_lately(
     repo: &Arc<Repo>,
     branch: &BranchName,
     not_before: Instant,
-) -> Result<Asked, Error> {
+) -> Result<Asked, RepoError> {
     let lately = not_before.checked_sub(repo.git().settings().freshness);
     let is_fresh =
         |asked: &Asked| asked.head.is_some() && lately.is_some_and(|lately| asked.began >= lately);
@@ -63,7 +63,7 @@ pub async fn bring(
     branch: &BranchName,
     asked: &Asked,
     progress: Progress<'_>,
-) -> Result<(), Error> {
+) -> Result<(), RepoError> {
     this.ensure_store(progress).await?;
     if is_current(this, branch, asked).await? {
         return Ok(());
@@ -90,7 +90,7 @@ pub async fn bring(
         )
         .await?;
     match failures.iter().find(|(failed, _)| failed == branch) {
-        Some((_, error)) => Err(Error::Git(error.clone())),
+        Some((_, error)) => Err(RepoError::Git(error.clone())),
         None => Ok(()),
     }
 }
@@ -103,7 +103,7 @@ fn remembered(repo: &Repo, branch: &BranchName) -> Option<Asked> {
         .cloned()
 }
 
-async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, Error> {
+async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, RepoError> {
     let began = Instant::now();
     let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
     let mut heads = match neighbour_heads(repo, refs.clone()).await {
@@ -137,7 +137,7 @@ async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers,
 pub async fn remote_heads(
     repo: &Arc<Repo>,
     refs: Vec<String>,
-) -> Result<HashMap<String, CommitId>, Error> {
+) -> Result<HashMap<String, CommitId>, RepoError> {
     let url = repo.config().url.as_str();
     let heads = git::remote_heads(repo.git(), url, &refs).await?;
     let is_doubtful = heads.is_empty() && url.starts_with("http") && repo.is_cloned();
@@ -152,7 +152,7 @@ pub async fn remote_heads(
 }
 
 /// Whether the remote is known to have had any of these branches, or any at all if none are given.
-async fn knew_any(this: &Arc<Repo>, refs: Vec<String>) -> Result<bool, Error> {
+async fn knew_any(this: &Arc<Repo>, refs: Vec<String>) -> Result<bool, RepoError> {
     let repo = this.clone();
     blocking(move || {
         let known = git::remote_branches(&repo.open_store()?)?;
@@ -178,7 +178,11 @@ async fn neighbour_heads(repo: &Repo, refs: Vec<String>) -> Option<HashMap<Strin
 }
 
 /// Compares the store's remote-tracking ref with the answer; a branch that is gone loses its ref.
-async fn is_current(this: &Arc<Repo>, branch: &BranchName, asked: &Asked) -> Result<bool, Error> {
+async fn is_current(
+    this: &Arc<Repo>,
+    branch: &BranchName,
+    asked: &Asked,
+) -> Result<bool, RepoError> {
     let (repo, name, head) = (this.clone(), branch.remote_ref(), asked.head.clone());
     blocking(move || {
         let store = repo.open_store()?;
@@ -195,7 +199,7 @@ async fn fetch_all(
     this: &Arc<Repo>,
     branches: &[BranchName],
     on_percent: impl Fn(u8) + Send + Sync,
-) -> Result<Failures, Error> {
+) -> Result<Failures, RepoError> {
     let _network = this.network().lock().await;
     this.guard_store()?;
     let (repo, wanted) = (this.clone(), branches.to_vec());

@@ -9,7 +9,7 @@ use git2::Repository;
 use lru::LruCache;
 use tokio_util::task::TaskTracker;
 
-use super::Error;
+use super::RepoError;
 use super::answers::{Answers, Asked, Failures, REMEMBERED};
 use super::clone::Cloner;
 use super::protection::Protection;
@@ -151,7 +151,7 @@ impl Repo {
         self.cloner.is_cloned()
     }
 
-    pub fn open_store(&self) -> Result<Repository, Error> {
+    pub fn open_store(&self) -> Result<Repository, RepoError> {
         Ok(git::open_store(self.store.path())?)
     }
 
@@ -164,7 +164,7 @@ impl Repo {
     }
 
     /// The default branch: as configured, else what the remote's HEAD names now.
-    pub async fn ask_default_branch(&self) -> Result<Option<String>, Error> {
+    pub async fn ask_default_branch(&self) -> Result<Option<String>, RepoError> {
         let was_cloned = self.is_cloned();
         self.ensure_store(&|_, _| {}).await?;
         // A clone has just asked.
@@ -179,7 +179,7 @@ impl Repo {
     }
 
     /// Clones unless that was done before.
-    pub async fn ensure_store(&self, progress: Progress<'_>) -> Result<(), Error> {
+    pub async fn ensure_store(&self, progress: Progress<'_>) -> Result<(), RepoError> {
         if self.is_cloned() {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Repo {
     }
 
     /// Whether git can read the store's packed refs. Costs a look at the file unless it was changed.
-    pub fn packed_refs_are_sound(&self) -> Result<bool, Error> {
+    pub fn packed_refs_are_sound(&self) -> Result<bool, RepoError> {
         let Ok(meta) = std::fs::metadata(self.store.path().join("packed-refs")) else {
             return Ok(true);
         };
@@ -214,17 +214,17 @@ impl Repo {
     }
 
     /// Undoes what somebody planted in the store; called before git is let loose on it.
-    pub fn guard_store(&self) -> Result<Option<Warning>, Error> {
+    pub fn guard_store(&self) -> Result<Option<Warning>, RepoError> {
         Ok(self.tampered(&self.guard_store_files()?))
     }
 
     /// As [`Repo::guard_store`], with the names of what had to be put back.
-    pub fn guard_store_files(&self) -> Result<Vec<&'static str>, Error> {
+    pub fn guard_store_files(&self) -> Result<Vec<&'static str>, RepoError> {
         // Two at a time would put back each other's half-written files.
         let _one_at_a_time = self.guarding.lock().unwrap_or_else(PoisonError::into_inner);
         self.store
             .guard()
-            .map_err(Error::io("check the store's configuration"))
+            .map_err(RepoError::io("check the store's configuration"))
     }
 
     /// What to tell whoever asked for the next git command, and the log.
@@ -248,7 +248,7 @@ impl Repo {
     pub async fn clear_stale_locks(
         self: &Arc<Self>,
         branches: &[BranchName],
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, RepoError> {
         let (repo, locks) = (self.clone(), git::store_locks(&self.store, branches));
         blocking(move || Ok(git::clear_stale_locks(&locks, &[repo.store.path()])?)).await
     }
@@ -263,7 +263,7 @@ impl Repo {
     }
 
     /// Asks the remote for its default branch unless that is known. Needs no clone.
-    pub async fn learn_default(&self) -> Result<(), Error> {
+    pub async fn learn_default(&self) -> Result<(), RepoError> {
         if self.is_cloned() || self.remote_default().is_some() {
             return Ok(());
         }
@@ -367,9 +367,9 @@ impl Repo {
 
 /// Runs git2 work where it may block.
 pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
+    work: impl FnOnce() -> Result<T, RepoError> + Send + 'static,
+) -> Result<T, RepoError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| Error::from(git::Error::from(error)))?
+        .map_err(|error| RepoError::from(git::Error::from(error)))?
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::Error;
+use super::RepoError;
 use branchyard_model::BranchName;
 
 /// How far a batch has come.
@@ -17,7 +17,7 @@ use branchyard_model::BranchName;
 enum Stage<T> {
     Waiting,
     Percent(u8),
-    Done(Result<T, Error>),
+    Done(Result<T, RepoError>),
 }
 
 #[derive(Debug)]
@@ -66,10 +66,10 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         branch: &BranchName,
         mut on_percent: impl FnMut(u8),
         work: F,
-    ) -> Result<T, Error>
+    ) -> Result<T, RepoError>
     where
         F: Fn(Vec<BranchName>, Reporter<T>) -> Fut + Send + 'static,
-        Fut: Future<Output = Result<T, Error>> + Send,
+        Fut: Future<Output = Result<T, RepoError>> + Send,
     {
         let mut stage = self.join(branch, work);
         loop {
@@ -78,14 +78,14 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
                 Stage::Percent(percent) => on_percent(*percent),
                 Stage::Done(outcome) => return outcome.clone(),
             }
-            stage.changed().await.map_err(|_| Error::Abandoned)?;
+            stage.changed().await.map_err(|_| RepoError::Abandoned)?;
         }
     }
 
     fn join<F, Fut>(self: &Arc<Self>, branch: &BranchName, work: F) -> watch::Receiver<Stage<T>>
     where
         F: Fn(Vec<BranchName>, Reporter<T>) -> Fut + Send + 'static,
-        Fut: Future<Output = Result<T, Error>> + Send,
+        Fut: Future<Output = Result<T, RepoError>> + Send,
     {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = state.next.get_or_insert_with(|| Batch {

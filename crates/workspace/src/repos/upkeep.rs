@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::repo::blocking;
-use super::{Error, Repo};
+use super::{Repo, RepoError};
 use branchyard_git::{self as git, Upkeep};
 use branchyard_process::Presence;
 
@@ -35,7 +35,7 @@ pub fn is_due(repo: &Repo) -> bool {
 
 /// Removes locks on the objects' own indexes that nobody is behind; maintenance is the only one of ours
 /// that takes them.
-fn clear_object_locks(repo: &Repo) -> Result<(), Error> {
+fn clear_object_locks(repo: &Repo) -> Result<(), RepoError> {
     let objects = repo.store().path().join("objects");
     let mut locks = git::all_locks(repo.store())?;
     locks.retain(|lock| lock.path().starts_with(&objects));
@@ -50,7 +50,7 @@ fn clear_object_locks(repo: &Repo) -> Result<(), Error> {
 }
 
 /// Packs what is loose. Neither a fetch nor a build waits for it.
-pub async fn maintain(this: &Arc<Repo>) -> Result<Maintained, Error> {
+pub async fn maintain(this: &Arc<Repo>) -> Result<Maintained, RepoError> {
     let _alone = this.upkeep().lock().await;
     let (began, before) = (Instant::now(), Upkeep::of(this.store()));
     this.guard_store()?;
