@@ -32,7 +32,7 @@ const RULES: [Rule; 6] = [
     ("types with fields in sight", 45, |source, _| {
         walls::unguarded_fields(source)
     }),
-    ("names of many types", 8, |source, _| {
+    ("names of many types", 7, |source, _| {
         walls::shared_names(source)
     }),
     ("circles of imports", 2, |source, _| {

@@ -9,7 +9,7 @@ use branchyard_model::{BranchName, CommitId, RepoName, RunKind};
 
 /// Where and about what a command runs.
 #[derive(Debug)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct RunPlace<'a> {
     pub(super) repo: &'a RepoName,
     pub(super) branch: &'a BranchName,
     pub(super) commit: &'a CommitId,
@@ -37,7 +37,7 @@ pub(super) fn of_run(
     repo: &RepoConfig,
     kind: RunKind,
     git: (&Git, NetworkAccess),
-    place: &Surroundings<'_>,
+    place: &RunPlace<'_>,
     workspace: &Path,
     added: &BTreeMap<String, String>,
 ) -> Vec<(String, String)> {

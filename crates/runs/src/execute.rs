@@ -12,7 +12,7 @@ use super::checks::Checks;
 use super::declared::note_begin;
 use super::drive::Drive;
 use super::ending::Ending;
-use super::environment::{self, Surroundings};
+use super::environment::{self, RunPlace};
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};
@@ -197,7 +197,7 @@ impl Drive {
     ) -> Launch {
         let spec = self.live().record().spec;
         let (config, repo) = (&self.shared().config, &workspace.repo());
-        let place = Surroundings {
+        let place = RunPlace {
             repo: &spec.repo,
             branch: &spec.branch,
             commit: &about.commit,
