@@ -236,7 +236,7 @@ pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Pro
     }
     let _registry = repo.registry().lock().await;
     app.yard().margin.make_do();
-    let left = remove::left_of(&app.yard().workspaces, &repo).map_err(|error| error.problem())?;
+    let left = remove::left_of(&repo).map_err(|error| error.problem())?;
     if !left.is_empty() {
         return Err(Problem::new(
             ErrorKind::Conflict,

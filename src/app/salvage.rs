@@ -65,7 +65,7 @@ pub async fn salvages(
     };
     let mut found = Vec::new();
     for repo in repos {
-        let salvages = salvage::salvages(&app.yard().workspaces, &repo).await;
+        let salvages = salvage::salvages(&repo).await;
         found.extend(salvages.map_err(|error| error.problem())?);
     }
     found.retain(|Manifest { salvage, .. }| app.principal().sees(&salvage.repo, &salvage.branch));
@@ -100,7 +100,7 @@ pub async fn salvaged_file(
     path: &str,
 ) -> Result<Vec<u8>, Problem> {
     let repo = repo_of_salvage(app, id).await?;
-    let found = salvage::salvaged_file(&app.yard().workspaces, &repo, id, PathBuf::from(path))
+    let found = salvage::salvaged_file(&repo, id, PathBuf::from(path))
         .await
         .map_err(|error| error.problem())?;
     found.ok_or_else(|| {
@@ -162,7 +162,7 @@ pub async fn drop_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<(), Prob
 
 async fn repo_of_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<Arc<Repo>, Problem> {
     for repo in app.repos() {
-        let branch = salvage::branch_of_salvage(&app.yard().workspaces, &repo, id).await;
+        let branch = salvage::branch_of_salvage(&repo, id).await;
         if let Some(branch) = branch.map_err(|error| error.problem())?
             && app.principal().sees(repo.name(), &branch)
         {

@@ -27,7 +27,7 @@ impl Config {
     }
 }
 
-/// Whether whoever is shown `bind` is shown `hidden`, or a part of it.
+/// Whether a build that is shown `bind` sees `hidden` too, or a part of it.
 pub fn exposes(bind: &Path, hidden: &Path) -> bool {
     hidden.starts_with(bind) || bind.starts_with(hidden)
 }

@@ -24,7 +24,7 @@ use branchyard_process::{FoundSupervisor, Stop, Supervisor};
 use branchyard_workspace::Workspace;
 
 /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
-/// that nobody who asks from now on comes before it.
+/// that a run that is requested from now on comes after it.
 pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
     let (mut waiting, mut started) = (Vec::new(), Vec::new());
     for record in unended {
@@ -101,7 +101,7 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
             let place = workspace
                 .queue()
                 .enter(&what, &spec.principal, Some(live.id()));
-            // Nobody else is here yet.
+            // The daemon takes no requests yet, so this does not wait.
             Some((place.wait(|_| {}).await, workspace.share_files().await))
         }
         None => None,
@@ -171,7 +171,7 @@ async fn end_at_once(runs: &Runs, drive: Arc<Drive>, ending: Ending) -> io::Resu
         .inner()
         .tasks
         .spawn(async move { drive.close(Some(ending), None).await });
-    // By its end nothing of it is left alive. Where that cannot be written yet, nobody waits for it.
+    // By its end nothing of it is left alive. Where that cannot be written yet, the daemon starts all the same.
     tokio::select! {
         closed = closing => closed.map_err(io::Error::other),
         () = live.ended() => Ok(()),
@@ -239,11 +239,11 @@ fn resume(runs: &Runs, record: RunRecord) -> io::Result<Arc<Drive>> {
     ))
 }
 
-/// A run as an earlier daemon left it. Whoever asked may be gone for good; the daemon that would have
-/// seen them go is.
+/// A run as an earlier daemon left it. Its caller's connection ended with that daemon, which is no reason to cancel
+/// the run.
 fn live_left(runs: &Runs, record: RunRecord, extent: watch::Receiver<Extent>) -> Arc<Live> {
     let unended = !record.state.is_ended();
-    // By whose limits it counted is not on the disk, and whoever asked is close enough to that.
+    // The account that it counted for is not on disk; the name of its caller is the next best.
     let account = record.spec.principal.clone();
     let live = launch::live_of(runs, record, account, OnDisconnect::Continue, extent);
     let noted = live.look().reason.clone();

@@ -11,7 +11,7 @@ struct Askers {
     askers: usize,
     /// The run has not looked at the remote yet.
     open: bool,
-    /// Somebody joined: what the remote said before that is too old for them.
+    /// A second caller joined: what the remote said before that is too old for them.
     joined: bool,
 }
 
@@ -30,7 +30,7 @@ impl Coalescing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run is about to ask the remote. Returns whether somebody joined it so far.
+    /// The run is about to ask the remote. Returns whether another caller joined it so far.
     pub(super) fn close(&self) -> bool {
         let mut state = self.lock();
         state.open = false;

@@ -71,7 +71,7 @@ impl Live {
         &self.account
     }
 
-    /// The record without a copy. Nobody can change it for as long as it is looked at.
+    /// The record without a copy. A change to it waits for as long as the caller holds this.
     pub(super) fn look(&self) -> watch::Ref<'_, RunRecord> {
         self.record.borrow()
     }

@@ -34,7 +34,7 @@ pub mod reconcile;
 mod record;
 pub mod recover;
 mod registry;
-pub mod removal;
+mod removal;
 pub mod remove;
 pub mod repos;
 mod reset;

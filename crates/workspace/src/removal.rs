@@ -34,7 +34,7 @@ pub(crate) fn finish(workspace: &Workspace, looked_at: Option<Moment>) -> Result
 
 /// After a crash in the middle of a removal: completes it, or calls it off. Returns whether there
 /// was one. Nobody else may use the workspace meanwhile.
-pub fn converge(workspace: &Workspace) -> Result<bool, Error> {
+pub(crate) fn converge(workspace: &Workspace) -> Result<bool, Error> {
     if !workspace.worktree().is_removing() {
         return Ok(false);
     }

@@ -159,7 +159,7 @@ pub(super) fn take_away(
 }
 
 /// What is left of a repo that somebody could miss; empty if it may go.
-pub fn left_of(_workspaces: &Workspaces, repo: &Repo) -> Result<Vec<String>, Error> {
+pub fn left_of(repo: &Repo) -> Result<Vec<String>, Error> {
     let mut left = Vec::new();
     let entries = match fs::read_dir(repo.home()) {
         Ok(entries) => Some(entries),

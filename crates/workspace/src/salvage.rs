@@ -166,7 +166,7 @@ fn settle_salvage(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
 }
 
 /// All salvages of a repo, the newest first.
-pub async fn salvages(_workspaces: &Workspaces, repo: &Arc<Repo>) -> Result<Vec<Manifest>, Error> {
+pub async fn salvages(repo: &Arc<Repo>) -> Result<Vec<Manifest>, Error> {
     let repo = repo.clone();
     blocking(move || {
         if !repo.is_cloned() {
@@ -181,7 +181,6 @@ pub async fn salvages(_workspaces: &Workspaces, repo: &Arc<Repo>) -> Result<Vec<
 
 /// The branch that a salvage was saved from, if the repo has it.
 pub async fn branch_of_salvage(
-    _workspaces: &Workspaces,
     repo: &Arc<Repo>,
     id: SalvageId,
 ) -> Result<Option<BranchName>, Error> {
@@ -206,7 +205,7 @@ pub async fn expire_salvage(
     ttl: Duration,
 ) -> Result<usize, Error> {
     let mut gone = 0;
-    for manifest in salvages(workspaces, repo).await? {
+    for manifest in salvages(repo).await? {
         if salvage_expires_in(workspaces, &manifest, ttl) > 0 {
             continue;
         }
@@ -234,7 +233,6 @@ pub async fn read(
 
 /// The bytes of one file of a salvage.
 pub async fn salvaged_file(
-    _workspaces: &Workspaces,
     repo: &Arc<Repo>,
     id: SalvageId,
     path: PathBuf,

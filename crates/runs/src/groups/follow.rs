@@ -143,7 +143,7 @@ async fn until_group_ended(
 /// Tells when a member's command starts and when it ends.
 async fn watch_member(runs: Runs, member: Member, tell: mpsc::UnboundedSender<News>) {
     let tell = |news| {
-        // Nobody listens any more where the daemon leaves.
+        // The group's task is gone where the daemon leaves.
         let _ = tell.send(news);
     };
     if let Some(run) = runs.live(member.run_id) {

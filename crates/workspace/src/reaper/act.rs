@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::files_lock::ExclusiveFiles;
-use crate::{
-    Error, Going, Workspace, WorkspaceLock, Workspaces, guard, pin, remove, silent, sizes, work,
-};
+use crate::{Error, Going, Workspace, WorkspaceLock, guard, pin, remove, silent, sizes, work};
 
 use super::Reaper;
 use super::report::Outcome;
@@ -179,7 +177,7 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
     };
     let (workspaces, of) = (reaper.workspaces.clone(), repo.clone());
     let discard = move || {
-        if let Some(why) = kept_store(&workspaces, &of) {
+        if let Some(why) = kept_store(&of) {
             return Ok(Outcome::Kept { why });
         }
         if is_in_use(of.home()) {
@@ -201,14 +199,14 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
 }
 
 /// Why a store has to stay, its last use apart. Blocks.
-pub(super) fn kept_store(workspaces: &Workspaces, repo: &Repo) -> Option<String> {
+pub(super) fn kept_store(repo: &Repo) -> Option<String> {
     if !repo.config().prewarm.is_empty() {
         return Some("the configuration wants branches of it prewarmed".to_owned());
     }
     if *repo.source() == Source::Found {
         return Some("nothing but the store itself says where it was cloned from".to_owned());
     }
-    match remove::left_of(workspaces, repo) {
+    match remove::left_of(repo) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => return Some(format!("it has {}", left.join(", "))),
         Err(error) => return Some(format!("it cannot be looked at: {error}")),

@@ -178,12 +178,12 @@ impl Reaper {
                 .yard()
                 .ticks
                 .store_idle(repo.name(), used(repo.name()));
-            let (looked_at, all) = (repo.clone(), self.workspaces.clone());
+            let looked_at = repo.clone();
             let count = of_repo(repo.name()).count();
             let look = move || {
                 let size = size_of(looked_at.store().path());
                 let kept_for = match count {
-                    0 => kept_store(&all, &looked_at),
+                    0 => kept_store(&looked_at),
                     1 => Some("it has a workspace".to_owned()),
                     _ => Some(format!("it has {count} workspaces")),
                 };

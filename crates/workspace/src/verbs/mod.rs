@@ -25,10 +25,9 @@ pub use commit::{commit, stage};
 pub use fetch::fetch;
 pub use history::{blame, bring_for, log, merge_preview};
 pub use look::{diff, status};
-pub use operation::go_on;
+pub use operation::{GoOn, go_on};
 pub use pull::pull;
 pub use push::{delete_on_remote, merged_on_remote, push};
-
 pub use reset::reset_head;
 pub use resolve::resolve;
 pub use stash::{change_stashes, look_at_stashes};
@@ -39,12 +38,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use git2::Repository;
+
 use crate::files::beneath;
 use crate::files_lock::ExclusiveFiles;
 use crate::{FilesGuard, built_from, guard, prepare, standing, sync};
-use git2::Repository;
-
-pub use operation::GoOn;
 
 use super::error::conflict;
 use super::{Error, Reporter, Workspace, WorkspaceLock};
