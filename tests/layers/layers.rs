@@ -40,7 +40,7 @@ const ROOMS: [(&str, &[&str]); 6] = [
     ("env::set_var", &[]),
     ("unsafe {", &["crates/git/src/isolation.rs"]),
     ("worktree\", \"prune", &[]),
-    ("git2::", &["crates/git/", "crates/workspace/", "src/app/"]),
+    ("git2::", &["crates/git/"]),
 ];
 
 /// What calls something outside of its room.

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, Tree};
+use git2::Tree;
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
 use super::{Error, MAX_RULES, parse_rules};
+use crate::{ObjectId, Repository};
 
 const IGNORE: &str = ".gitignore";
 const REGULAR_FILE: i32 = 0o100_000;
@@ -25,10 +26,10 @@ pub struct CommittedIgnores<'repo> {
 }
 
 impl<'repo> CommittedIgnores<'repo> {
-    pub fn of(repo: &'repo Repository, commit: Oid) -> Result<Self, Error> {
+    pub fn of(repo: &'repo Repository, commit: ObjectId) -> Result<Self, Error> {
         Ok(Self {
             repo,
-            tree: repo.find_commit(commit)?.tree()?,
+            tree: repo.git2().find_commit(commit.git2())?.tree()?,
             rules: HashMap::new(),
         })
     }
@@ -75,11 +76,11 @@ impl<'repo> CommittedIgnores<'repo> {
             Ok(entry) if entry.filemode() & FILE_TYPE == REGULAR_FILE => entry,
             _ => return Ok(None),
         };
-        let size = self.repo.odb()?.read_header(entry.id())?.0;
+        let size = self.repo.git2().odb()?.read_header(entry.id())?.0;
         if size > MAX_RULES {
             return Ok(None);
         }
-        let blob = self.repo.find_blob(entry.id())?;
+        let blob = self.repo.git2().find_blob(entry.id())?;
         let text = blob.content();
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         Ok(parse_rules(text, dir))
@@ -91,18 +92,21 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use git2::Oid;
     use git2::Signature;
 
     use super::*;
 
     fn commit(repo: &Repository, paths: &[&str]) -> Oid {
-        let mut index = repo.index().unwrap();
+        let mut index = repo.git2().index().unwrap();
         for path in paths {
             index.add_path(Path::new(path)).unwrap();
         }
-        let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+        let tree = repo.git2().find_tree(index.write_tree().unwrap()).unwrap();
         let who = Signature::now("Test", "test@localhost").unwrap();
-        repo.commit(None, &who, &who, "rules", &tree, &[]).unwrap()
+        repo.git2()
+            .commit(None, &who, &who, "rules", &tree, &[])
+            .unwrap()
     }
 
     fn write(dir: &Path, path: &str, text: &str) {
@@ -138,7 +142,7 @@ mod tests {
         }
         write(dir.path(), ".gitignore", "*\n");
         write(dir.path(), "new/.gitignore", "*\n");
-        let mut rules = CommittedIgnores::of(&repo, commit).unwrap();
+        let mut rules = CommittedIgnores::of(&repo, ObjectId::of(commit)).unwrap();
         for (path, is_dir, is_ignored) in [
             ("out", true, true),
             ("out", false, false),

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::checkout::{Filled, write_files};
 use super::moves::diff_to_index;
@@ -15,6 +15,7 @@ use super::scan::untimed_entry;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
 use super::{Error, Git, Worktree, head, read_ref, traps};
+use crate::{ObjectId, Repository};
 use branchyard_model::CommitId;
 
 /// What git keeps about an operation under way, a merge or a rebase or the like.
@@ -42,8 +43,8 @@ const OPERATION: [&str; 18] = [
 /// Where HEAD and the branch were when it was decided what to do with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tips {
-    pub head: Option<Oid>,
-    pub branch: Option<Oid>,
+    pub head: Option<ObjectId>,
+    pub branch: Option<ObjectId>,
 }
 
 /// What became of a move.
@@ -119,7 +120,13 @@ pub async fn move_to(
         read_index(worktree, git, commit.as_str()).await?;
     }
     let log = format!("reset: moving to {commit}");
-    if !move_ref(&repo, &branch, target, seen.branch, &log)? {
+    if !move_ref(
+        &repo,
+        &branch,
+        target,
+        seen.branch.map(ObjectId::git2),
+        &log,
+    )? {
         return Ok(Moved::TipMoved);
     }
     drop(repo);
@@ -158,7 +165,7 @@ fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Erro
     if worktree.admin().join("info/sparse-checkout").exists() {
         return Err(Error::io("stage files")(io::ErrorKind::Unsupported.into()));
     }
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(true)?;
     let diff = diff_to_index(repo, commit, &index)?;
     let mut entries = Vec::new();
@@ -273,7 +280,7 @@ pub async fn advance(
 
 /// Has git look at all tracked files again, also at those that it was told to overlook.
 fn clear_flags(repo: &Repository) -> Result<(), Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let flagged: Vec<_> = index
         .iter()

@@ -3,9 +3,10 @@
 
 use std::cmp::Ordering;
 
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{ObjectType, Oid, Tree};
 
 use super::Error;
+use crate::{ObjectId, Repository};
 
 const GITLINK: i32 = 0o160_000;
 
@@ -22,12 +23,23 @@ pub struct TreeChange {
     /// Whether the old tree has a file there.
     pub was: bool,
     /// The file that the new tree has there.
-    pub is: Option<Oid>,
+    pub is: Option<ObjectId>,
 }
 
 impl Difference {
+    /// What differs between the files of two commits; `None` if that is more than `most`.
+    pub fn between_commits(
+        repo: &Repository,
+        old: ObjectId,
+        new: ObjectId,
+        most: usize,
+    ) -> Result<Option<Self>, Error> {
+        let tree = |commit: ObjectId| repo.git2().find_commit(commit.git2())?.tree();
+        Self::between(repo, &tree(old)?, &tree(new)?, most)
+    }
+
     /// What differs from `old` in `new`; `None` if that is more than `most`.
-    pub fn between(
+    pub(super) fn between(
         repo: &Repository,
         old: &Tree<'_>,
         new: &Tree<'_>,
@@ -104,12 +116,13 @@ impl DifferenceSearch<'_> {
             self.found.changes.push(TreeChange {
                 path: path.clone(),
                 was: was_file.is_some(),
-                is: is_file,
+                is: is_file.map(ObjectId::of),
             });
         }
         let tree = |node: Option<Node>| {
             let node = node.filter(|node| node.1);
-            node.map(|node| self.repo.find_tree(node.2)).transpose()
+            node.map(|node| self.repo.git2().find_tree(node.2))
+                .transpose()
         };
         let (was, is) = (tree(was)?, tree(is)?);
         if was.is_none() && is.is_none() {
@@ -151,14 +164,16 @@ mod tests {
                 uid: 0,
                 gid: 0,
                 file_size: 0,
-                id: repo.blob(content.as_bytes()).unwrap(),
+                id: repo.git2().blob(content.as_bytes()).unwrap(),
                 flags: 0,
                 flags_extended: 0,
                 path: path.as_bytes().to_vec(),
             };
             index.add(&entry).unwrap();
         }
-        repo.find_tree(index.write_tree_to(repo).unwrap()).unwrap()
+        repo.git2()
+            .find_tree(index.write_tree_to(repo.git2()).unwrap())
+            .unwrap()
     }
 
     #[test]

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use git2::Repository;
-
 use super::{Error, FileComparer};
+use crate::Repository;
 
 /// Whether the file at `path`, relative to the workspace, differs from HEAD's, or is not in it.
 pub fn differs_from_head(repo: &Repository, path: &Path) -> Result<bool, Error> {
-    let tree = repo.head()?.peel_to_tree()?;
+    let tree = repo.git2().head()?.peel_to_tree()?;
     let (Ok(entry), Some(comparer)) = (tree.get_path(path), FileComparer::new(repo)?) else {
         return Ok(true);
     };
@@ -26,12 +25,13 @@ mod tests {
     use git2::{IndexAddOption, Signature};
 
     fn commit_all(repo: &Repository) {
-        let mut index = repo.index().unwrap();
+        let mut index = repo.git2().index().unwrap();
         index.add_all(["."], IndexAddOption::DEFAULT, None).unwrap();
         index.write().unwrap();
-        let tree = repo.find_tree(index.write_tree().unwrap()).unwrap();
+        let tree = repo.git2().find_tree(index.write_tree().unwrap()).unwrap();
         let who = Signature::now("a", "a@b").unwrap();
-        repo.commit(Some("HEAD"), &who, &who, "one", &tree, &[])
+        repo.git2()
+            .commit(Some("HEAD"), &who, &who, "one", &tree, &[])
             .unwrap();
     }
 
@@ -55,7 +55,8 @@ mod tests {
         // As git writes it, with other ends of lines than it keeps.
         fs::remove_file(root.join("lines.txt")).unwrap();
         let mut again = CheckoutBuilder::new();
-        repo.checkout_head(Some(again.force().path("lines.txt")))
+        repo.git2()
+            .checkout_head(Some(again.force().path("lines.txt")))
             .unwrap();
         assert_eq!(fs::read(root.join("lines.txt")).unwrap(), b"one\r\ntwo\r\n");
         fs::write(root.join("new.c"), "new\n").unwrap();

@@ -4,10 +4,11 @@
 
 use std::collections::HashMap;
 
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{ObjectType, Oid, Tree};
 
 use super::Error;
-use branchyard_model::{CommitId, ErrorKind, Problem};
+use crate::{ObjectId, Repository};
+use branchyard_model::{ErrorKind, Problem};
 
 /// The largest repositories that are known have a tenth of it.
 pub(super) const MOST_PATHS: u64 = 4_000_000;
@@ -15,7 +16,7 @@ const DEEPEST: usize = 256;
 
 /// Refuses to look at or to write what two trees do not have in common, if that is too much. A tree that is not
 /// there has no paths.
-pub fn check_extent(
+pub(super) fn check_extent(
     repo: &Repository,
     old: Option<&Tree<'_>>,
     new: Option<&Tree<'_>>,
@@ -31,9 +32,15 @@ pub fn check_extent(
     }
 }
 
-/// The tree of a commit.
-pub fn tree_of<'repo>(repo: &'repo Repository, commit: &CommitId) -> Result<Tree<'repo>, Error> {
-    Ok(repo.find_commit(Oid::from_str(commit.as_str())?)?.tree()?)
+/// The same of a checkout of `commit` where the tree `from` is. A tree that is gone counts as none.
+pub fn check_checkout(
+    repo: &Repository,
+    from: Option<ObjectId>,
+    commit: ObjectId,
+) -> Result<(), Error> {
+    let to = repo.git2().find_commit(commit.git2())?.tree()?;
+    let from = from.and_then(|tree| repo.git2().find_tree(tree.git2()).ok());
+    check_extent(repo, from.as_ref(), Some(&to))
 }
 
 struct Count<'repo> {
@@ -56,7 +63,10 @@ impl Count<'_> {
         if depth > DEEPEST {
             return Ok(MOST_PATHS + 1);
         }
-        let (one, other) = (self.repo.find_tree(one)?, self.repo.find_tree(other)?);
+        let (one, other) = (
+            self.repo.git2().find_tree(one)?,
+            self.repo.git2().find_tree(other)?,
+        );
         let mut paths = 0_u64;
         for (tree, against, is_first) in [(&one, &other, true), (&other, &one, false)] {
             for entry in tree {
@@ -91,7 +101,7 @@ impl Count<'_> {
             return Ok(MOST_PATHS + 1);
         }
         let mut paths = 0_u64;
-        for entry in &self.repo.find_tree(tree)? {
+        for entry in &self.repo.git2().find_tree(tree)? {
             paths = paths.saturating_add(match entry.kind() {
                 Some(ObjectType::Tree) => self.all_of(entry.id(), depth + 1)?,
                 _ => 1,
@@ -120,10 +130,10 @@ mod tests {
 
     /// A tree of `width` to the power of `depth` paths.
     fn bomb(repo: &Repository, width: usize, depth: usize) -> Oid {
-        let mut id = repo.blob(b"x").unwrap();
+        let mut id = repo.git2().blob(b"x").unwrap();
         for level in 0..depth {
             let mode = if level == 0 { 0o100_644 } else { 0o040_000 };
-            let mut tree = repo.treebuilder(None).unwrap();
+            let mut tree = repo.git2().treebuilder(None).unwrap();
             for n in 0..width {
                 tree.insert(format!("d{n}"), id, mode).unwrap();
             }
@@ -136,7 +146,7 @@ mod tests {
     fn what_a_few_objects_stand_for_is_counted_and_refused() {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repository::init_bare(dir.path()).unwrap();
-        let tree = |width, depth| repo.find_tree(bomb(&repo, width, depth)).unwrap();
+        let tree = |width, depth| repo.git2().find_tree(bomb(&repo, width, depth)).unwrap();
         let (small, large) = (tree(10, 3), tree(10, 8));
         let check = |old: Option<&Tree<'_>>, new| check_extent(&repo, old, new);
         assert!(check(None, Some(&small)).is_ok());

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY as SHA1};
-use git2::{DiffOptions, ObjectType, Oid, Repository};
+use git2::{DiffOptions, ObjectType, Oid};
 use rustix::fs::FileType;
 
 use super::checkout::{ATTRIBUTES, may_apply};
@@ -21,6 +21,7 @@ use super::still_files::StillFiles;
 use super::untracked_entry::GITLINK;
 use super::verbs::conflicts::{Read, Working};
 use super::{Error, files_of, small_index};
+use crate::Repository;
 
 const LINK: u32 = 0o120_000;
 const REGULAR: u32 = 0o100_644;
@@ -51,7 +52,7 @@ pub enum ChangeKind {
     Typechange,
 }
 
-pub struct FileComparer<'repo> {
+pub(crate) struct FileComparer<'repo> {
     repo: &'repo Repository,
     workdir: PathBuf,
     files: Working,
@@ -68,13 +69,13 @@ struct Hashed {
 
 impl<'repo> FileComparer<'repo> {
     /// `None` for a repository without files.
-    pub fn new(repo: &'repo Repository) -> Result<Option<Self>, Error> {
+    pub(crate) fn new(repo: &'repo Repository) -> Result<Option<Self>, Error> {
         let Some(workdir) = files_of(repo) else {
             return Ok(None);
         };
-        let config = repo.config()?;
+        let config = repo.git2().config()?;
         let is_set = |name| config.get_string(name).is_ok_and(|value| value != "false");
-        let store = repo.commondir().join("info/attributes");
+        let store = repo.git2().commondir().join("info/attributes");
         Ok(Some(Self {
             repo,
             files: Working::open(&workdir)?,
@@ -87,7 +88,12 @@ impl<'repo> FileComparer<'repo> {
     }
 
     /// How the file at `path` differs from this entry; `None` where it does not.
-    pub fn change(&self, mode: u32, id: Oid, path: &Path) -> Result<Option<FileChange>, Error> {
+    pub(crate) fn change(
+        &self,
+        mode: u32,
+        id: Oid,
+        path: &Path,
+    ) -> Result<Option<FileChange>, Error> {
         let gone = Some(FileChange {
             kind: ChangeKind::Deleted,
             mode: 0,
@@ -163,7 +169,7 @@ impl<'repo> FileComparer<'repo> {
 
     /// Whether the blob `id` has so many bytes.
     fn may_be_of_length(&self, id: Oid, len: u64) -> bool {
-        let header = self.repo.odb().and_then(|odb| odb.read_header(id));
+        let header = self.repo.git2().odb().and_then(|odb| odb.read_header(id));
         header.map_or(true, |(size, _)| size as u64 == len)
     }
 
@@ -203,9 +209,14 @@ impl<'repo> FileComparer<'repo> {
     }
 
     fn tracked_attributes(&self, path: &Path) -> Option<Rc<[u8]>> {
-        let tree = self.repo.head().and_then(|head| head.peel_to_tree()).ok()?;
+        let tree = self
+            .repo
+            .git2()
+            .head()
+            .and_then(|head| head.peel_to_tree())
+            .ok()?;
         let entry = tree.get_path(path).ok()?;
-        let blob = self.repo.find_blob(entry.id()).ok()?;
+        let blob = self.repo.git2().find_blob(entry.id()).ok()?;
         Some(blob.content().into())
     }
 
@@ -227,11 +238,12 @@ impl<'repo> FileComparer<'repo> {
                 still.write(&name, &attributes)?;
             }
         }
-        still.repo().set_index(&mut index)?;
+        still.repo().git2().set_index(&mut index)?;
         let mut options = DiffOptions::new();
         options.disable_pathspec_match(true).pathspec(path);
         let diff = still
             .repo()
+            .git2()
             .diff_index_to_workdir(None, Some(&mut options))?;
         Ok(diff.deltas().len() == 0)
     }

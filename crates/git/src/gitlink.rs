@@ -44,7 +44,8 @@ pub(super) fn nested_head(dir: &Path) -> Option<Oid> {
 mod tests {
     use std::fs;
 
-    use git2::{Repository, Signature};
+    use crate::Repository;
+    use git2::Signature;
 
     use super::*;
 
@@ -56,13 +57,14 @@ mod tests {
         let repo = Repository::init(&at).unwrap();
         assert_eq!(nested_head(&at), None);
         let who = Signature::now("Test", "test@localhost").unwrap();
-        let tree = repo.treebuilder(None).unwrap().write().unwrap();
-        let tree = repo.find_tree(tree).unwrap();
+        let tree = repo.git2().treebuilder(None).unwrap().write().unwrap();
+        let tree = repo.git2().find_tree(tree).unwrap();
         let id = repo
+            .git2()
             .commit(Some("HEAD"), &who, &who, "one", &tree, &[])
             .unwrap();
         assert_eq!(nested_head(&at), Some(id));
-        let branch = repo.head().unwrap().name().unwrap().to_owned();
+        let branch = repo.git2().head().unwrap().name().unwrap().to_owned();
         let git_dir = at.join(".git");
         fs::remove_file(git_dir.join(&branch)).unwrap();
         fs::write(

@@ -1,14 +1,41 @@
-//! The id of a commit, as it is written and as libgit2 has it.
+//! The id of an object, as it is written and as libgit2 has it.
 
+use std::fmt;
+
+use crate::Error;
 use branchyard_model::CommitId;
 use git2::Oid;
 
-use crate::Error;
+/// The id of a commit, a tag, a tree or a file's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(Oid);
 
-pub fn oid(commit: &CommitId) -> Result<Oid, Error> {
-    Ok(Oid::from_str(commit.as_str())?)
+impl ObjectId {
+    pub(crate) fn of(id: Oid) -> Self {
+        Self(id)
+    }
+
+    pub(crate) fn git2(self) -> Oid {
+        self.0
+    }
+
+    /// `None` where it is not all hex digits of an id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_whole = CommitId::parse(text).is_ok();
+        Oid::from_str(text).ok().filter(|_| is_whole).map(Self)
+    }
 }
 
-pub fn commit_id(id: Oid) -> Result<CommitId, Error> {
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+pub fn object_id(commit: &CommitId) -> Result<ObjectId, Error> {
+    Ok(ObjectId(Oid::from_str(commit.as_str())?))
+}
+
+pub fn commit_id(id: ObjectId) -> Result<CommitId, Error> {
     Ok(CommitId::parse(&id.to_string())?)
 }

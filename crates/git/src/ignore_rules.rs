@@ -7,13 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use git2::Repository;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::plain_file::read_plain;
 use super::verbs::conflicts::{Read, Working};
 use super::{Error, files_of};
+use crate::Repository;
 use branchyard_model::check_glob;
 
 const FILE_NAME: &str = ".gitignore";
@@ -35,7 +35,10 @@ impl IgnoreRules {
         let Some(workdir) = files_of(repo) else {
             return Ok(Self::default());
         };
-        let exclude = read_plain(&repo.commondir().join("info/exclude"), MAX_RULES as u64);
+        let exclude = read_plain(
+            &repo.git2().commondir().join("info/exclude"),
+            MAX_RULES as u64,
+        );
         let exclude = exclude.ok().flatten();
         Ok(Self {
             files: Some((workdir.clone(), Working::open(&workdir)?)),

@@ -12,6 +12,7 @@ use git2::Oid;
 use rustix::fs::{FileType, Stat};
 
 use super::plain_file::open_plain;
+use crate::{Error, ObjectId, Repository};
 
 /// What every entry has before its path.
 const FIXED: usize = 62;
@@ -129,8 +130,10 @@ impl IndexFile {
         &self.bytes[entry.path.clone()]
     }
 
-    pub fn id(&self, entry: &IndexedFile) -> Option<Oid> {
-        Oid::from_bytes(self.bytes.get(entry.at + STATS..entry.at + STATS + HASH)?).ok()
+    pub fn id(&self, entry: &IndexedFile) -> Option<ObjectId> {
+        Oid::from_bytes(self.bytes.get(entry.at + STATS..entry.at + STATS + HASH)?)
+            .ok()
+            .map(ObjectId::of)
     }
 
     /// The entry of `path`. They are sorted by it.
@@ -171,7 +174,18 @@ impl IndexFile {
     }
 
     /// The tree that all entries together are, if that is known without computing it.
-    pub fn tree(&self) -> Option<Oid> {
+    /// Whether it is exactly `tree`. Mostly it says so itself.
+    pub fn holds(&self, repo: &Repository, tree: ObjectId) -> Result<bool, Error> {
+        if let Some(known) = self.tree() {
+            return Ok(known == tree);
+        }
+        let repo = repo.git2();
+        let tree = repo.find_tree(tree.git2())?;
+        let diff = repo.diff_tree_to_index(Some(&tree), Some(&repo.index()?), None)?;
+        Ok(diff.deltas().len() == 0)
+    }
+
+    pub fn tree(&self) -> Option<ObjectId> {
         let extension = &self.bytes[self.tree.clone()?][8..];
         // The root has no name: a zero, how many entries, a space, how many subtrees, a newline, the id.
         let rest = extension.strip_prefix(b"\0")?;
@@ -179,7 +193,9 @@ impl IndexFile {
         if rest.starts_with(b"-") {
             return None;
         }
-        Oid::from_bytes(rest.get(line + 1..line + 1 + HASH)?).ok()
+        Oid::from_bytes(rest.get(line + 1..line + 1 + HASH)?)
+            .ok()
+            .map(ObjectId::of)
     }
 
     /// Writes the index to `path`, a new file, in which git takes the files of these entries for unchanged, and looks at all
@@ -265,7 +281,7 @@ impl FileStat {
         clippy::cast_sign_loss,
         reason = "the index has 32 bits without a sign"
     )]
-    pub fn noted(entry: &git2::IndexEntry) -> Self {
+    pub(super) fn noted(entry: &git2::IndexEntry) -> Self {
         let moment = |time: git2::IndexTime| (time.seconds() as u32, time.nanoseconds());
         Self {
             changed: moment(entry.ctime),

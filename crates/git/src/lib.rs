@@ -5,6 +5,7 @@
 mod broken;
 mod checkout;
 mod command;
+mod commits;
 mod committed_ignores;
 mod confined;
 pub mod contents;
@@ -36,6 +37,7 @@ mod public_host;
 mod reflog;
 mod refs;
 mod remote;
+mod repository;
 mod rescue;
 mod retry;
 mod salvage;
@@ -56,8 +58,9 @@ pub mod verbs;
 mod version;
 mod worktree;
 
-pub use broken::{BrokenRef, RefDamage, mend_ref, packed_refs_are_sound};
+pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
 pub use command::Git;
+pub use commits::{CommitTree, has_commit, is_ahead, is_ancestor, is_published};
 pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use contents::{Moved, Tips};
@@ -66,12 +69,14 @@ pub use difference::{Difference, TreeChange};
 pub use differs::differs_from_head;
 pub use environment::NetworkAccess;
 pub use error::Error;
-pub use extent::{check_extent, tree_of};
+pub use extent::check_checkout;
+use extent::check_extent;
 pub use failure::RemoteFailure;
-pub use file_comparer::{ChangeKind as FileChangeKind, FileChange, FileComparer};
-pub use ids::{commit_id, oid};
+use file_comparer::{ChangeKind as FileChangeKind, FileChange, FileComparer};
+pub use ids::{ObjectId, commit_id, object_id};
 pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
-pub use index_file::{FileStat, IndexFile, IndexedFile, Moment};
+use index_file::IndexedFile;
+pub use index_file::{FileStat, IndexFile, Moment};
 pub use isolation::isolate_libgit2;
 pub use locks::{Lock, all_locks, clear_half_fetched, clear_stale_locks, is_locked, store_locks};
 pub use maintenance::{Upkeep, maintain};
@@ -80,7 +85,8 @@ pub use moves::{changed_by_move, changed_by_reset, differing, is_between};
 pub use need::checkout_need;
 pub use neighbour::neighbour_heads;
 pub use origin::make_origin;
-pub use plain_file::{open_plain, read_plain};
+use plain_file::open_plain;
+pub use plain_file::read_plain;
 pub use progress::Percent;
 pub use public_host::PublicHost;
 pub use refs::{
@@ -88,15 +94,14 @@ pub use refs::{
     remote_branches, unpark, unpark_branch,
 };
 pub use remote::{fetch, remote_default, remote_heads};
+pub use repository::Repository;
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};
 pub use salvage::{
     Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,
     salvaged_files, salvages, save, settle_archives,
 };
-pub use scan::{
-    FEW, For, MetadataStatus, ScanResult, copy_of_index, scan, small_index, tracked_changes,
-    untracked_entries,
-};
+pub use scan::{FEW, For, MetadataStatus, ScanResult, scan, tracked_changes, untracked_entries};
+use scan::{copy_of_index, small_index};
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};
@@ -104,16 +109,14 @@ pub use ssh::ssh_command;
 pub use status::{
     Head, Stash, head, rebased_branch, standing, stashes, unpushed_refs, unseen_commits,
 };
-pub use statuses::{
-    Tracked, compared, is_any_changed, suspects, tracked_statuses, traps, unstaged_changes,
-};
-pub use still_files::StillFiles;
-pub use store::{Store, StoreInfo, open_store};
+use statuses::unstaged_changes;
+pub use statuses::{Tracked, compared, is_any_changed, suspects, tracked_statuses, traps};
+use still_files::StillFiles;
+pub use store::{Store, open_store};
 pub use strangers::strangers;
 pub use untracked::Untracked;
-pub use untracked_entry::{
-    GITLINK, UntrackedEntry, UntrackedKind, is_submodule, submodules, untracked_in,
-};
+use untracked_entry::is_submodule;
+pub use untracked_entry::{GITLINK, UntrackedEntry, UntrackedKind, submodules, untracked_in};
 pub use version::lacks_bearer;
 use worktree::open_at;
 pub use worktree::{Worktree, files_of};

@@ -4,10 +4,9 @@
 use std::fs;
 use std::io;
 
-use git2::Oid;
-
 use super::worktree::write_whole;
 use super::{Error, Worktree};
+use crate::ObjectId;
 
 /// The mark of a worktree whose files are not whole yet; after a crash it says whose that is.
 pub(super) const PREPARING: &str = "preparing";
@@ -44,7 +43,7 @@ impl Worktree {
     }
 
     /// Marks it as going, with where its branch was when that was decided.
-    pub fn mark_removing(&self, tip: Option<Oid>) -> Result<(), Error> {
+    pub fn mark_removing(&self, tip: Option<ObjectId>) -> Result<(), Error> {
         let tip = tip.map(|tip| tip.to_string()).unwrap_or_default();
         write_whole(&self.admin().join("locked"), format!("{REMOVING} {tip}"))
             .map_err(Error::io("mark the worktree as going"))

@@ -251,7 +251,7 @@ pub fn rebuild_index(worktree: &Worktree, store: &Store) -> Result<Option<PathBu
         Err(error) => return Err(Error::io("set an index aside")(error)),
     };
     let repo = worktree.open()?;
-    match repo.head() {
+    match repo.git2().head() {
         Ok(head) => {
             let mut fresh = Index::open(&index)?;
             fresh.read_tree(&head.peel_to_tree()?)?;

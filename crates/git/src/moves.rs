@@ -6,17 +6,18 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, ObjectType, Oid, Repository};
+use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, ObjectType, Oid};
 
 use super::file_comparer::hash_plain;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
 use super::{Error, GITLINK, files_of, head, tracked_statuses, unstaged_changes};
+use crate::{ObjectId, Repository};
 
 /// The tracked files that a reset to `target` changes: those that [differ](differing) from it, and those that git was told
 /// to overlook, which a reset does not.
-pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
+pub fn changed_by_reset(repo: &Repository, target: ObjectId) -> Result<BTreeSet<PathBuf>, Error> {
     let mut changed = differing(repo, target)?;
-    let index = repo.index()?;
+    let index = repo.git2().index()?;
     let flagged = index.iter().filter(|entry| {
         let is_overlooked = entry.flags & ASSUME_UNCHANGED != 0;
         let is_outside = entry.flags_extended & SKIP_WORKTREE != 0;
@@ -27,7 +28,7 @@ pub fn changed_by_reset(repo: &Repository, target: Oid) -> Result<BTreeSet<PathB
 }
 
 /// The tracked files that the index has otherwise than `target`, and those that are not as the index has them.
-pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
+pub fn differing(repo: &Repository, target: ObjectId) -> Result<BTreeSet<PathBuf>, Error> {
     let mut changed = changed_by_move(repo, target)?;
     let unstaged = unstaged_changes(repo)?.into_iter();
     let unstaged = unstaged.filter(|((mode, ..), _)| *mode != GITLINK);
@@ -36,10 +37,10 @@ pub fn differing(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Er
 }
 
 /// The tracked files that the index has otherwise than `target`.
-pub fn changed_by_move(repo: &Repository, target: Oid) -> Result<BTreeSet<PathBuf>, Error> {
-    let mut index = repo.index()?;
+pub fn changed_by_move(repo: &Repository, target: ObjectId) -> Result<BTreeSet<PathBuf>, Error> {
+    let mut index = repo.git2().index()?;
     index.read(false)?;
-    let diff = diff_to_index(repo, target, &index)?;
+    let diff = diff_to_index(repo, target.git2(), &index)?;
     let mut changed = BTreeSet::new();
     for delta in diff.deltas() {
         let sides = [delta.old_file(), delta.new_file()];
@@ -59,27 +60,30 @@ pub(super) fn diff_to_index<'r>(
     target: Oid,
     index: &Index,
 ) -> Result<Diff<'r>, Error> {
-    let tree = repo.find_commit(target)?.tree()?;
+    let tree = repo.git2().find_commit(target)?.tree()?;
     let mut options = DiffOptions::new();
     options.include_typechange(true);
-    Ok(repo.diff_tree_to_index(Some(&tree), Some(index), Some(&mut options))?)
+    Ok(repo
+        .git2()
+        .diff_tree_to_index(Some(&tree), Some(index), Some(&mut options))?)
 }
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
 /// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work.
-pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
+pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
     let (from, to) = (
-        repo.find_tree(head(repo)?.tree)?,
-        repo.find_commit(target)?.tree()?,
+        repo.git2().find_tree(head(repo)?.tree.git2())?,
+        repo.git2().find_commit(target.git2())?.tree()?,
     );
-    let index = repo.index()?;
+    let index = repo.git2().index()?;
     // A checkout replaces the index whole.
     let is_index_of = |tree| {
         Ok::<_, Error>(
-            repo.diff_tree_to_index(Some(tree), Some(&index), None)?
+            repo.git2()
+                .diff_tree_to_index(Some(tree), Some(&index), None)?
                 .deltas()
                 .len()
                 == 0,
@@ -90,6 +94,7 @@ pub fn is_between(repo: &Repository, target: Oid) -> Result<bool, Error> {
     }
     let mut moved: BTreeMap<PathBuf, Vec<Oid>> = BTreeMap::new();
     for delta in repo
+        .git2()
         .diff_tree_to_tree(Some(&from), Some(&to), None)?
         .deltas()
     {

@@ -1,21 +1,28 @@
 //! How much room a checkout takes.
 
-use git2::{Delta, DiffFile, Oid, Repository};
+use git2::{Delta, DiffFile};
 
 use super::{Error, check_extent};
+use crate::{ObjectId, Repository};
 use branchyard_runtime::disk::Amount;
 
 /// Files take whole blocks; larger ones than this are rare.
 const BLOCK: u64 = 4096;
 
 /// What there will be more of on the disk once `to` is checked out where `from` is, or where nothing is.
-pub fn checkout_need(repo: &Repository, from: Option<Oid>, to: Oid) -> Result<Amount, Error> {
-    let tree = |commit: Oid| repo.find_commit(commit)?.tree();
+pub fn checkout_need(
+    repo: &Repository,
+    from: Option<ObjectId>,
+    to: ObjectId,
+) -> Result<Amount, Error> {
+    let tree = |commit: ObjectId| repo.git2().find_commit(commit.git2())?.tree();
     let from = from.map(tree).transpose()?;
     let to = tree(to)?;
     check_extent(repo, from.as_ref(), Some(&to))?;
-    let diff = repo.diff_tree_to_tree(from.as_ref(), Some(&to), None)?;
-    let odb = repo.odb()?;
+    let diff = repo
+        .git2()
+        .diff_tree_to_tree(from.as_ref(), Some(&to), None)?;
+    let odb = repo.git2().odb()?;
     let size = |file: &DiffFile<'_>| match odb.read_header(file.id()) {
         Ok((bytes, _)) => (bytes as u64).next_multiple_of(BLOCK),
         // A submodule's commit, which is not checked out, or the other side of a file that comes or goes.
@@ -41,15 +48,16 @@ pub fn checkout_need(repo: &Repository, from: Option<Oid>, to: Oid) -> Result<Am
 mod tests {
     use super::*;
 
-    fn commit(repo: &Repository, files: &[(&str, usize)]) -> Oid {
-        let mut tree = repo.treebuilder(None).unwrap();
+    fn commit(repo: &Repository, files: &[(&str, usize)]) -> ObjectId {
+        let mut tree = repo.git2().treebuilder(None).unwrap();
         for (name, len) in files {
-            let blob = repo.blob(&vec![b'x'; *len]).unwrap();
+            let blob = repo.git2().blob(&vec![b'x'; *len]).unwrap();
             tree.insert(name, blob, 0o100_644).unwrap();
         }
-        let tree = repo.find_tree(tree.write().unwrap()).unwrap();
+        let tree = repo.git2().find_tree(tree.write().unwrap()).unwrap();
         let me = git2::Signature::now("me", "me@localhost").unwrap();
-        repo.commit(None, &me, &me, "", &tree, &[]).unwrap()
+        let made = repo.git2().commit(None, &me, &me, "", &tree, &[]);
+        ObjectId::of(made.unwrap())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, RepositoryOpenFlags};
 
 use branchyard_model::CommitId;
 
@@ -21,7 +21,7 @@ pub fn neighbour_heads(url: &str, refs: &[String]) -> Option<HashMap<String, Com
     };
     let nowhere_else: [&str; 0] = [];
     let flags = RepositoryOpenFlags::NO_SEARCH;
-    let repo = Repository::open_ext(Path::new(path), flags, nowhere_else).ok()?;
+    let repo = git2::Repository::open_ext(Path::new(path), flags, nowhere_else).ok()?;
     if repo
         .config()
         .ok()?
@@ -51,6 +51,8 @@ pub fn neighbour_heads(url: &str, refs: &[String]) -> Option<HashMap<String, Com
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use git2::Repository;
 
     use super::*;
     use crate::{Git, remote_heads};

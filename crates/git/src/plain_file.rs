@@ -16,7 +16,7 @@ pub(crate) const WITHOUT_WAITING: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Opens the regular file at `path`; `None` where there is something else, or nothing.
-pub fn open_plain(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
     match rustix::fs::open(path, WITHOUT_WAITING, Mode::empty()) {
         Ok(file) => regular(file.into()),
         // A link, a socket, a device without a driver.

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use git2::{ErrorCode, Oid, Repository};
+use git2::{ErrorCode, Oid};
 
 use super::Error;
+use crate::{ObjectId, Repository};
 use branchyard_model::{BranchName, CommitId, DirName};
 
 /// The remote commits that a workspace was last moved to. A move writes the new one beside the old
@@ -23,7 +24,7 @@ impl Seen<'_> {
     }
 
     /// Everything that the remote was seen to have for this workspace.
-    pub fn commits(self, store: &Repository) -> Result<Vec<Oid>, Error> {
+    pub fn commits(self, store: &Repository) -> Result<Vec<ObjectId>, Error> {
         [self.current(), self.next()]
             .iter()
             .filter_map(|name| read_ref(store, name).transpose())
@@ -31,21 +32,21 @@ impl Seen<'_> {
     }
 
     /// What it was moved to for certain: a move that was only begun may never have brought the commit here.
-    pub fn arrived_at(self, store: &Repository) -> Result<Option<Oid>, Error> {
+    pub fn arrived_at(self, store: &Repository) -> Result<Option<ObjectId>, Error> {
         read_ref(store, &self.current())
     }
 
-    pub fn begin_move(self, store: &Repository, to: Oid) -> Result<(), Error> {
-        write_ref(store, &self.next(), to)
+    pub fn begin_move(self, store: &Repository, to: ObjectId) -> Result<(), Error> {
+        write_ref(store, &self.next(), to.git2())
     }
 
-    pub fn finish_move(self, store: &Repository, to: Oid) -> Result<(), Error> {
-        write_ref(store, &self.current(), to)?;
+    pub fn finish_move(self, store: &Repository, to: ObjectId) -> Result<(), Error> {
+        write_ref(store, &self.current(), to.git2())?;
         delete_ref(store, &self.next())
     }
 
     /// Where a move that has not come to its end leads.
-    pub fn move_under_way(self, store: &Repository) -> Result<Option<Oid>, Error> {
+    pub fn move_under_way(self, store: &Repository) -> Result<Option<ObjectId>, Error> {
         read_ref(store, &self.next())
     }
 
@@ -55,7 +56,7 @@ impl Seen<'_> {
     }
 
     /// Notes that the remote has the commit that the workspace is at; costs a read if that is known.
-    pub fn settle(self, store: &Repository, at: Oid) -> Result<(), Error> {
+    pub fn settle(self, store: &Repository, at: ObjectId) -> Result<(), Error> {
         match self.commits(store)?.as_slice() {
             [only] if *only == at => Ok(()),
             _ => self.finish_move(store, at),
@@ -68,23 +69,23 @@ impl Seen<'_> {
     }
 }
 
-pub fn read_ref(store: &Repository, name: &str) -> Result<Option<Oid>, Error> {
-    match store.refname_to_id(name) {
-        Ok(id) => Ok(Some(id)),
+pub fn read_ref(store: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
+    match store.git2().refname_to_id(name) {
+        Ok(id) => Ok(Some(ObjectId::of(id))),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
 fn write_ref(store: &Repository, name: &str, to: Oid) -> Result<(), Error> {
-    store.reference(name, to, true, "branchyard")?;
+    store.git2().reference(name, to, true, "branchyard")?;
     Ok(())
 }
 
 /// Deletes a ref if it is still at `commit`. One that moves meanwhile stays: libgit2 compares once more under the ref's
 /// lock.
 pub fn delete_ref_at(store: &Repository, name: &str, commit: &str) -> Result<(), Error> {
-    match store.find_reference(name) {
+    match store.git2().find_reference(name) {
         Ok(reference) if reference.target().is_none_or(|at| at.to_string() != commit) => Ok(()),
         Ok(mut reference) => match reference.delete() {
             Err(error) if error.code() == ErrorCode::Modified => Ok(()),
@@ -104,8 +105,8 @@ pub(super) fn move_ref(
     log: &str,
 ) -> Result<bool, Error> {
     let moved = match seen {
-        Some(seen) => store.reference_matching(name, to, true, seen, log),
-        None => store.reference(name, to, false, log),
+        Some(seen) => store.git2().reference_matching(name, to, true, seen, log),
+        None => store.git2().reference(name, to, false, log),
     };
     match moved {
         Ok(_) => Ok(true),
@@ -117,7 +118,7 @@ pub(super) fn move_ref(
 }
 
 pub fn delete_ref(store: &Repository, name: &str) -> Result<(), Error> {
-    match store.find_reference(name) {
+    match store.git2().find_reference(name) {
         Ok(mut reference) => Ok(reference.delete()?),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(()),
         Err(error) => Err(error.into()),
@@ -144,7 +145,7 @@ fn named_under(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<BranchName>, Error> {
     let mut found = Vec::new();
-    for reference in store.references_glob(&format!("{prefix}*"))? {
+    for reference in store.git2().references_glob(&format!("{prefix}*"))? {
         let reference = reference?;
         let Some(name) = reference
             .name()
@@ -172,7 +173,7 @@ pub fn parked_tip(store: &Repository, dir: &DirName) -> Result<Option<CommitId>,
 }
 
 pub(super) fn parked_oid(store: &Repository, branch: &BranchName) -> Result<Option<Oid>, Error> {
-    read_ref(store, &parked_ref(&branch.dir()))
+    Ok(read_ref(store, &parked_ref(&branch.dir()))?.map(ObjectId::git2))
 }
 
 /// Makes room for a branch whose name collides with this one: the tip is kept under our own ref, the
@@ -188,7 +189,7 @@ pub fn park(store: &Repository, branch: &BranchName, admin: &Path) -> Result<boo
     if in_use && std::fs::read_to_string(admin.join("HEAD")).ok().as_ref() != Some(&on_branch) {
         return Ok(false);
     }
-    write_ref(store, &parked_ref(&branch.dir()), tip)?;
+    write_ref(store, &parked_ref(&branch.dir()), tip.git2())?;
     if in_use {
         set_head(admin, &format!("{tip}\n"))?;
     }
@@ -206,7 +207,7 @@ pub fn unpark(store: &Repository, branch: &BranchName, admin: &Path) -> Result<b
     let Ok(tip) = Oid::from_str(head.trim()) else {
         return Ok(false);
     };
-    if tip != kept && !store.graph_descendant_of(tip, kept)? {
+    if tip != kept.git2() && !store.git2().graph_descendant_of(tip, kept.git2())? {
         return Ok(false);
     }
     write_ref(store, &branch.local_ref(), tip)?;
@@ -221,7 +222,7 @@ pub fn unpark_branch(store: &Repository, branch: &BranchName) -> Result<(), Erro
         return Ok(());
     };
     if read_ref(store, &branch.local_ref())?.is_none() {
-        write_ref(store, &branch.local_ref(), kept)?;
+        write_ref(store, &branch.local_ref(), kept.git2())?;
     }
     forget_parked(store, branch)
 }

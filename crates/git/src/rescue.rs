@@ -6,10 +6,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{Odb, Oid, Repository};
+use git2::{Odb, Oid};
 
 use super::broken::{files_below, objects};
 use super::{Error, Git, Store};
+use crate::{ObjectId, Repository};
 
 const IDX_MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const MAX_COMPLAINTS: usize = 1024 * 1024;
@@ -43,7 +44,7 @@ fn copy_objects(damaged: &Path, into: &Path) -> Result<Vec<PathBuf>, Error> {
         return Ok(Vec::new());
     };
     let into = Repository::open_bare(into)?;
-    let to = into.odb()?;
+    let to = into.git2().odb()?;
     for id in loose_objects(damaged)? {
         copy(&from, &to, id)?;
     }
@@ -125,7 +126,7 @@ pub async fn is_connected(git: &Git, store: &Store) -> Result<bool, Error> {
 }
 
 /// Whether the files of these commits can be read, each checked against its name.
-pub fn is_readable(store: &Store, commits: &[Oid]) -> bool {
+pub fn is_readable(store: &Store, commits: &[ObjectId]) -> bool {
     let Some(objects) = objects(store.path()) else {
         return false;
     };
@@ -134,9 +135,10 @@ pub fn is_readable(store: &Store, commits: &[Oid]) -> bool {
     };
     let mut seen = BTreeSet::new();
     commits.iter().all(|commit| {
-        is_sound(&objects, *commit)
+        is_sound(&objects, commit.git2())
             && repo
-                .find_commit(*commit)
+                .git2()
+                .find_commit(commit.git2())
                 .is_ok_and(|commit| is_tree_readable(&repo, &objects, commit.tree_id(), &mut seen))
     })
 }
@@ -153,7 +155,7 @@ fn is_tree_readable(
     if !is_sound(objects, tree) {
         return false;
     }
-    repo.find_tree(tree).is_ok_and(|tree| {
+    repo.git2().find_tree(tree).is_ok_and(|tree| {
         tree.iter().all(|entry| match entry.kind() {
             Some(git2::ObjectType::Tree) => is_tree_readable(repo, objects, entry.id(), seen),
             Some(git2::ObjectType::Blob) => {

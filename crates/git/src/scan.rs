@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, IndexTime, Oid, Repository};
+use git2::{Index, IndexEntry, IndexTime, Oid};
 
 use super::index_file::IndexFile;
 use super::metadata_scan::{MetadataScan, Tracked};
@@ -13,6 +13,7 @@ use super::status::overlooked_change;
 use super::statuses::{is_any_changed, tracked_statuses};
 use super::untracked_entry::UntrackedEntry;
 use super::{Error, files_of};
+use crate::{ObjectId, Repository};
 
 pub use super::metadata_scan::For;
 
@@ -59,27 +60,27 @@ impl MetadataStatus {
     }
 
     /// Whether the index is this tree. It may be so and not be known.
-    pub fn has_staged(&self, tree: Oid) -> bool {
+    pub fn has_staged(&self, tree: ObjectId) -> bool {
         self.index.tree() == Some(tree)
     }
 
     /// What the index has at `path`: its mode and blob.
-    pub fn tracked(&self, path: &Path) -> Option<(u32, Oid)> {
+    pub fn tracked(&self, path: &Path) -> Option<(u32, ObjectId)> {
         let entry = self.index.find(path.as_os_str().as_bytes())?;
         Some((entry.mode, self.index.id(entry)?))
     }
 
     /// Whether tracked files or the index differ from HEAD.
     fn is_changed(&self, repo: &Repository) -> Result<bool, Error> {
-        let head = repo.head().and_then(|head| head.peel_to_tree());
-        if !head.is_ok_and(|head| self.has_staged(head.id())) {
+        let head = repo.git2().head().and_then(|head| head.peel_to_tree());
+        if !head.is_ok_and(|head| self.has_staged(ObjectId::of(head.id()))) {
             return is_changed(repo);
         }
         let suspects = self.entries_of_suspects();
         let path = |path| Path::new(OsStr::from_bytes(path));
         is_any_changed(
             repo,
-            suspects.map(|(mode, id, name)| (mode, id, path(name))),
+            suspects.map(|(mode, id, name)| (mode, ObjectId::of(id), path(name))),
         )
     }
 
@@ -87,7 +88,7 @@ impl MetadataStatus {
     pub fn entries_of_suspects(&self) -> impl Iterator<Item = (u32, Oid, &[u8])> {
         self.suspects.iter().filter_map(|path| {
             let (mode, id) = self.tracked(path)?;
-            Some((mode, id, path.as_os_str().as_bytes()))
+            Some((mode, id.git2(), path.as_os_str().as_bytes()))
         })
     }
 }
@@ -112,7 +113,7 @@ pub(super) fn untimed_entry(mode: u32, id: Oid, path: &[u8]) -> IndexEntry {
 }
 
 /// An index in memory of these files alone, with times of no file: each is compared by its content.
-pub fn small_index<'a>(
+pub(crate) fn small_index<'a>(
     entries: impl Iterator<Item = (u32, Oid, &'a [u8])>,
 ) -> Result<Index, Error> {
     let mut index = Index::new()?;
@@ -123,7 +124,7 @@ pub fn small_index<'a>(
 }
 
 /// An index in memory with the same entries, for another handle.
-pub fn copy_of_index(index: &Index) -> Result<Index, Error> {
+pub(crate) fn copy_of_index(index: &Index) -> Result<Index, Error> {
     let mut copy = Index::new()?;
     for entry in index.iter() {
         copy.add(&entry)?;
@@ -173,7 +174,7 @@ fn strays_by_libgit2(repo: &Repository) -> Result<Vec<UntrackedEntry>, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(Vec::new());
     };
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     // Another git may have written it since this repository was opened.
     index.read(false)?;
     let entries: Vec<_> = index.iter().collect();
@@ -190,7 +191,7 @@ fn is_changed(repo: &Repository) -> Result<bool, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
-    Ok(overlooked_change(&repo.index()?, &workdir))
+    Ok(overlooked_change(&repo.git2().index()?, &workdir))
 }
 
 #[cfg(test)]
@@ -261,9 +262,11 @@ mod tests {
 
         fn is_untouched(&self) -> bool {
             let repo = Repository::open(self.path()).unwrap();
-            let head = repo.head().unwrap().peel_to_tree().unwrap();
+            let head = repo.git2().head().unwrap().peel_to_tree().unwrap();
             let status = MetadataStatus::at(&repo, For::Suspects).unwrap();
-            status.is_some_and(|status| status.has_staged(head.id()) && status.suspects.is_empty())
+            status.is_some_and(|status| {
+                status.has_staged(ObjectId::of(head.id())) && status.suspects.is_empty()
+            })
         }
     }
 
@@ -327,10 +330,12 @@ mod tests {
         let repo = Repository::open(tree.path()).unwrap();
         let who = Signature::now("Test", "test@localhost").unwrap();
         let empty = repo
-            .find_tree(repo.treebuilder(None).unwrap().write().unwrap())
+            .git2()
+            .find_tree(repo.git2().treebuilder(None).unwrap().write().unwrap())
             .unwrap();
-        let parent = repo.head().unwrap().peel_to_commit().unwrap();
-        repo.commit(Some("HEAD"), &who, &who, "empty", &empty, &[&parent])
+        let parent = repo.git2().head().unwrap().peel_to_commit().unwrap();
+        repo.git2()
+            .commit(Some("HEAD"), &who, &who, "empty", &empty, &[&parent])
             .unwrap();
         assert!(!tree.is_untouched());
     }

@@ -6,28 +6,35 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use git2::{Odb, Oid, Repository};
+use git2::{Odb, Oid};
 
 use super::broken::{Refs, former, set_ref};
 use super::worktree::write_whole;
 use super::{Error, Store};
+use crate::{ObjectId, Repository};
 
 /// The refs under which the remote's branches stand, by full name.
-pub fn remote_refs(store: &Store) -> Result<BTreeMap<String, Oid>, Error> {
+pub fn remote_refs(store: &Store) -> Result<BTreeMap<String, ObjectId>, Error> {
     let mut refs = Refs::read(store.path())?.direct;
     refs.retain(|name, _| name.starts_with("refs/remotes/"));
-    Ok(refs)
+    Ok(refs
+        .into_iter()
+        .map(|(name, id)| (name, ObjectId::of(id)))
+        .collect())
 }
 
 /// Sets these refs and brings all others to what the store still has. Returns what was lost, a sentence
 /// each.
-pub fn settle_refs(store: &Store, remote: &BTreeMap<String, Oid>) -> Result<Vec<String>, Error> {
+pub fn settle_refs(
+    store: &Store,
+    remote: &BTreeMap<String, ObjectId>,
+) -> Result<Vec<String>, Error> {
     for (name, id) in remote {
-        set_ref(store.path(), name, *id)?;
+        set_ref(store.path(), name, id.git2())?;
     }
     let refs = Refs::read(store.path())?.direct;
     let repo = Repository::open_bare(store.path())?;
-    let objects = repo.odb()?;
+    let objects = repo.git2().odb()?;
     let seen_remotely: Vec<Oid> = refs
         .iter()
         .filter(|(name, id)| name.starts_with("refs/remotes/") && objects.exists(**id))
@@ -76,14 +83,14 @@ fn is_whole(repo: &Repository, objects: &Odb<'_>, tip: Oid, known: &[Oid]) -> bo
         return true;
     }
     let walk = || -> Result<bool, git2::Error> {
-        let mut walk = repo.revwalk()?;
+        let mut walk = repo.git2().revwalk()?;
         walk.push(tip)?;
         for id in known {
             walk.hide(*id)?;
         }
         let mut seen = BTreeSet::new();
         for commit in walk {
-            let tree = repo.find_commit(commit?)?.tree_id();
+            let tree = repo.git2().find_commit(commit?)?.tree_id();
             if !has_tree(repo, objects, tree, &mut seen) {
                 return Ok(false);
             }
@@ -95,7 +102,7 @@ fn is_whole(repo: &Repository, objects: &Odb<'_>, tip: Oid, known: &[Oid]) -> bo
 
 fn has_tree(repo: &Repository, objects: &Odb<'_>, tree: Oid, seen: &mut BTreeSet<Oid>) -> bool {
     !seen.insert(tree)
-        || repo.find_tree(tree).is_ok_and(|tree| {
+        || repo.git2().find_tree(tree).is_ok_and(|tree| {
             tree.iter().all(|entry| match entry.kind() {
                 Some(git2::ObjectType::Tree) => has_tree(repo, objects, entry.id(), seen),
                 Some(git2::ObjectType::Blob) => {

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, Signature, Time};
+use git2::{Oid, Signature, Time};
 
 use super::command::GitCommand;
 use super::verbs::input;
 use super::{Error, Git};
+use crate::{ObjectId, Repository};
 use branchyard_config::SigningFormat;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -61,11 +62,11 @@ impl GitCommand {
 
 /// The commit `id` once more, signed by the operator's key: the same tree, parents, people and message. Git makes
 /// it in the store, for a git that looks at a worktree is given no key.
-pub async fn signed(git: &Git, store: &Path, id: Oid) -> Result<Oid, Error> {
+pub async fn signed(git: &Git, store: &Path, id: ObjectId) -> Result<ObjectId, Error> {
     let path = store.to_owned();
     let read = move || -> Result<_, Error> {
-        let repo = Repository::open_bare(path)?;
-        let commit = repo.find_commit(id)?;
+        let repo = Repository::open_bare(&path)?;
+        let commit = repo.git2().find_commit(id.git2())?;
         let parents: Vec<_> = commit.parent_ids().map(|id| id.to_string()).collect();
         let author = Person::of(&commit.author());
         let committer = Person::of(&commit.committer());
@@ -89,7 +90,7 @@ pub async fn signed(git: &Git, store: &Path, id: Oid) -> Result<Oid, Error> {
         .input(input::bytes(&message)?);
     let made = command.output().await.map_err(unsigned)?;
     let made = String::from_utf8_lossy(&made);
-    Ok(Oid::from_str(made.trim())?)
+    Ok(ObjectId::of(Oid::from_str(made.trim())?))
 }
 
 struct Person {

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use git2::{ErrorCode, Index, IndexEntry, ObjectType, Oid, Repository, RepositoryState};
+use git2::{ErrorCode, Index, IndexEntry, ObjectType, Oid, RepositoryState};
 
 use super::file_comparer::hash_plain;
 use super::refs::parked_oid;
 use super::{Error, Seen, read_ref};
+use crate::{ObjectId, Repository};
 use branchyard_model::{About, BranchName};
 
 /// Bits of an index entry that tell git not to look at the file.
@@ -17,8 +18,8 @@ pub(super) const SKIP_WORKTREE: u16 = 0x4000;
 /// Where HEAD points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    pub commit: Oid,
-    pub tree: Oid,
+    pub commit: ObjectId,
+    pub tree: ObjectId,
     /// The branch, unless HEAD is detached.
     pub branch: Option<String>,
     /// A rebase, merge or the like that waits to be finished.
@@ -28,19 +29,19 @@ pub struct Head {
 }
 
 pub fn head(repo: &Repository) -> Result<Head, Error> {
-    let reference = repo.head().map_err(|error| match error.code() {
+    let reference = repo.git2().head().map_err(|error| match error.code() {
         ErrorCode::UnbornBranch => Error::Unborn,
         _ => error.into(),
     })?;
     let commit = reference.peel_to_commit()?;
     Ok(Head {
-        commit: commit.id(),
-        tree: commit.tree_id(),
+        commit: ObjectId::of(commit.id()),
+        tree: ObjectId::of(commit.tree_id()),
         branch: reference
             .is_branch()
             .then(|| reference.shorthand().ok().map(str::to_owned))
             .flatten(),
-        operation: operation(repo.state()),
+        operation: operation(repo.git2().state()),
         subject: commit
             .summary_bytes()
             .map(|subject| String::from_utf8_lossy(subject).into_owned()),
@@ -55,13 +56,15 @@ pub fn standing(
 ) -> Result<About, Error> {
     let head = head(repo)?;
     let remote = read_ref(repo, &branch.remote_ref())?;
-    let known = known_commits(repo, branch, remote)?;
+    let known = known_commits(repo, branch, remote.map(ObjectId::git2))?;
     Ok(About {
         commit: crate::commit_id(head.commit)?,
         tree: crate::commit_id(head.tree)?,
         dirty,
-        ahead: missing_from(repo, head.commit, &known)?,
-        behind: remote.map_or(Ok(0), |remote| missing_from(repo, remote, &[head.commit]))?,
+        ahead: missing_from(repo, head.commit.git2(), &known)?,
+        behind: remote.map_or(Ok(0), |remote| {
+            missing_from(repo, remote.git2(), &[head.commit.git2()])
+        })?,
         fetched_at: None,
         stale: false,
     })
@@ -71,33 +74,33 @@ pub fn standing(
 /// points to now.
 pub fn unseen_commits(repo: &Repository, branch: &BranchName) -> Result<usize, Error> {
     let remote = read_ref(repo, &branch.remote_ref())?;
-    let known = known_commits(repo, branch, remote)?;
+    let known = known_commits(repo, branch, remote.map(ObjectId::git2))?;
     let tips = [
         read_ref(repo, &branch.local_ref())?,
-        parked_oid(repo, branch)?,
+        parked_oid(repo, branch)?.map(ObjectId::of),
     ];
-    tips.into_iter()
-        .flatten()
-        .try_fold(0, |count, tip| Ok(count + missing_from(repo, tip, &known)?))
+    tips.into_iter().flatten().try_fold(0, |count, tip| {
+        Ok(count + missing_from(repo, tip.git2(), &known)?)
+    })
 }
 
 /// One of the stashes, which all worktrees of a store share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stash {
-    pub commit: Oid,
+    pub commit: ObjectId,
     pub message: String,
 }
 
 /// All stashes, the newest first.
 pub fn stashes(repo: &Repository) -> Vec<Stash> {
-    let log = match repo.reflog("refs/stash") {
+    let log = match repo.git2().reflog("refs/stash") {
         Ok(log) => log,
         // There is no log where there is no stash.
         Err(_) => return Vec::new(),
     };
     log.iter()
         .map(|entry| Stash {
-            commit: entry.id_new(),
+            commit: ObjectId::of(entry.id_new()),
             message: String::from_utf8_lossy(entry.message_bytes().unwrap_or_default())
                 .into_owned(),
         })
@@ -107,7 +110,7 @@ pub fn stashes(repo: &Repository) -> Vec<Stash> {
 /// Refs of a store whose commits no remote branch has, and stashes: what would be lost with the store.
 pub fn unpushed_refs(store: &Repository) -> Result<Vec<String>, Error> {
     let (mut remote, mut own) = (Vec::new(), Vec::new());
-    for reference in store.references()? {
+    for reference in store.git2().references()? {
         let reference = reference?;
         let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
         match reference.target() {
@@ -144,10 +147,10 @@ fn known_commits(
     branch: &BranchName,
     remote: Option<Oid>,
 ) -> Result<Vec<Oid>, Error> {
-    let mut known = Seen(&branch.dir()).commits(repo)?;
-    known.extend(remote);
+    let seen = Seen(&branch.dir()).commits(repo)?.into_iter();
+    let mut known: Vec<Oid> = seen.map(ObjectId::git2).chain(remote).collect();
     if known.is_empty() {
-        let refs = repo.references_glob("refs/remotes/origin/*")?;
+        let refs = repo.git2().references_glob("refs/remotes/origin/*")?;
         known.extend(refs.filter_map(|reference| reference.ok()?.target()));
     }
     Ok(known)
@@ -158,7 +161,7 @@ fn missing_from(repo: &Repository, tip: Oid, known: &[Oid]) -> Result<usize, Err
     if known.contains(&tip) {
         return Ok(0);
     }
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     walk.push(tip)?;
     for id in known {
         walk.hide(*id)?;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, DiffOptions, ErrorCode, Index, IndexEntry, Oid, Repository, Status};
+use git2::{Delta, DiffOptions, ErrorCode, Index, IndexEntry, Oid, Status};
 use rustix::fs::FileType;
 
 use super::file_comparer::{ChangeKind, FileChange, FileComparer};
@@ -13,6 +13,7 @@ use super::index_file::{FileStat, Moment};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::conflicts::Working;
 use super::{Error, For, MetadataStatus, files_of, untracked_entries};
+use crate::{ObjectId, Repository};
 
 /// The bits of an entry's flags that say of which side of a conflict it is.
 const STAGE: u16 = 0x3000;
@@ -44,7 +45,7 @@ fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
         return Ok(Vec::new());
     };
     let files = Working::open(&workdir)?;
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     // Another git may have written it since this repository was opened.
     index.read(false)?;
     let written = written(&index);
@@ -100,7 +101,7 @@ pub fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// How tracked files differ from the index.
-pub fn unstaged_changes(repo: &Repository) -> Result<Vec<(Tracked, FileChange)>, Error> {
+pub(crate) fn unstaged_changes(repo: &Repository) -> Result<Vec<(Tracked, FileChange)>, Error> {
     compared(repo, suspects(repo)?)
 }
 
@@ -128,7 +129,7 @@ pub fn compared(
 /// Whether one of these files differs from what is given with it.
 pub fn is_any_changed<'a>(
     repo: &Repository,
-    tracked: impl Iterator<Item = (u32, Oid, &'a Path)>,
+    tracked: impl Iterator<Item = (u32, ObjectId, &'a Path)>,
 ) -> Result<bool, Error> {
     let mut tracked = tracked.peekable();
     if tracked.peek().is_none() {
@@ -138,7 +139,7 @@ pub fn is_any_changed<'a>(
         return Ok(false);
     };
     for (mode, id, path) in tracked {
-        if comparer.change(mode, id, path)?.is_some() {
+        if comparer.change(mode, id.git2(), path)?.is_some() {
             return Ok(true);
         }
     }
@@ -148,7 +149,7 @@ pub fn is_any_changed<'a>(
 /// All tracked files that differ from HEAD or from the index, but for those that git was told to overlook.
 pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
     let status = MetadataStatus::at(repo, For::Suspects)?;
-    let head = match repo.head().and_then(|head| head.peel_to_tree()) {
+    let head = match repo.git2().head().and_then(|head| head.peel_to_tree()) {
         Ok(tree) => Some(tree),
         Err(error) if error.code() == ErrorCode::UnbornBranch => None,
         Err(error) => return Err(error.into()),
@@ -156,14 +157,16 @@ pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, 
     let mut found: BTreeMap<PathBuf, Status> = BTreeMap::new();
     let is_staged = |status: &MetadataStatus| {
         head.as_ref()
-            .is_some_and(|tree| status.has_staged(tree.id()))
+            .is_some_and(|tree| status.has_staged(ObjectId::of(tree.id())))
     };
     if !status.as_ref().is_some_and(is_staged) {
-        let mut index = repo.index()?;
+        let mut index = repo.git2().index()?;
         index.read(false)?;
         let mut options = DiffOptions::new();
         options.include_typechange(true);
-        let diff = repo.diff_tree_to_index(head.as_ref(), Some(&index), Some(&mut options))?;
+        let diff =
+            repo.git2()
+                .diff_tree_to_index(head.as_ref(), Some(&index), Some(&mut options))?;
         for delta in diff.deltas() {
             let file = delta.new_file();
             let path = file.path_bytes().unwrap_or_default();

@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
 use rustix::fs::FileType;
 
 use super::Error;
 use super::checkout::ATTRIBUTES;
 use super::file_comparer::MAX_CONVERTED;
 use super::verbs::conflicts::Working;
+use crate::Repository;
 
 /// The daemon's own directory for what lasts no longer than a request, seen from the directory of a repo.
 const SCRATCH: &str = ".branchyard/tmp";
@@ -39,7 +39,7 @@ impl StillFiles {
             copies: Working::open(&directory)?,
             directory,
         };
-        still.repo.set_workdir(&still.directory, false)?;
+        still.repo.git2().set_workdir(&still.directory, false)?;
         Ok(still)
     }
 
@@ -126,7 +126,7 @@ impl Drop for StillFiles {
 /// Builds see the store, so that copies of another branch's files must not be there. A repository that is not in a
 /// yard has no other place.
 fn scratch_of(repo: &Repository) -> PathBuf {
-    let store = repo.commondir();
+    let store = repo.git2().commondir();
     let yard = store.parent().and_then(Path::parent);
     yard.map(|yard| yard.join(SCRATCH))
         .filter(|scratch| scratch.is_dir())

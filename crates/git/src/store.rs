@@ -8,7 +8,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::read_plain;
@@ -16,6 +15,7 @@ use super::remote::{parse_default, transfer};
 use super::retry::retried;
 use super::worktree::{clear_special, is_exactly, write_whole};
 use super::{Error, Git};
+use crate::Repository;
 use branchyard_model::{ErrorKind, Problem, RepoName};
 
 const INFO_FILE: &str = "branchyard.json";

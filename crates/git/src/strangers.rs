@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+use git2::{ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::file_comparer::hash_plain;
 use super::{Error, Worktree, read_ref};
+use crate::Repository;
 use branchyard_runtime::disk::Moment;
 
 /// The files in `dir`, where those of `worktree` are now, that are not as its branch has them and were written since it was
@@ -16,7 +17,7 @@ use branchyard_runtime::disk::Moment;
 pub fn strangers(worktree: &Worktree, dir: &Path, begun: Moment) -> Result<Vec<PathBuf>, Error> {
     let repo = worktree.open_store()?;
     let tip = read_ref(&repo, &worktree.branch().local_ref())?;
-    let tree = tip.and_then(|tip| repo.find_commit(tip).ok()?.tree().ok());
+    let tree = tip.and_then(|tip| repo.git2().find_commit(tip.git2()).ok()?.tree().ok());
     let known = KnownObjects {
         repo: &repo,
         has_attributes: tree.as_ref().is_some_and(has_attributes),
@@ -65,7 +66,7 @@ impl KnownObjects<'_> {
     }
 
     fn is_blob(&self, id: Oid, bytes: &[u8]) -> bool {
-        let blob = self.repo.find_blob(id);
+        let blob = self.repo.git2().find_blob(id);
         blob.is_ok_and(|blob| blob.content() == bytes)
     }
 }

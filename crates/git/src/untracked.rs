@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
-
 use super::scan::untracked_entries;
 use super::{Error, GITLINK, IgnoreRules, UntrackedEntry, UntrackedKind, files_of, untracked_in};
+use crate::Repository;
 
 #[derive(Debug, Default)]
 pub struct Untracked {
@@ -20,7 +19,7 @@ impl Untracked {
     /// By a walk through the worktree. Directories are shown as one, unless each file is wanted.
     pub fn in_worktree(repo: &Repository, each_file: bool) -> Result<Self, Error> {
         let untracked = untracked_entries(repo)?;
-        let index = repo.index()?;
+        let index = repo.git2().index()?;
         let mode_of = |path: &Path| index.get_path(path, 0).map(|entry| entry.mode);
         Self::among(&untracked, repo, mode_of, each_file)
     }

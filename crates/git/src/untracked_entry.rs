@@ -7,9 +7,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Repository, Tree};
+use git2::{ObjectType, Tree};
 
 use super::Error;
+use crate::Repository;
 
 /// The mode of a submodule's entry.
 pub const GITLINK: u32 = 0o160_000;
@@ -33,7 +34,7 @@ pub enum UntrackedKind {
 
 /// The paths of all submodules.
 pub fn submodules(repo: &Repository) -> Result<HashSet<PathBuf>, Error> {
-    let index = repo.index()?;
+    let index = repo.git2().index()?;
     Ok(index
         .iter()
         .filter(|entry| entry.mode == GITLINK)
@@ -42,7 +43,7 @@ pub fn submodules(repo: &Repository) -> Result<HashSet<PathBuf>, Error> {
 }
 
 /// Whether `tree` has a submodule at `path`.
-pub fn is_submodule(tree: &Tree<'_>, path: &Path) -> bool {
+pub(crate) fn is_submodule(tree: &Tree<'_>, path: &Path) -> bool {
     tree.get_path(path)
         .is_ok_and(|entry| entry.kind() == Some(ObjectType::Commit))
 }
@@ -119,7 +120,7 @@ mod tests {
     fn whatever_is_not_tracked_is_found_ignored_excluded_or_empty() {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repository::init(dir.path()).unwrap();
-        let mut index = repo.index().unwrap();
+        let mut index = repo.git2().index().unwrap();
         for path in ["a/tracked", "a.b", "a/sub/deep/tracked", "was-file"] {
             write(dir.path(), path);
             index.add_path(Path::new(path)).unwrap();

@@ -5,13 +5,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::checkout::register;
 use super::marks::PREPARING;
 use super::plain_file::read_plain;
 use super::store::{open_store, quoted, refuse_link};
 use super::{Error, Git, Store};
+use crate::Repository;
 use branchyard_model::{BranchName, CommitId};
 use branchyard_runtime::disk::Moment;
 
@@ -218,7 +219,7 @@ impl Worktree {
         }
         let name = format!("{}-{}", self.branch.dir(), uuid::Uuid::now_v7());
         if let Some(head) = detached_head(&self.admin) {
-            store.reference(
+            store.git2().reference(
                 &format!("refs/branchyard/set-aside/{name}"),
                 head,
                 true,
@@ -262,7 +263,7 @@ pub(super) fn clear_special(dir: &Path) -> io::Result<bool> {
 /// The directory of the files that a repository's handle is about: where the yard puts them. What the registration says
 /// (`gitdir`) may be a copy of another yard's, and lead to files of that one.
 pub fn files_of(repo: &Repository) -> Option<PathBuf> {
-    if let Some(files) = repo.workdir() {
+    if let Some(files) = repo.git2().workdir() {
         return Some(files.to_owned());
     }
     let admin = repo.path();
@@ -278,7 +279,7 @@ pub(super) fn open_at(dir: &Path) -> Result<Repository, Error> {
     let admin = dir.parent().zip(dir.file_name());
     let admin = admin.map(|(home, name)| home.join(".git/worktrees").join(name));
     match admin.filter(|admin| admin.is_dir()) {
-        Some(admin) => Ok(Repository::open_bare(admin)?),
+        Some(admin) => Ok(Repository::open_bare(&admin)?),
         None => Ok(Repository::open(dir)?),
     }
 }

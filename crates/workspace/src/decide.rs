@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use git2::{Oid, Repository};
-
 use super::error::conflict;
 use super::{Error, Workspace};
 use crate::standing;
-use branchyard_git::{self as git, Head, Seen};
+use branchyard_git::{self as git, Head, ObjectId, Repository, Seen};
 use branchyard_model::{About, CommitId, Problem, SalvageReason, SyncMode, Warning};
 
 /// What is known of the remote for a sync.
@@ -79,7 +77,7 @@ fn decide(
         }
         (_, Remote::Absent) => return decide_absent(workspace, &repo, about, stale),
         (SyncMode::Commit(commit), Remote::Head(tip)) => {
-            if !is_on(&repo, git::oid(tip)?, commit)? {
+            if !is_on(&repo, git::object_id(tip)?, commit)? {
                 return Err(not_on_branch(workspace, commit).into());
             }
             commit
@@ -210,21 +208,15 @@ pub(super) async fn remote_head_with(
     };
     workspace
         .blocking(move |this| {
-            let known = is_on(&this.repo().open_store()?, git::oid(&head)?, &commit)?;
+            let known = is_on(&this.repo().open_store()?, git::object_id(&head)?, &commit)?;
             Ok(known.then_some(head))
         })
         .await
 }
 
-fn is_on(repo: &Repository, tip: Oid, commit: &CommitId) -> Result<bool, Error> {
-    let id = git::oid(commit)?;
-    if repo.find_commit(id).is_err() {
-        return Ok(false);
-    }
-    Ok(id == tip
-        || repo
-            .graph_descendant_of(tip, id)
-            .map_err(git::Error::from)?)
+fn is_on(repo: &Repository, tip: ObjectId, commit: &CommitId) -> Result<bool, Error> {
+    let id = git::object_id(commit)?;
+    Ok(git::has_commit(repo, id) && git::is_ancestor(repo, id, tip)?)
 }
 
 fn work_in_the_way(head: &Head, about: &About) -> Option<String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Error, Workspace};
 use branchyard_git as git;
-use branchyard_git::oid;
+use branchyard_git::object_id;
 use branchyard_model::{CommitId, ErrorKind, Problem};
 use branchyard_runtime::disk::{Amount, Room};
 
@@ -30,15 +30,14 @@ async fn check_extent(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(
     workspace
         .blocking(move |this| {
             let store = this.repo().open_store()?;
-            let to = git::tree_of(&store, &target)?;
             // Where HEAD is nowhere, all of the target counts.
             let head = this
                 .worktree()
                 .open()
                 .and_then(|repo| git::head(&repo))
                 .ok();
-            let from = head.and_then(|head| store.find_tree(head.tree).ok());
-            Ok(git::check_extent(&store, from.as_ref(), Some(&to))?)
+            let from = head.map(|head| head.tree);
+            Ok(git::check_checkout(&store, from, object_id(&target)?)?)
         })
         .await
 }
@@ -61,7 +60,7 @@ pub(super) async fn would_fit(workspace: &Arc<Workspace>, target: &CommitId) -> 
                 true => Some(git::head(&this.worktree().open()?)?.commit),
                 false => None,
             };
-            let to = oid(&target)?;
+            let to = object_id(&target)?;
             let need = git::checkout_need(&this.repo().open_store()?, from, to)?;
             let room =
                 Room::of(this.repo().home()).map_err(Error::io("see how full the disk is"))?;

@@ -7,7 +7,7 @@ use super::error::incomplete;
 use super::{Error, Report, Reporter, Workspace};
 use crate::{decide, fits, in_the_way, reset, standing};
 use branchyard_config::crash_point;
-use branchyard_git::{self as git, Moved, Tips, contents, oid};
+use branchyard_git::{self as git, Moved, Tips, contents, object_id};
 use branchyard_model::{About, CommitId, ErrorKind, Phase, Problem, SyncMode, Warning};
 use branchyard_runtime::disk::{Moment, Room};
 
@@ -36,7 +36,7 @@ pub(super) async fn follow(
         looked_at,
     } = step;
     fits::check_fits(workspace, &to).await?;
-    let [from, goal] = [oid(&from)?, oid(&to)?];
+    let [from, goal] = [object_id(&from)?, object_id(&to)?];
     let in_the_way = workspace
         .with_repository(move |this, repo| in_the_way::in_the_way_of_a_move(this, repo, goal))
         .await?;

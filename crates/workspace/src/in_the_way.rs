@@ -1,34 +1,34 @@
 //! What is not tracked, and lies where a commit has something else.
 
-use std::path::{Path, PathBuf};
-
-use git2::{ObjectType, Oid, Repository, Tree};
+use std::path::PathBuf;
 
 use super::work::Belongings;
 use super::{Error, Workspace};
-use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
+use branchyard_git::{
+    self as git, CommitTree, ObjectId, Repository, UntrackedEntry, UntrackedKind,
+};
 
 /// Build output that git shows, and in whose place `goal` has something else.
 pub(super) fn output_in_the_way(
     workspace: &Workspace,
     repo: &Repository,
-    goal: Oid,
+    goal: ObjectId,
     belongings: &Belongings,
 ) -> Result<Vec<PathBuf>, Error> {
     let output = belongings.output.iter().filter(|output| !output.ignored);
     let output = output.map(|output| output.item.clone()).collect();
-    among(workspace, output, &tree_of(repo, goal)?)
+    among(workspace, output, &CommitTree::of(repo, goal)?)
 }
 
 /// The same of all that is there. Where a submodule belongs, git leaves whatever repository there is alone.
 pub(super) fn in_the_way_of_a_move(
     workspace: &Workspace,
     repo: &Repository,
-    goal: Oid,
+    goal: ObjectId,
 ) -> Result<Vec<PathBuf>, Error> {
-    let tree = tree_of(repo, goal)?;
+    let tree = CommitTree::of(repo, goal)?;
     let mut found = among(workspace, git::untracked_entries(repo)?, &tree)?;
-    found.retain(|path| !git::is_submodule(&tree, path));
+    found.retain(|path| !tree.has_submodule(path));
     Ok(found)
 }
 
@@ -36,11 +36,11 @@ pub(super) fn in_the_way_of_a_move(
 fn among(
     workspace: &Workspace,
     mut untracked: Vec<UntrackedEntry>,
-    tree: &Tree<'_>,
+    tree: &CommitTree<'_>,
 ) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     while let Some(item) = untracked.pop() {
-        if !is_wanted(tree, &item.path) {
+        if !tree.takes_place_of(&item.path) {
             continue;
         }
         match item.kind {
@@ -56,14 +56,14 @@ fn among(
 /// What people have there, and in whose place `goal` has something else.
 pub(super) fn in_the_way(
     repo: &Repository,
-    goal: Oid,
+    goal: ObjectId,
     belongings: &Belongings,
 ) -> Result<Vec<PathBuf>, Error> {
-    let tree = tree_of(repo, goal)?;
+    let tree = CommitTree::of(repo, goal)?;
     let found = belongings.files.iter().chain(&belongings.repositories);
     Ok(found
         .map(|found| &found.path)
-        .filter(|path| is_wanted(&tree, path))
+        .filter(|path| tree.takes_place_of(path))
         .cloned()
         .collect())
 }
@@ -71,24 +71,11 @@ pub(super) fn in_the_way(
 /// The same as git itself sees it: where a submodule belongs, it leaves whatever repository there is alone.
 pub(super) fn in_gits_way(
     repo: &Repository,
-    goal: Oid,
+    goal: ObjectId,
     belongings: &Belongings,
 ) -> Result<Vec<PathBuf>, Error> {
-    let tree = tree_of(repo, goal)?;
+    let tree = CommitTree::of(repo, goal)?;
     let mut found = in_the_way(repo, goal, belongings)?;
-    found.retain(|path| !git::is_submodule(&tree, path));
+    found.retain(|path| !tree.has_submodule(path));
     Ok(found)
-}
-
-fn tree_of(repo: &Repository, commit: Oid) -> Result<Tree<'_>, Error> {
-    let commit = repo.find_commit(commit).map_err(git::Error::from)?;
-    Ok(commit.tree().map_err(git::Error::from)?)
-}
-
-fn is_wanted(tree: &Tree<'_>, path: &Path) -> bool {
-    tree.get_path(path).is_ok()
-        || path.ancestors().skip(1).any(|dir| {
-            tree.get_path(dir)
-                .is_ok_and(|entry| entry.kind() == Some(ObjectType::Blob))
-        })
 }

@@ -6,13 +6,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
-
 use super::work::{Look, OutputEntry};
 use super::{Error, Workspace};
 use crate::work;
 use branchyard_git::verbs::withheld::Withheld;
-use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedKind};
+use branchyard_git::{self as git, IgnoreRules, Repository, ScanResult, UntrackedKind};
 
 const DECLARED: &str = "`build_output` names it; name it in `paths` to commit it";
 const BORN_DURING_RUN: &str =

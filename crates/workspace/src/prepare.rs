@@ -12,7 +12,7 @@ use crate::repos::heal;
 use crate::repos::remote;
 use crate::{FilesGuard, create, guard, recover, standing};
 use branchyard_git as git;
-use branchyard_git::oid;
+use branchyard_git::object_id;
 use branchyard_model::{BranchName, CommitId};
 
 /// How long those who only looked in are given to let go of the files.
@@ -211,10 +211,9 @@ async fn require_commit(workspace: &Arc<Workspace>, commit: CommitId) -> Result<
     workspace
         .blocking(move |this| {
             let store = this.repo().open_store()?;
-            let id = oid(&commit)?;
-            match store.find_commit(id) {
-                Ok(_) => Ok(commit),
-                Err(_) => {
+            match git::has_commit(&store, object_id(&commit)?) {
+                true => Ok(commit),
+                false => {
                     let detail = format!("the commit {commit} is not in the repository");
                     Err(conflict("commit_not_found", detail).field("from").into())
                 }

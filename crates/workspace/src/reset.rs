@@ -5,8 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use git2::{Oid, Repository};
-
 use super::error::{branch_moves, incomplete, mounted};
 use super::in_the_way::in_the_way;
 use super::salvage::{SalvageScope, tell};
@@ -15,7 +13,9 @@ use super::{Error, Report, Reporter, Workspace};
 use crate::{in_the_way, salvage, standing, warm, work};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::conflicts::Working;
-use branchyard_git::{self as git, Moved, UntrackedEntry, contents, oid};
+use branchyard_git::{
+    self as git, Moved, ObjectId, Repository, UntrackedEntry, contents, object_id,
+};
 use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
@@ -67,7 +67,7 @@ async fn reset_once(
     })
     .await?;
     // Not before: files that are gone are known to be a move's own from here on.
-    let goal = oid(target)?;
+    let goal = object_id(target)?;
     workspace
         .with_repository(move |this, repo| set_aside_changing(this, repo, goal, looked_at))
         .await?;
@@ -103,7 +103,7 @@ fn clear_the_way(
     by: &str,
 ) -> Result<Option<Salvage>, Error> {
     let repo = workspace.worktree().open()?;
-    let goal = oid(goal)?;
+    let goal = object_id(goal)?;
     // Files that are as the old or the new tree has them are a cut-off move's own.
     if reason == SalvageReason::CutOff
         && standing::standing(workspace, &repo, None)?.ahead == 0
@@ -221,7 +221,7 @@ fn sweep(
 pub(super) fn set_aside_changing(
     workspace: &Workspace,
     repo: &Repository,
-    goal: Oid,
+    goal: ObjectId,
     looked_at: Moment,
 ) -> Result<(), Error> {
     set_aside(workspace, &git::changed_by_reset(repo, goal)?, looked_at)

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use git2::Oid;
-
 use super::error::conflict;
 use super::salvage::{SalvageScope, find, no_salvage, tell, tell_news};
 use super::{Error, Reporter, Workspace};
@@ -52,8 +50,7 @@ pub async fn restore(
                 clear_for(&this, force, looked_at, &by, &report).await?;
             }
             let tip = made_at.or(tip);
-            let tip = tip.map(|tip| Oid::from_str(tip.as_str())).transpose();
-            let tip = tip.map_err(git::Error::from)?;
+            let tip = tip.as_ref().map(git::object_id).transpose()?;
             let stashes = saved.manifest.stashes.clone();
             let salvage = saved.manifest.salvage.clone();
             this.blocking(move |this| {
@@ -162,7 +159,7 @@ async fn restore_stashes(workspace: &Arc<Workspace>, stashes: &[SavedStash]) -> 
             .any(|known| known.commit.to_string() == stash.commit.as_str())
     };
     for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
-        let commit = Oid::from_str(stash.commit.as_str()).map_err(git::Error::from)?;
+        let commit = git::object_id(&stash.commit)?;
         let git = workspace.repo().git();
         git::verbs::stash::store(git, workspace.path(), commit, &stash.message).await?;
     }

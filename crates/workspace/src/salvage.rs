@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use git2::Repository;
 use jiff::Timestamp;
 
 use super::error::conflict;
@@ -12,7 +11,7 @@ use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
 use crate::repos::{Repo, Repos};
 use crate::{removal, work};
-use branchyard_git::{self as git, Contents, Manifest, Saved, UntrackedKind};
+use branchyard_git::{self as git, Contents, Manifest, Repository, Saved, UntrackedKind};
 use branchyard_model::{
     BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
 };

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use git2::Repository;
-
 use super::Error;
 use super::single_flight::SingleFlight;
-use branchyard_git::{For, MetadataStatus};
+use branchyard_git::{For, MetadataStatus, Repository};
 
 #[derive(Debug, Default)]
 pub(super) struct Scanner {

@@ -4,11 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use git2::{Oid, Repository};
-
 use super::error::conflict;
 use super::{Error, Workspace};
-use branchyard_git::{self as git, Head, Seen};
+use branchyard_git::{self as git, Head, ObjectId, Repository, Seen};
 use branchyard_model::{About, CommitId, Problem};
 use branchyard_process::Captured;
 
@@ -125,12 +123,12 @@ async fn store_ref(workspace: &Arc<Workspace>, name: String) -> Result<Option<Co
 pub(super) async fn seen(
     workspace: &Arc<Workspace>,
     commit: CommitId,
-    change: fn(Seen<'_>, &Repository, Oid) -> Result<(), git::Error>,
+    change: fn(Seen<'_>, &Repository, ObjectId) -> Result<(), git::Error>,
 ) -> Result<(), Error> {
     workspace
         .blocking(move |this| {
             let store = this.repo().open_store()?;
-            let id = git::oid(&commit)?;
+            let id = git::object_id(&commit)?;
             Ok(change(Seen(&this.branch().dir()), &store, id)?)
         })
         .await

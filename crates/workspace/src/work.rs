@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use git2::Repository;
 use jiff::Timestamp;
 
 use super::build_output::{self, BuildOutputNotes};
 use super::{Error, Pin, Workspace};
 use crate::{built_from, pin, standing};
-use branchyard_git::{self as git, IgnoreRules, ScanResult, UntrackedEntry, UntrackedKind};
+use branchyard_git::{
+    self as git, IgnoreRules, Repository, ScanResult, UntrackedEntry, UntrackedKind,
+};
 use branchyard_model::CommitId;
 
 /// Enough names to recognise what is meant.

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::Repository;
 use jiff::Timestamp;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
@@ -18,7 +17,7 @@ use crate::repos::Repo;
 use crate::scan_limit::ScanLimit;
 use crate::scanner::Scanner;
 use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
-use branchyard_git::Worktree;
+use branchyard_git::{Repository, Worktree};
 use branchyard_model::BranchName;
 use branchyard_runtime::disk::Trash;
 use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use super::local::saved;
 use super::refs::go_on;
@@ -78,12 +78,9 @@ fn start(repo: &Repository, from: Option<&str>) -> Result<String, Error> {
         match (local, remote) {
             // Commits that only we have are part of the branch.
             (Some(local), Some(remote)) => {
-                let ahead = repo.graph_ahead_behind(local, remote);
-                let (ahead, _) = ahead.map_err(git::Error::from)?;
-                return Ok(if ahead > 0 {
-                    local.to_string()
-                } else {
-                    from.to_owned()
+                return Ok(match git::is_ahead(repo, local, remote)? {
+                    true => local.to_string(),
+                    false => from.to_owned(),
                 });
             }
             (Some(local), None) => return Ok(local.to_string()),
@@ -91,8 +88,8 @@ fn start(repo: &Repository, from: Option<&str>) -> Result<String, Error> {
             (None, None) => {}
         }
     }
-    match revision::commit(repo, "from", from) {
-        Ok(commit) => Ok(commit.id().to_string()),
+    match revision::commit_id(repo, "from", from) {
+        Ok(commit) => Ok(commit.to_string()),
         // It may be a branch that nobody has fetched yet.
         Err(error) if error.problem().kind == ErrorKind::NotFound => Ok(from.to_owned()),
         Err(error) => Err(error.into()),

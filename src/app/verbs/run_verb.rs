@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use super::verb::{At, VerbOutput};
 use crate::app::branches::collecting;

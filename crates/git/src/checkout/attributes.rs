@@ -1,10 +1,9 @@
 //! Which files git might convert on their way to the disk. Attributes are not evaluated here: each line that could
 //! convert anything counts for every file that its pattern could match, and git decides about those.
 
-use git2::Repository;
-
 use super::LeftToGit;
 use super::plan::{CheckoutPlan, Kind};
+use crate::Repository;
 
 pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -31,7 +30,7 @@ pub(super) fn leave_what_is_converted(
         let directory = &entry.path[..entry.path.len() - FILE_NAME.len()];
         // Git reads a link of that name as well, when it looks into the index.
         if entry.kind != Kind::Submodule {
-            let blob = repo.find_blob(entry.id)?;
+            let blob = repo.git2().find_blob(entry.id)?;
             suspects.extend(suspects_of(blob.content(), directory));
         }
     }

@@ -1,8 +1,7 @@
 //! Is everything set as the store sets it? Many a setting changes what git writes; none of them is ours.
 
-use git2::Repository;
-
 use super::{LeftToGit, is_there};
+use crate::Repository;
 
 /// What a store and its workspaces set, and what means nothing to a checkout.
 const KNOWN: [&str; 5] = [
@@ -16,7 +15,7 @@ const HARMLESS: [&str; 5] = ["branch.", "gc.", "maintenance.", "push.", "remote.
 
 /// An error if something is set that could change what a checkout writes.
 pub(super) fn check(repo: &Repository) -> Result<(), LeftToGit> {
-    let config = repo.config()?;
+    let config = repo.git2().config()?;
     let mut entries = config.entries(None)?;
     while let Some(entry) = entries.next() {
         let name = String::from_utf8_lossy(entry?.name_bytes()).to_ascii_lowercase();
@@ -29,7 +28,7 @@ pub(super) fn check(repo: &Repository) -> Result<(), LeftToGit> {
         return LeftToGit::unusual("modes are not kept");
     }
     // The store takes it away, but not at every moment.
-    match is_there(&repo.commondir().join("info/attributes"))? {
+    match is_there(&repo.git2().commondir().join("info/attributes"))? {
         true => LeftToGit::unusual("there are attributes beside the tree"),
         false => Ok(()),
     }

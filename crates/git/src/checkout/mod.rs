@@ -58,13 +58,13 @@ impl LeftToGit {
 /// Writes the files of HEAD and the index into a worktree that has neither, with up to `threads` threads. After
 /// an error there may be files, but no index.
 pub(super) fn write_files(worktree: &Worktree, threads: usize) -> Result<Filled, LeftToGit> {
-    let repo = git2::Repository::open_bare(worktree.admin())?;
+    let repo = crate::Repository::open_bare(worktree.admin())?;
     configuration::check(&repo)?;
     check_untouched(worktree)?;
-    let tree = repo.head()?.peel_to_tree()?;
+    let tree = repo.git2().head()?.peel_to_tree()?;
     let mut plan = CheckoutPlan::of(&repo, &tree, worktree.path())?;
     attributes::leave_what_is_converted(&repo, &mut plan)?;
-    let stamps = write::files(&plan, worktree.path(), repo.commondir(), threads)?;
+    let stamps = write::files(&plan, worktree.path(), repo.git2().commondir(), threads)?;
     index::write(worktree.admin(), &plan, &stamps)?;
     Ok(match stamps.iter().all(Option::is_some) {
         true => Filled::Whole,

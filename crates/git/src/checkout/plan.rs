@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{Oid, Repository, Tree, TreeEntry};
+use git2::{Oid, Tree, TreeEntry};
 
 use super::LeftToGit;
 use super::names::is_plain;
+use crate::Repository;
 
 const MAX_DEPTH: usize = 256;
 /// The longest path that the kernel takes, with its end.
@@ -132,7 +133,7 @@ impl TreeWalk<'_> {
         for entry in tree {
             let path = self.path_of(path, &entry)?;
             if entry.filemode_raw() == 0o040_000 {
-                let tree = self.repo.find_tree(entry.id())?;
+                let tree = self.repo.git2().find_tree(entry.id())?;
                 let within = self.enter(&tree, &path, depth + 1)?;
                 self.plan.directories[here].subdirectories.push(within);
             } else {

@@ -4,11 +4,11 @@
 use std::fs;
 use std::io;
 
-use git2::{Oid, Repository, Signature};
+use git2::{Oid, Signature};
 
 use crate::marks::PREPARING;
 use crate::refs::set_head;
-use crate::{Error, Settings, Worktree};
+use crate::{Error, Repository, Settings, Worktree};
 use branchyard_model::CommitId;
 
 /// Makes the branch at `start` in the store at `repo`, and an empty worktree of it that is marked as being
@@ -19,10 +19,13 @@ pub(crate) fn register(
     start: &CommitId,
     settings: &Settings,
 ) -> Result<(), Error> {
-    let start = repo.find_commit(Oid::from_str(start.as_str())?)?.id();
+    let start = repo
+        .git2()
+        .find_commit(Oid::from_str(start.as_str())?)?
+        .id();
     let branch = worktree.branch().local_ref();
     let why = format!("branch: Created from {start}");
-    repo.reference(&branch, start, false, &why)?;
+    repo.git2().reference(&branch, start, false, &why)?;
     note(repo, &branch, start, settings, Some(&why))?;
 
     let admin = worktree.admin();
@@ -54,7 +57,7 @@ fn note(
     why: Option<&str>,
 ) -> Result<(), Error> {
     let me = Signature::now(&settings.user_name, &settings.user_email)?;
-    let mut log = repo.reflog(name)?;
+    let mut log = repo.git2().reflog(name)?;
     while !log.is_empty() {
         log.remove(0, false)?;
     }

@@ -126,7 +126,7 @@ async fn a_worktree_of_a_new_branch_is_registered_as_git_does_it() {
 #[tokio::test]
 async fn what_is_unusual_is_left_to_git_before_anything_is_written() {
     let beside = Beside::new();
-    let blob = beside.repo.blob(b"x").unwrap();
+    let blob = beside.repo.git2().blob(b"x").unwrap();
     let full = beside.raw_tree(&[("100644", b"x", blob)]);
     let empty = beside.raw_tree(&[]);
     let long = [b'n'; 300];
@@ -183,7 +183,7 @@ async fn a_setting_or_a_file_that_is_not_ours_leaves_it_all_to_git() {
 #[tokio::test]
 async fn what_cannot_be_read_is_told_by_git() {
     let beside = Beside::new();
-    let there = beside.repo.blob(b"x").unwrap();
+    let there = beside.repo.git2().blob(b"x").unwrap();
     let missing = Oid::hash_object(ObjectType::Blob, b"missing").unwrap();
     let tree = beside.raw_tree(&[("100644", b"a", there), ("100644", b"b", missing)]);
     let commit = beside.commit(tree);

@@ -72,8 +72,8 @@ fn what_git_wrote_is_read_and_what_is_written_git_reads() {
     assert_eq!(again.tree(), index.tree());
     assert_eq!(git(dir.path(), &["diff-files", "--name-only"]), "");
     git(dir.path(), &["fsck"]);
-    let repo = git2::Repository::open(dir.path()).unwrap();
-    assert!(repo.statuses(None).unwrap().is_empty());
+    let repo = crate::Repository::open(dir.path()).unwrap();
+    assert!(repo.git2().statuses(None).unwrap().is_empty());
 }
 
 #[test]

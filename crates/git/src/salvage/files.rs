@@ -8,11 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexTime, ObjectType, Odb, Oid, Repository};
+use git2::{Index, IndexTime, ObjectType, Odb, Oid};
 
 use crate::file_comparer::hash_plain;
 use crate::scan::untimed_entry;
-use crate::{Error, open_plain};
+use crate::{Error, Repository, open_plain};
 use branchyard_runtime::disk::Room;
 
 pub(super) const FILE: u32 = 0o100_644;
@@ -35,7 +35,7 @@ pub(super) fn entries_of(repo: &Repository, tree: Oid) -> Result<Vec<Entry>, Err
     let mut found = Vec::new();
     let mut pending = vec![(PathBuf::new(), tree)];
     while let Some((dir, id)) = pending.pop() {
-        for entry in &repo.find_tree(id)? {
+        for entry in &repo.git2().find_tree(id)? {
             let path = dir.join(OsStr::from_bytes(entry.name_bytes()));
             match entry.kind() {
                 Some(ObjectType::Tree) => pending.push((path, entry.id())),
@@ -61,7 +61,7 @@ impl<'a> Drawer<'a> {
     pub(super) fn new(repo: &'a Repository) -> Result<Self, Error> {
         Ok(Self {
             repo,
-            odb: repo.odb()?,
+            odb: repo.git2().odb()?,
             index: Index::new()?,
         })
     }
@@ -89,7 +89,7 @@ impl<'a> Drawer<'a> {
     }
 
     pub(super) fn close(&mut self) -> Result<Oid, Error> {
-        Ok(self.index.write_tree_to(self.repo)?)
+        Ok(self.index.write_tree_to(self.repo.git2())?)
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) struct Blobs<'a> {
 
 impl<'a> Blobs<'a> {
     pub(super) fn new(workdir: &'a Path, repo: &'a Repository) -> Result<Self, Error> {
-        let mut index = repo.index()?;
+        let mut index = repo.git2().index()?;
         index.read(false)?;
         let written = index
             .path()
@@ -139,7 +139,7 @@ impl<'a> Blobs<'a> {
             .any(|entry| entry.path.ends_with(b".gitattributes"));
         Ok(Self {
             workdir,
-            odb: repo.odb()?,
+            odb: repo.git2().odb()?,
             index,
             written,
             has_attributes,

@@ -5,16 +5,16 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-use git2::{Delta, Repository};
+use git2::Delta;
 
 use super::{Manifest, PREFIX, Saved, archive, name};
-use crate::{Error, delete_ref};
+use crate::{Error, Repository, delete_ref};
 use branchyard_model::{FileChange, SalvageId, SalvagedFile};
 
 /// All salvages of a store. One that cannot be read is told of in the log and left as it is.
 pub fn salvages(store: &Repository) -> Result<Vec<Manifest>, Error> {
     let mut found = Vec::new();
-    for reference in store.references_glob(&format!("{PREFIX}*"))? {
+    for reference in store.git2().references_glob(&format!("{PREFIX}*"))? {
         let reference = reference?;
         let Some(commit) = reference.target() else {
             continue;
@@ -37,15 +37,22 @@ pub fn salvaged_files(
     archives: &Path,
 ) -> Result<Vec<SalvagedFile>, Error> {
     let head = match &saved.manifest.salvage.commit {
-        Some(commit) => Some(store.find_commit(crate::oid(commit)?)?.tree()?),
+        Some(commit) => Some(
+            store
+                .git2()
+                .find_commit(crate::object_id(commit)?.git2())?
+                .tree()?,
+        ),
         None => None,
     };
     let kept = saved
         .part(store, "worktree")?
-        .map(|tree| store.find_tree(tree))
+        .map(|tree| store.git2().find_tree(tree))
         .transpose()?;
-    let odb = store.odb()?;
-    let diff = store.diff_tree_to_tree(head.as_ref(), kept.as_ref(), None)?;
+    let odb = store.git2().odb()?;
+    let diff = store
+        .git2()
+        .diff_tree_to_tree(head.as_ref(), kept.as_ref(), None)?;
     let mut files = Vec::new();
     for delta in diff.deltas() {
         let (change, file) = match delta.status() {
@@ -94,9 +101,9 @@ pub fn salvaged_file(
     else {
         return Ok(None);
     };
-    match store.find_tree(tree)?.get_path(path) {
+    match store.git2().find_tree(tree)?.get_path(path) {
         Ok(entry) if entry.kind() == Some(git2::ObjectType::Blob) => {
-            Ok(Some(store.find_blob(entry.id())?.content().to_vec()))
+            Ok(Some(store.git2().find_blob(entry.id())?.content().to_vec()))
         }
         Ok(_) => Ok(None),
         Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),

@@ -30,10 +30,11 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use git2::{Oid, Repository};
+use git2::Oid;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, read_ref};
+use crate::Repository;
 use branchyard_model::{CommitId, Salvage, SalvageId};
 
 pub use archive::settle_archives;
@@ -96,7 +97,7 @@ impl Saved {
     /// The salvage of this id; `None` where the store has none.
     pub fn find(store: &Repository, id: SalvageId) -> Result<Option<Self>, Error> {
         read_ref(store, &name(id))?
-            .map(|commit| Self::load(store, commit))
+            .map(|commit| Self::load(store, commit.git2()))
             .transpose()
     }
 
@@ -112,9 +113,9 @@ impl Saved {
     }
 
     fn load(store: &Repository, commit: Oid) -> Result<Self, Error> {
-        let tree = store.find_commit(commit)?.tree()?;
+        let tree = store.git2().find_commit(commit)?.tree()?;
         let entry = tree.get_path(Path::new(MANIFEST))?;
-        let blob = store.find_blob(entry.id())?;
+        let blob = store.git2().find_blob(entry.id())?;
         let manifest: Manifest = serde_json::from_slice(blob.content())
             .map_err(|error| Error::io("read a salvage")(error.into()))?;
         if manifest.version != VERSION {
@@ -128,7 +129,7 @@ impl Saved {
     }
 
     fn part(&self, store: &Repository, path: &str) -> Result<Option<Oid>, Error> {
-        match store.find_tree(self.tree)?.get_path(Path::new(path)) {
+        match store.git2().find_tree(self.tree)?.get_path(Path::new(path)) {
             Ok(entry) => Ok(Some(entry.id())),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error.into()),

@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 
-use crate::{Error, Worktree, head};
+use crate::{Error, Repository, Worktree, head};
 
 /// How a log calls what makes a commit, and does not merely go to one.
 const MAKING: [&[u8]; 12] = [
@@ -37,7 +37,9 @@ pub(super) fn ids_in(bytes: &[u8]) -> impl Iterator<Item = Oid> {
 /// Those of the commits that exist, without the parents of others among them: a walk from these meets the rest. Each commit
 /// that a walk begins at makes all of its steps slower, and a log may name thousands.
 fn newest(repo: &Repository, commits: &[Oid]) -> HashSet<Oid> {
-    let found = commits.iter().filter_map(|id| repo.find_commit(*id).ok());
+    let found = commits
+        .iter()
+        .filter_map(|id| repo.git2().find_commit(*id).ok());
     let found: Vec<_> = found.collect();
     let mut newest: HashSet<Oid> = found.iter().map(Commit::id).collect();
     for parent in found.iter().flat_map(Commit::parent_ids) {
@@ -48,7 +50,7 @@ fn newest(repo: &Repository, commits: &[Oid]) -> HashSet<Oid> {
 
 /// Of the commits that a log names, those that no remote branch has.
 pub(super) fn unseen(repo: &Repository, logged: &[Oid]) -> Result<Vec<Oid>, Error> {
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     for id in newest(repo, logged) {
         walk.push(id)?;
     }
@@ -65,12 +67,12 @@ pub(super) fn unseen(repo: &Repository, logged: &[Oid]) -> Result<Vec<Oid>, Erro
 /// no branch, no remote's and in no salvage: with the workspace goes the last that names them.
 pub fn left_behind(worktree: &Worktree) -> Result<usize, Error> {
     let repo = worktree.open()?;
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     for id in newest(&repo, &made_here(worktree.admin())?) {
         walk.push(id)?;
     }
     if let Ok(head) = head(&repo) {
-        walk.hide(head.commit)?;
+        walk.hide(head.commit.git2())?;
     }
     for known in ["remotes", "heads", "tags", "branchyard"] {
         walk.hide_glob(&format!("refs/{known}/*"))?;

@@ -5,23 +5,23 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{Commit, ObjectType, Oid, Repository, Tree};
+use git2::{Commit, ObjectType, Oid, Tree};
 
-use crate::{Difference, Error};
+use crate::{Difference, Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 /// Refuses if an object is gone that `named` lead to, commits that the remote has aside.
 pub(super) fn prove(repo: &Repository, named: &[Oid]) -> Result<(), Error> {
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     for id in named {
         // What is no commit is looked at where it is saved.
-        if repo.find_commit(*id).is_ok() {
+        if repo.git2().find_commit(*id).is_ok() {
             walk.push(*id)?;
         }
     }
     walk.hide_glob("refs/remotes/origin/*")?;
     for commit in walk {
-        let commit = repo.find_commit(commit?)?;
+        let commit = repo.git2().find_commit(commit?)?;
         if let Some(gone) = missing_in(repo, &commit)? {
             return Err(unrestorable(&commit, gone).into());
         }
@@ -37,17 +37,20 @@ fn missing_in(repo: &Repository, commit: &Commit<'_>) -> Result<Option<Oid>, Err
     let parent = commit.parent(0).and_then(|parent| parent.tree());
     let parent = match parent {
         Ok(parent) => parent,
-        Err(_) => repo.find_tree(repo.treebuilder(None)?.write()?)?,
+        Err(_) => repo
+            .git2()
+            .find_tree(repo.git2().treebuilder(None)?.write()?)?,
     };
     // One that cannot be compared lacks a tree within.
     let Ok(Some(difference)) = Difference::between(repo, &parent, &tree, usize::MAX) else {
         return Ok(Some(tree.id()));
     };
-    let odb = repo.odb()?;
+    let odb = repo.git2().odb()?;
     let added = difference.changes.iter();
     let mut added = added.filter_map(|change| Some((change.is?, change)));
-    let gone = added.find(|(id, change)| !odb.exists(*id) && !is_submodule(&tree, &change.path));
-    Ok(gone.map(|(id, _)| id))
+    let gone =
+        added.find(|(id, change)| !odb.exists(id.git2()) && !is_submodule(&tree, &change.path));
+    Ok(gone.map(|(id, _)| id.git2()))
 }
 
 /// Whether the tree has the commit of a submodule there, which is in another repository.

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use rustix::fs::{CWD, FileType, Mode};
 
 use super::attributes::Attribute;
@@ -18,7 +18,7 @@ use super::{ExactPath, Saved, archive};
 use crate::file_comparer::hash_plain;
 use crate::refs::{move_ref, set_head};
 use crate::worktree::write_whole;
-use crate::{Error, Worktree, read_ref};
+use crate::{Error, ObjectId, Repository, Worktree, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -31,7 +31,7 @@ pub fn put_back(
     saved: &Saved,
     worktree: &Worktree,
     archives: &Path,
-    known_tip: Option<Oid>,
+    known_tip: Option<ObjectId>,
     discard: &dyn Fn(&Path) -> io::Result<()>,
 ) -> Result<(), Error> {
     let repo = worktree.open()?;
@@ -41,7 +41,13 @@ pub fn put_back(
 
     if let Some(tip) = &manifest.tip {
         let log = "branchyard: restored";
-        if !move_ref(&repo, &now, crate::oid(tip)?, known_tip, log)? {
+        if !move_ref(
+            &repo,
+            &now,
+            crate::object_id(tip)?.git2(),
+            known_tip.map(ObjectId::git2),
+            log,
+        )? {
             return Err(branch_moved(&now).into());
         }
     }
@@ -72,7 +78,7 @@ pub fn put_back(
     put_admin(&repo, saved, worktree.admin(), &was, &now)?;
     let index = worktree.admin().join("index");
     if let Some(kept) = saved.part(&repo, "index")? {
-        write_whole(&index, repo.find_blob(kept)?.content())
+        write_whole(&index, repo.git2().find_blob(kept)?.content())
             .map_err(Error::io("restore the index"))?;
     }
     set_head(worktree.admin(), &head_of(&repo, saved, worktree)?)?;
@@ -113,7 +119,7 @@ fn head_of(repo: &Repository, saved: &Saved, worktree: &Worktree) -> Result<Stri
     let salvage = &saved.manifest.salvage;
     let own = format!("ref: {}\n", worktree.branch().local_ref());
     let was = match saved.part(repo, "admin/HEAD")? {
-        Some(head) => String::from_utf8_lossy(repo.find_blob(head)?.content()).into_owned(),
+        Some(head) => String::from_utf8_lossy(repo.git2().find_blob(head)?.content()).into_owned(),
         None => return Ok(own),
     };
     let Some(name) = was.strip_prefix("ref: ").map(str::trim) else {
@@ -122,11 +128,11 @@ fn head_of(repo: &Repository, saved: &Saved, worktree: &Worktree) -> Result<Stri
     if name == salvage.branch.local_ref() {
         return Ok(own);
     }
-    let is_taken = fs::read_dir(repo.commondir().join("worktrees"))
+    let is_taken = fs::read_dir(repo.git2().commondir().join("worktrees"))
         .map_err(Error::io("look at the other workspaces"))?
         .flatten()
         .any(|entry| fs::read_to_string(entry.path().join("HEAD")).is_ok_and(|head| head == was));
-    let commit = salvage.commit.as_ref().map(crate::oid).transpose()?;
+    let commit = salvage.commit.as_ref().map(crate::object_id).transpose()?;
     match commit {
         _ if !is_taken && read_ref(repo, name)? == commit => Ok(was),
         Some(commit) => Ok(format!("{commit}\n")),
@@ -135,7 +141,7 @@ fn head_of(repo: &Repository, saved: &Saved, worktree: &Worktree) -> Result<Stri
 }
 
 fn tracked(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     Ok(index
         .iter()
@@ -190,7 +196,7 @@ impl RestorePlace<'_> {
             return Ok(());
         }
         if mode == LINK {
-            let target = repo.find_blob(id).map_err(io::Error::other)?;
+            let target = repo.git2().find_blob(id).map_err(io::Error::other)?;
             return symlink(OsStr::from_bytes(target.content()), &full);
         }
         let usual = if mode & EXECUTABLE != 0 { 0o777 } else { 0o666 };
@@ -303,7 +309,7 @@ fn remove_hollow(workdir: &Path, path: &Path) {
 
 /// Piece by piece where the object is kept on its own: such a file may be larger than the memory.
 fn copy_blob(repo: &Repository, id: Oid, file: &mut File) -> io::Result<()> {
-    let odb = repo.odb().map_err(io::Error::other)?;
+    let odb = repo.git2().odb().map_err(io::Error::other)?;
     if let Ok((mut reader, ..)) = odb.reader(id) {
         io::copy(&mut reader, file)?;
         return Ok(());
@@ -325,7 +331,7 @@ fn put_admin(
         if path == Path::new("HEAD") {
             continue;
         }
-        let mut bytes = repo.find_blob(id)?.content().to_vec();
+        let mut bytes = repo.git2().find_blob(id)?.content().to_vec();
         let place = admin.join(&path);
         if path.file_name() == Some(OsStr::new("head-name")) && bytes.trim_ascii() == was.as_bytes()
         {

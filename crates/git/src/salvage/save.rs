@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Oid, Repository, Signature};
+use git2::{ObjectType, Oid, Signature};
 
 use super::archive::Archive;
 use super::attributes;
@@ -16,7 +16,7 @@ use super::named::{ids_in, unseen};
 use super::proof::prove;
 use super::{ExactPath, MANIFEST, Manifest, SavedStash, VERSION, name};
 use crate::refs::parked_oid;
-use crate::{Error, Stash, Worktree, head, read_ref};
+use crate::{Error, Repository, Stash, Worktree, head, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{CommitId, Salvage};
 
@@ -44,13 +44,13 @@ pub fn save(
 ) -> Result<Manifest, Error> {
     let repo = worktree.open()?;
     // A file may be closed to others, and its object is not.
-    fs::set_permissions(repo.commondir(), fs::Permissions::from_mode(0o700))
+    fs::set_permissions(repo.git2().commondir(), fs::Permissions::from_mode(0o700))
         .map_err(Error::io("close the store to others"))?;
     let mut drawer = Drawer::new(&repo)?;
     let mut manifest = Manifest {
         version: VERSION,
         tick,
-        tip: read_ref(&repo, &worktree.branch().local_ref())?.and_then(commit_id),
+        tip: read_ref(&repo, &worktree.branch().local_ref())?.and_then(|tip| commit_id(tip.git2())),
         stashes: contents.stashes.iter().filter_map(saved_stash).collect(),
         modes: Vec::new(),
         empty: contents.empty.iter().map(|path| exact(path)).collect(),
@@ -64,7 +64,7 @@ pub fn save(
         Err(Error::Unborn) => None,
         Err(error) => return Err(error),
     };
-    salvage.commit = at.as_ref().and_then(|head| commit_id(head.commit));
+    salvage.commit = at.as_ref().and_then(|head| commit_id(head.commit.git2()));
     manifest.salvage = salvage;
 
     let mut archive = Archive::new(archives, manifest.salvage.id);
@@ -80,10 +80,10 @@ pub fn save(
             .map(|path| path.to_string_lossy().into_owned()),
     );
     keep_index(&mut drawer, worktree.admin())?;
-    let mut named = at.iter().map(|head| head.commit).collect::<Vec<_>>();
+    let mut named = at.iter().map(|head| head.commit.git2()).collect::<Vec<_>>();
     named.extend(manifest.tip.iter().filter_map(oid));
     named.extend(parked_oid(&repo, worktree.branch())?);
-    named.extend(contents.stashes.iter().map(|stash| stash.commit));
+    named.extend(contents.stashes.iter().map(|stash| stash.commit.git2()));
     keep_admin(&mut drawer, worktree.admin(), &mut archive, &mut named)?;
     prove(&repo, &named)?;
     archive.finish()?;
@@ -94,10 +94,11 @@ pub fn save(
     drawer.bytes(Path::new(MANIFEST), &json)?;
     let commit = commit(&repo, &mut drawer, &manifest, &named)?;
     crash_point("salvage-written");
-    let disk = fs::File::open(repo.commondir()).map_err(Error::io("open the store"))?;
+    let disk = fs::File::open(repo.git2().commondir()).map_err(Error::io("open the store"))?;
     let sync = || rustix::fs::syncfs(&disk).map_err(|error| Error::io("save work")(error.into()));
     sync()?;
-    repo.reference(&name(manifest.salvage.id), commit, false, "salvage")?;
+    repo.git2()
+        .reference(&name(manifest.salvage.id), commit, false, "salvage")?;
     archive.settle()?;
     sync()?;
     crash_point("salvage-named");
@@ -182,9 +183,9 @@ fn keep_index(drawer: &mut Drawer<'_>, admin: &Path) -> Result<(), Error> {
     };
     drawer.bytes(Path::new("index"), &raw)?;
     // `intent-to-add` names it without there being one.
-    let odb = drawer.repo().odb()?;
+    let odb = drawer.repo().git2().odb()?;
     odb.write(ObjectType::Blob, b"")?;
-    let index = drawer.repo().index()?;
+    let index = drawer.repo().git2().index()?;
     for entry in index.iter() {
         use std::os::unix::ffi::OsStrExt;
         let path = Path::new(std::ffi::OsStr::from_bytes(&entry.path));
@@ -259,11 +260,11 @@ fn commit(
             continue;
         }
         // A file may hold forty digits that name nothing.
-        let Ok(object) = repo.find_object(*id, None) else {
+        let Ok(object) = repo.git2().find_object(*id, None) else {
             continue;
         };
         match object.kind() {
-            Some(ObjectType::Commit) => parents.push(repo.find_commit(*id)?),
+            Some(ObjectType::Commit) => parents.push(repo.git2().find_commit(*id)?),
             Some(ObjectType::Tag) => {
                 if let Ok(commit) = object.peel_to_commit() {
                     parents.push(commit);
@@ -278,7 +279,7 @@ fn commit(
             }
         }
     }
-    let tree = repo.find_tree(drawer.close()?)?;
+    let tree = repo.git2().find_tree(drawer.close()?)?;
     let salvage = &manifest.salvage;
     let who = Signature::now("Branchyard", "branchyard@localhost")?;
     let message = format!(
@@ -287,7 +288,9 @@ fn commit(
         salvage.work.join("\n")
     );
     let parents: Vec<_> = parents.iter().collect();
-    Ok(repo.commit(None, &who, &who, &message, &tree, &parents)?)
+    Ok(repo
+        .git2()
+        .commit(None, &who, &who, &message, &tree, &parents)?)
 }
 
 fn exact(path: &Path) -> ExactPath {
@@ -304,7 +307,7 @@ fn oid(commit: &CommitId) -> Option<Oid> {
 
 fn saved_stash(stash: &Stash) -> Option<SavedStash> {
     Some(SavedStash {
-        commit: commit_id(stash.commit)?,
+        commit: commit_id(stash.commit.git2())?,
         message: stash.message.clone(),
     })
 }

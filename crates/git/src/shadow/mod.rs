@@ -156,7 +156,7 @@ impl Shadow {
                 }
             }
         }
-        let index = repo.index()?;
+        let index = repo.git2().index()?;
         let overlooked = overlooked_changes(&index, &self.worktree);
         changed.extend(overlooked.map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path))));
         Ok(changed)
@@ -205,7 +205,7 @@ pub(super) fn settle(lock: &Path, trash: &Trash) -> Result<(), Error> {
     if !is_own || !shadow.seen().exists() {
         return Ok(());
     }
-    let Some(worktree) = files_of(&git2::Repository::open_bare(admin)?) else {
+    let Some(worktree) = files_of(&crate::Repository::open_bare(admin)?) else {
         return Ok(());
     };
     tracing::info!(worktree = %worktree.display(), "what git wrote for a daemon that is gone is taken over");

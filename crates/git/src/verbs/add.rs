@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,8 @@ use super::named::is_tracked;
 use super::withheld::{self, Withheld};
 use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
 use crate::{
-    Error, Git, IgnoreRules, UntrackedKind, files_of, submodules, untracked_entries, untracked_in,
+    Error, Git, IgnoreRules, Repository, UntrackedKind, files_of, submodules, untracked_entries,
+    untracked_in,
 };
 use branchyard_model::{ErrorKind, Problem};
 
@@ -119,7 +119,7 @@ impl AddPlan {
         };
         let is_everything = request.is_everything(&paths);
         let rules = IgnoreRules::of(repo)?;
-        let mut index = repo.index()?;
+        let mut index = repo.git2().index()?;
         index.read(false)?;
         let (mut wanted, mut ignored, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {

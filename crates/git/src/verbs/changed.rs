@@ -1,9 +1,9 @@
 //! Which paths differ between two trees, found by comparing ids. libgit2's own diff goes through every
 //! file of both, changed or not; told where to look it does not.
 
-use git2::{ObjectType, Oid, Repository, Tree};
+use git2::{ObjectType, Oid, Tree};
 
-use crate::Error;
+use crate::{Error, Repository};
 
 /// Where more has changed, knowing where saves nothing.
 const MOST: usize = 1000;
@@ -39,7 +39,7 @@ fn differing(
     changed: &mut Vec<Vec<u8>>,
     pending: &mut Vec<Pair>,
 ) -> Result<(), Error> {
-    let (old, new) = (repo.find_tree(old)?, repo.find_tree(new)?);
+    let (old, new) = (repo.git2().find_tree(old)?, repo.git2().find_tree(new)?);
     let path = |name: &[u8]| match dir {
         [] => name.to_vec(),
         _ => [dir, b"/", name].concat(),

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use git2::{Delta, Diff, DiffDelta, Patch, Repository, Tree};
+use git2::{Delta, Diff, DiffDelta, Patch, Tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Error, FileChangeKind, Untracked, check_extent, head, unstaged_changes};
+use crate::{Error, FileChangeKind, Repository, Untracked, check_extent, head, unstaged_changes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -48,11 +48,13 @@ impl Change {
 
 /// What the next commit would change.
 pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
-    let tree = repo.find_tree(head(repo)?.tree)?;
-    let mut index = repo.index()?;
+    let tree = repo.git2().find_tree(head(repo)?.tree.git2())?;
+    let mut index = repo.git2().index()?;
     // Another git may have written it since this repository was opened.
     index.read(false)?;
-    let mut diff = repo.diff_tree_to_index(Some(&tree), Some(&index), None)?;
+    let mut diff = repo
+        .git2()
+        .diff_tree_to_index(Some(&tree), Some(&index), None)?;
     diff.find_similar(None)?;
     Ok(diff.deltas().map(|delta| change_of(&delta)).collect())
 }
@@ -87,7 +89,7 @@ pub fn untracked(repo: &Repository) -> Result<Vec<String>, Error> {
 
 /// Files that a merge left for somebody to decide about, each once.
 pub fn conflicted(repo: &Repository) -> Result<Vec<String>, Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let mut files = Vec::new();
     if index.has_conflicts() {
@@ -109,7 +111,7 @@ pub(super) fn between(
     new: Option<&Tree<'_>>,
 ) -> Result<Vec<Change>, Error> {
     check_extent(repo, old, new)?;
-    let mut diff = repo.diff_tree_to_tree(old, new, None)?;
+    let mut diff = repo.git2().diff_tree_to_tree(old, new, None)?;
     diff.find_similar(None)?;
     counted(&diff)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{DiffDelta, DiffOptions, Oid, Repository, Status};
+use git2::{DiffDelta, DiffOptions, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ use super::named::is_tracked;
 use super::{Kept, Named, Verbosity, conflicted, few, input, unresolved};
 use crate::status::overlooked_change;
 use crate::{
-    Error, Git, UntrackedKind, check_extent, files_of, is_submodule, submodules, tracked_statuses,
-    unstaged_changes, untracked_entries, untracked_in,
+    Error, Git, ObjectId, Repository, UntrackedKind, check_extent, files_of, is_submodule,
+    submodules, tracked_statuses, unstaged_changes, untracked_entries, untracked_in,
 };
 use branchyard_model::{ErrorKind, Problem};
 
@@ -97,16 +97,18 @@ impl Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Index,
-    Commit(Oid),
+    Commit(ObjectId),
     /// Only the index changes.
-    Staging(Oid),
+    Staging(ObjectId),
     Side(Side),
 }
 
 /// The files that a checkout of `named` changes. None that is not there can be named.
 pub fn changing(repo: &Repository, source: Source, named: &Named) -> Result<Vec<PathBuf>, Error> {
     let tree = match source {
-        Source::Commit(id) | Source::Staging(id) => Some(repo.find_commit(id)?.tree()?),
+        Source::Commit(id) | Source::Staging(id) => {
+            Some(repo.git2().find_commit(id.git2())?.tree()?)
+        }
         Source::Index | Source::Side(_) => None,
     };
     let is_in_tree = |path: &Path| {
@@ -119,7 +121,7 @@ pub fn changing(repo: &Repository, source: Source, named: &Named) -> Result<Vec<
         .filter(|file| named.covers(Path::new(file)))
         .collect();
     if tree.is_some() {
-        let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
+        let head = repo.git2().head().and_then(|head| head.peel_to_tree()).ok();
         check_extent(repo, head.as_ref(), tree.as_ref())?;
     }
     let mut files = BTreeSet::new();
@@ -130,7 +132,9 @@ pub fn changing(repo: &Repository, source: Source, named: &Named) -> Result<Vec<
         Source::Staging(_) | Source::Commit(_) => {
             let mut options = DiffOptions::new();
             options.include_typechange(true);
-            let diff = repo.diff_tree_to_index(tree.as_ref(), None, Some(&mut options))?;
+            let diff = repo
+                .git2()
+                .diff_tree_to_index(tree.as_ref(), None, Some(&mut options))?;
             files.extend(diff.deltas().map(|delta| path_of(&delta)));
         }
     }
@@ -159,7 +163,7 @@ pub fn written(
 ) -> Result<Vec<PathBuf>, Error> {
     let modules = match source {
         Source::Commit(id) => {
-            let tree = repo.find_commit(id)?.tree()?;
+            let tree = repo.git2().find_commit(id.git2())?.tree()?;
             let modules = files.iter().filter(|path| is_submodule(&tree, path));
             modules.cloned().collect()
         }
@@ -175,7 +179,7 @@ fn check_named(
     named: &Named,
     is_in_tree: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let is_there = |path: &Path| is_tracked(&index, path) || is_in_tree(path);
     let missing: Vec<String> = named
@@ -201,7 +205,7 @@ fn sides(repo: &Repository, side: Side, conflicts: Vec<String>) -> Result<Vec<Pa
         let detail = "none of these files has a conflict".to_owned();
         return Err(refused("no_conflicts", detail).into());
     }
-    let index = repo.index()?;
+    let index = repo.git2().index()?;
     let (files, lacking): (Vec<_>, Vec<_>) = conflicts
         .into_iter()
         .partition(|file| index.get_path(Path::new(file), stage).is_some());
@@ -236,7 +240,7 @@ pub fn overwritten(repo: &Repository, files: &[PathBuf]) -> Result<Vec<String>, 
             lost.push(format!("{}/", shown(file)));
         }
     }
-    if overlooked_change(&repo.index()?, &workdir) {
+    if overlooked_change(&repo.git2().index()?, &workdir) {
         lost.push("files that git was told to overlook".to_owned());
     }
     Ok(lost)

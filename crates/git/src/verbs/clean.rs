@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
 use super::{Kept, Named, Verbosity};
 use crate::{
-    Error, IgnoreRules, UntrackedEntry, UntrackedKind, files_of, submodules, untracked_entries,
-    untracked_in,
+    Error, IgnoreRules, Repository, UntrackedEntry, UntrackedKind, files_of, submodules,
+    untracked_entries, untracked_in,
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

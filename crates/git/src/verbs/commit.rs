@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::between;
 use super::{Change, Verbosity, few, input, staged, unstaged, untracked};
-use crate::{Error, Git, head};
+use crate::{Error, Git, ObjectId, Repository, head};
 use branchyard_model::{CommitId, ErrorKind, Problem};
 
 /// The code of the refusal to commit nothing.
@@ -125,12 +124,13 @@ pub fn check_content(repo: &Repository, request: &Request) -> Result<(), Error> 
             false => Ok(()),
         };
     }
-    let old = repo.find_commit(head.commit)?;
-    let mut index = repo.index()?;
+    let old = repo.git2().find_commit(head.commit.git2())?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     // A merge may well have the tree of one of its parents.
     if let [parent] = old.parents().collect::<Vec<_>>().as_slice()
         && repo
+            .git2()
             .diff_tree_to_index(Some(&parent.tree()?), Some(&index), None)?
             .deltas()
             .len()
@@ -192,7 +192,7 @@ pub async fn commit(git: &Git, dir: &Path, request: &Request) -> Result<(), Erro
 }
 
 /// Puts `new` in the place of `old`, which HEAD and its branch are at in the worktree at `dir`.
-pub async fn replace(git: &Git, dir: &Path, old: Oid, new: Oid) -> Result<(), Error> {
+pub async fn replace(git: &Git, dir: &Path, old: ObjectId, new: ObjectId) -> Result<(), Error> {
     git.in_worktree(dir)
         .args(["update-ref", "-m", "commit: signed", "HEAD"])
         .args([new.to_string(), old.to_string()])
@@ -206,15 +206,15 @@ impl Committed {
     pub fn of(
         repo: &Repository,
         verbosity: Verbosity,
-        amended: Option<Oid>,
+        amended: Option<ObjectId>,
     ) -> Result<Self, Error> {
-        let commit = repo.find_commit(head(repo)?.commit)?;
+        let commit = repo.git2().find_commit(head(repo)?.commit.git2())?;
         let parent = commit.parents().next();
         let old = parent.map(|parent| parent.tree()).transpose()?;
         let files = between(repo, old.as_ref(), Some(&commit.tree()?))?;
         let is_full = verbosity == Verbosity::Full;
         Ok(Self {
-            id: crate::commit_id(commit.id())?,
+            id: crate::commit_id(ObjectId::of(commit.id()))?,
             subject: subject(&commit),
             amended: amended.map(crate::commit_id).transpose()?,
             signed: commit.header_field_bytes("gpgsig").is_ok(),

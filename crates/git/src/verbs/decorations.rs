@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::person::text;
-use crate::Error;
+use crate::{Error, Repository};
 
 /// The branches and tags of a repository by their commits, as `git log` shows them: `main`,
 /// `origin/main`, `tag: v1`. Refs of our own are nobody's business.
@@ -14,7 +14,7 @@ pub(super) struct Decorations(HashMap<Oid, Vec<String>>);
 impl Decorations {
     pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
         let mut names: HashMap<Oid, Vec<String>> = HashMap::new();
-        for reference in repo.references()? {
+        for reference in repo.git2().references()? {
             let reference = reference?;
             let full = text(reference.name_bytes());
             let shown = if let Some(tag) = full.strip_prefix("refs/tags/") {

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use git2::{ErrorCode, Repository, Tree};
+use git2::{ErrorCode, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::suspects::Against;
 use super::{Verbosity, revision};
-use crate::{Error, head};
+use crate::{Error, Repository, head};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many as git shows where nobody says.
@@ -227,9 +227,9 @@ fn older<'repo>(
     let one = revision::commit(repo, "from", from)?.id();
     let other = match &request.to {
         Some(to) => revision::commit(repo, "to", to)?.id(),
-        None => head(repo)?.commit,
+        None => head(repo)?.commit.git2(),
     };
-    let base = repo.merge_base(one, other).map_err(|error| {
+    let base = repo.git2().merge_base(one, other).map_err(|error| {
         if error.code() != ErrorCode::NotFound {
             return Error::from(error);
         }
@@ -239,7 +239,7 @@ fn older<'repo>(
             .help("compare the two themselves, with `merge_base: false`")
             .into()
     })?;
-    Ok((base.to_string(), repo.find_commit(base)?.tree()?))
+    Ok((base.to_string(), repo.git2().find_commit(base)?.tree()?))
 }
 
 /// The tree of a revision, and the id of the commit that it is the tree of, where it is one's.

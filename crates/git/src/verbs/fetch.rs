@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
 use crate::remote::transfer;
-use crate::{Error, Git, Store};
+use crate::{Error, Git, Repository, Store};
 use branchyard_model::{BranchName, CommitId};
 
 const TRACKING: &str = "refs/remotes/origin/";
@@ -60,7 +60,7 @@ impl Known {
     pub fn read(store: &Repository) -> Result<Self, Error> {
         let mut known = BTreeMap::new();
         for prefix in [TRACKING, TAGS] {
-            for reference in store.references_glob(&format!("{prefix}*"))? {
+            for reference in store.git2().references_glob(&format!("{prefix}*"))? {
                 let reference = reference?;
                 if let Some(target) = reference.target() {
                     let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use schemars::JsonSchema;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::integration::{Ended, Origin, Way, at, base_of, begin, command, stages_nothing};
 use super::strategy::{Strategy, StrategyOption};
 use super::{Verbosity, input, revision};
-use crate::{Error, Git, head};
+use crate::{Error, Git, Repository, head};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -143,7 +143,7 @@ fn prepare(
     let from = request.from.as_deref().unwrap_or_default();
     let theirs = revision::commit(repo, "from", from)?;
     let ours = head(repo)?.commit;
-    let base = base_of(repo, ours, theirs.id())?;
+    let base = base_of(repo, ours.git2(), theirs.id())?;
     if base.is_none() && !request.allow_unrelated {
         let detail = format!("{from} has no commit in common with {into}");
         return Err(conflict("unrelated_histories", detail)
@@ -151,7 +151,7 @@ fn prepare(
             .help("`allow_unrelated: true` merges it all the same")
             .into());
     }
-    let is_ahead = base != Some(ours) && base != Some(theirs.id());
+    let is_ahead = base != Some(ours.git2()) && base != Some(theirs.id());
     if request.ff == FastForward::Only && is_ahead {
         let detail = format!("{into} has commits that {from} lacks, so it cannot be moved forward");
         return Err(conflict("not_fast_forward", detail)
@@ -161,11 +161,11 @@ fn prepare(
     }
     let way = match request.strategy {
         Some(Strategy::Ours) => Way::default(),
-        _ => Way::of_merge(repo, ours, theirs.id())?,
+        _ => Way::of_merge(repo, ours.git2(), theirs.id())?,
     };
     way.check(repo)?;
     let origin = Origin {
-        head: ours,
+        head: ours.git2(),
         brought: vec![theirs.id()],
         planned: None,
     };
@@ -176,7 +176,11 @@ fn prepare(
 
 /// Git is given an id, and would name that in its message.
 fn usual_message(repo: &Repository, from: &str, theirs: &Commit<'_>, into: &BranchName) -> String {
-    let is = |prefix: &str| repo.find_reference(&format!("{prefix}{from}")).is_ok();
+    let is = |prefix: &str| {
+        repo.git2()
+            .find_reference(&format!("{prefix}{from}"))
+            .is_ok()
+    };
     let what = if is("refs/heads/") {
         format!("branch '{from}'")
     } else if is("refs/tags/") {

@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::brief::Brief;
-use crate::Error;
+use crate::{Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -76,7 +76,7 @@ impl Operation {
             None
         };
         Ok(match found {
-            None if repo.index()?.has_conflicts() => Some(Self::Apply),
+            None if repo.git2().index()?.has_conflicts() => Some(Self::Apply),
             found => found,
         })
     }
@@ -123,7 +123,7 @@ impl UnderWay {
             return Ok(None);
         };
         let admin = repo.path();
-        let head = repo.head()?.peel_to_commit()?;
+        let head = repo.git2().head()?.peel_to_commit()?;
         let (step, total) = kind.progress(repo, &head);
         let applying = kind.applying(repo);
         let ours = match kind {
@@ -215,7 +215,8 @@ pub fn to_come(repo: &Repository) -> Vec<Oid> {
         .filter(|word| word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()))
         .filter_map(|word| {
             Some(
-                repo.revparse_single(&word)
+                repo.git2()
+                    .revparse_single(&word)
                     .ok()?
                     .peel_to_commit()
                     .ok()?
@@ -230,7 +231,7 @@ pub fn to_come(repo: &Repository) -> Vec<Oid> {
 
 /// How many commits a sequence of picks or reverts is to make, those included that it made. Blocks.
 pub fn steps_planned(repo: &Repository) -> Result<usize, Error> {
-    let head = repo.head()?.peel_to_commit()?;
+    let head = repo.git2().head()?.peel_to_commit()?;
     let steps = Steps::read(repo.path());
     Ok(steps.map_or(1, |steps| {
         let is_committed = !["CHERRY_PICK_HEAD", "REVERT_HEAD"]
@@ -268,7 +269,7 @@ impl Steps {
     }
 
     fn made(&self, repo: &Repository, head: Oid) -> usize {
-        let count = |start| repo.graph_ahead_behind(head, start).ok();
+        let count = |start| repo.git2().graph_ahead_behind(head, start).ok();
         self.start.and_then(count).map_or(0, |(ahead, _)| ahead)
     }
 }
@@ -279,11 +280,14 @@ fn squashed<'repo>(repo: &'repo Repository, admin: &Path) -> Option<Commit<'repo
     let newest = message
         .lines()
         .find_map(|line| line.strip_prefix("commit "))?;
-    repo.find_commit(Oid::from_str(newest.trim()).ok()?).ok()
+    repo.git2()
+        .find_commit(Oid::from_str(newest.trim()).ok()?)
+        .ok()
 }
 
 fn commit_in<'repo>(repo: &'repo Repository, file: &Path) -> Option<Commit<'repo>> {
     let text = fs::read_to_string(file).ok()?;
-    repo.find_commit(Oid::from_str(text.lines().next()?.trim()).ok()?)
+    repo.git2()
+        .find_commit(Oid::from_str(text.lines().next()?.trim()).ok()?)
         .ok()
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::{Commit, Oid, Repository, Sort};
+use git2::{Commit, Oid, Sort};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::integration::{Ended, Origin, Step, Way, at, command, go_on};
 use super::operation::Operation;
 use super::revision;
 use super::strategy::StrategyOption;
-use crate::{Error, Git, head};
+use crate::{Error, Git, Repository, head};
 use branchyard_model::Problem;
 use branchyard_runtime::disk::Moment;
 
@@ -102,8 +102,8 @@ impl Picks {
         for commit in &commits {
             self.check_mainline(commit)?;
             let step = match self.operation {
-                Operation::Revert => Step::revert(repo, commit.id(), here, self.mainline)?,
-                _ => Some(Step::pick(repo, commit.id(), here, self.mainline)?),
+                Operation::Revert => Step::revert(repo, commit.id(), here.git2(), self.mainline)?,
+                _ => Some(Step::pick(repo, commit.id(), here.git2(), self.mainline)?),
             };
             steps.extend(step);
         }
@@ -114,7 +114,7 @@ impl Picks {
             false => way.check(repo)?,
         }
         let origin = Origin {
-            head: here,
+            head: here.git2(),
             brought: Vec::new(),
             planned: Some(commits.len()),
         };
@@ -150,13 +150,13 @@ fn in_range<'repo>(repo: &'repo Repository, range: &str) -> Result<Vec<Commit<'r
             .help("write `A..B`: what B has and A has not")
             .into());
     };
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
     walk.push(revision::commit(repo, "range", to)?.id())?;
     walk.hide(revision::commit(repo, "range", from)?.id())?;
     let mut found = Vec::new();
     for id in walk {
-        found.push(repo.find_commit(id?)?);
+        found.push(repo.git2().find_commit(id?)?);
         if found.len() > MOST {
             let detail = format!("it has more than {MOST} commits");
             return Err(Problem::unprocessable("range", detail).into());

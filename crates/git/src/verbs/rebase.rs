@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::integration::{Ended, Origin, Way, at, base_of, begin, command, with_u
 use super::picks::Action;
 use super::strategy::StrategyOption;
 use super::{Verbosity, revision};
-use crate::{Error, Git, head, read_ref};
+use crate::{Error, Git, Repository, head, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -111,15 +111,17 @@ fn prepare(
     let given = upstream.or(onto);
     let upstream = match given {
         Some(commit) => commit,
-        None => read_ref(repo, &branch.remote_ref())?.ok_or_else(|| no_upstream(branch))?,
+        None => read_ref(repo, &branch.remote_ref())?
+            .ok_or_else(|| no_upstream(branch))?
+            .git2(),
     };
     let onto = match request.keep_base {
-        true => base_of(repo, here, upstream)?.unwrap_or(upstream),
+        true => base_of(repo, here.git2(), upstream)?.unwrap_or(upstream),
         false => onto.unwrap_or(upstream),
     };
-    Way::of_rebase(repo, here, upstream, onto)?.check_untouched(repo)?;
+    Way::of_rebase(repo, here.git2(), upstream, onto)?.check_untouched(repo)?;
     let origin = Origin {
-        head: here,
+        head: here.git2(),
         brought: vec![onto],
         planned: None,
     };

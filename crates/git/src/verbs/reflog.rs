@@ -1,12 +1,12 @@
 //! `reflog`: where a branch has been. What a rebase, a reset or an amend left behind is found by it.
 
-use git2::{Oid, Reference, Repository};
+use git2::{Oid, Reference};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
 use super::person::{Person, text};
-use crate::{Error, read_ref};
+use crate::{Error, Repository, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
 const MOST_DEFAULT: usize = 20;
@@ -81,10 +81,10 @@ pub fn reflog(repo: &Repository, own: &BranchName, request: &Request) -> Result<
         of,
     };
     // libgit2 writes an empty log where it finds none, and a log without a ref is taken for a lost ref.
-    if !repo.reference_has_log(&told.of)? {
+    if !repo.git2().reference_has_log(&told.of)? {
         return Ok(told);
     }
-    let log = repo.reflog(&told.of)?;
+    let log = repo.git2().reflog(&told.of)?;
     told.total = log.len();
     let short = short(&told.of);
     let more = request.verbosity > Verbosity::Minimal;

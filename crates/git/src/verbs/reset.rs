@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, Status};
+use git2::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
 use super::{Change, Kept, Named, Verbosity, input};
-use crate::{Error, Git, tracked_statuses};
+use crate::{Error, Git, ObjectId, Repository, tracked_statuses};
 use branchyard_model::{CommitId, Problem};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ impl Request {
 }
 
 /// Moves branch, or branch and index, of the worktree at `dir`; no file changes.
-pub async fn reset(git: &Git, dir: &Path, mode: Mode, to: Oid) -> Result<(), Error> {
+pub async fn reset(git: &Git, dir: &Path, mode: Mode, to: ObjectId) -> Result<(), Error> {
     let how = match mode {
         Mode::Soft => "--soft",
         Mode::Mixed | Mode::Hard => "--mixed",
@@ -91,7 +91,7 @@ pub async fn reset(git: &Git, dir: &Path, mode: Mode, to: Oid) -> Result<(), Err
 }
 
 /// Makes the index what `to` has, for these paths only.
-pub async fn unstage(git: &Git, dir: &Path, to: Oid, paths: &[PathBuf]) -> Result<(), Error> {
+pub async fn unstage(git: &Git, dir: &Path, to: ObjectId, paths: &[PathBuf]) -> Result<(), Error> {
     let reset = git
         .in_worktree(dir)
         .literal_paths()
@@ -122,14 +122,19 @@ pub fn only_staged(repo: &Repository, named: &Named) -> Result<Vec<String>, Erro
 
 /// How many commits of `from` are neither `to`'s nor any other branch's or tag's. `own` is the branch that
 /// moves.
-pub fn left_behind(repo: &Repository, own: &str, from: Oid, to: Oid) -> Result<usize, Error> {
+pub fn left_behind(
+    repo: &Repository,
+    own: &str,
+    from: ObjectId,
+    to: ObjectId,
+) -> Result<usize, Error> {
     if from == to {
         return Ok(0);
     }
-    let mut walk = repo.revwalk()?;
-    walk.push(from)?;
-    walk.hide(to)?;
-    for reference in repo.references()? {
+    let mut walk = repo.git2().revwalk()?;
+    walk.push(from.git2())?;
+    walk.hide(to.git2())?;
+    for reference in repo.git2().references()? {
         let reference = reference?;
         let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
         let counts = ["refs/heads/", "refs/remotes/", "refs/tags/"]

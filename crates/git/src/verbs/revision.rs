@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use git2::{Commit, ErrorCode, Object, Repository, Tree};
+use git2::{Commit, ErrorCode, Object, Tree};
 
-use crate::{Error, read_ref};
+use crate::{Error, ObjectId, Repository, read_ref};
 use branchyard_model::{ErrorKind, Problem};
 
 /// Longer than any that means something, with a path of the longest length behind it.
@@ -13,7 +13,7 @@ const LONGEST: usize = 8_192;
 
 /// The object that the caller named in `field`: a branch, tag or commit, `HEAD~2`, `origin/main`,
 /// `main:src/lib.rs`. A branch that is only at the remote needs no `origin/`.
-pub fn object<'repo>(
+pub(super) fn object<'repo>(
     repo: &'repo Repository,
     field: &str,
     revision: &str,
@@ -23,15 +23,15 @@ pub fn object<'repo>(
     if is_set_apart(&meant) {
         return Err(absent(revision).field(field).into());
     }
-    let found = repo.revparse_single(&meant).or_else(|error| {
+    let found = repo.git2().revparse_single(&meant).or_else(|error| {
         let at_remote = format!("refs/remotes/origin/{revision}");
-        repo.revparse_single(&at_remote).map_err(|_| error)
+        repo.git2().revparse_single(&at_remote).map_err(|_| error)
     });
     Ok(found.map_err(|error| unresolved(revision, &error).field(field))?)
 }
 
 /// The commit that the caller named in `field`, itself or by a tag.
-pub fn commit<'repo>(
+pub(super) fn commit<'repo>(
     repo: &'repo Repository,
     field: &str,
     revision: &str,
@@ -41,8 +41,18 @@ pub fn commit<'repo>(
     Ok(commit.map_err(|_| other_kind(&object, revision, "commit").field(field))?)
 }
 
+/// The id of what the caller named in `field`, whatever it is.
+pub fn object_id(repo: &Repository, field: &str, revision: &str) -> Result<ObjectId, Error> {
+    Ok(ObjectId::of(object(repo, field, revision)?.id()))
+}
+
+/// The id of the commit that the caller named in `field`, itself or by a tag.
+pub fn commit_id(repo: &Repository, field: &str, revision: &str) -> Result<ObjectId, Error> {
+    Ok(ObjectId::of(commit(repo, field, revision)?.id()))
+}
+
 /// The tree that the caller named in `field`, itself or by a commit or tag.
-pub fn tree<'repo>(
+pub(super) fn tree<'repo>(
     repo: &'repo Repository,
     field: &str,
     revision: &str,

@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid};
 
 use super::person::text;
-use crate::{Error, FEW, Git, IndexFile, MetadataStatus, small_index};
+use crate::{Error, FEW, Git, IndexFile, MetadataStatus, Repository, small_index};
 
 /// About where the command's lead over libgit2 makes up for starting a process.
 const LARGE: u32 = 3_000;
@@ -58,7 +58,7 @@ impl Suspects {
     /// Those of all files, as far as metadata tells.
     pub fn against(status: &MetadataStatus, against: Against) -> Option<Self> {
         match against {
-            Against::Tree { tree, .. } if !status.has_staged(tree) => None,
+            Against::Tree { tree, .. } if !status.has_staged(crate::ObjectId::of(tree)) => None,
             Against::Tree { staged: true, .. } => Some(Self::default()),
             Against::Index | Against::Tree { .. } => Self::of(status),
         }
@@ -147,7 +147,7 @@ impl Suspects {
         let id = |id: Oid| if id.is_zero() { nothing } else { id };
         let entries = self.entries.iter();
         let mut index = small_index(entries.map(|(mode, oid, path)| (*mode, id(*oid), &path[..])))?;
-        Ok(repo.set_index(&mut index)?)
+        Ok(repo.git2().set_index(&mut index)?)
     }
 }
 

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use git2::{Oid, Repository};
-
 use super::Reaper;
 use super::report::{MergedBranch, Outcome};
 use crate::reaper::act;
@@ -13,7 +11,7 @@ use crate::repos::Repo;
 use crate::repos::remote;
 use crate::{AgentBranch, Error, verbs};
 use branchyard_config::MergedAgentBranches;
-use branchyard_git::{self as git, Error as GitError};
+use branchyard_git::{self as git, Error as GitError, Repository};
 use branchyard_model::{BranchName, CommitId, RepoName};
 
 /// Deletes merged branches of agents, or says which would go.
@@ -123,7 +121,7 @@ async fn try_delete(reaper: &Reaper, merged: &MergedBranch) -> Result<Outcome, E
 
 /// Whether `head` has all commits of a branch that had some of its own. Blocks.
 fn is_merged(store: &Repository, known: &AgentBranch, head: &CommitId) -> Result<bool, Error> {
-    let head = Oid::from_str(head.as_str()).map_err(GitError::from)?;
+    let head = git::object_id(head)?;
     let tips = [known.branch.local_ref(), known.branch.remote_ref()];
     let mut has_own = false;
     let mut any = false;
@@ -133,11 +131,7 @@ fn is_merged(store: &Repository, known: &AgentBranch, head: &CommitId) -> Result
         };
         any = true;
         has_own |= tip.to_string() != known.start.as_str();
-        let is_in = tip == head
-            || store
-                .graph_descendant_of(head, tip)
-                .map_err(GitError::from)?;
-        if !is_in {
+        if !git::is_ancestor(store, tip, head)? {
             return Ok(false);
         }
     }

@@ -3,12 +3,10 @@
 //!
 //! The record is changed before the deed, so a crash leaves it too careful, never too trusting.
 
-use git2::{Oid, Repository};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use branchyard_git as git;
-use branchyard_git::oid;
+use branchyard_git::{ObjectId, Repository, is_ancestor, object_id};
 use branchyard_model::CommitId;
 
 /// More heads of unrelated histories than this are not kept apart.
@@ -32,12 +30,12 @@ impl BuiltFrom {
     }
 
     /// Whether `tip`, a commit of `store`, has all of it in its history.
-    pub(crate) fn is_in(&self, store: &Repository, tip: Oid) -> Result<bool, Error> {
+    pub(crate) fn is_in(&self, store: &Repository, tip: ObjectId) -> Result<bool, Error> {
         let Self::Commits(commits) = self else {
             return Ok(false);
         };
         for commit in commits {
-            if !is_ancestor(store, oid(commit)?, tip)? {
+            if !is_ancestor(store, object_id(commit)?, tip)? {
                 return Ok(false);
             }
         }
@@ -51,9 +49,9 @@ impl BuiltFrom {
             return Ok(Self::Unknown);
         };
         let mut kept = vec![commit.clone()];
-        let new = oid(commit)?;
+        let new = object_id(commit)?;
         for known in commits.drain(..) {
-            if !is_ancestor(store, oid(&known)?, new)? {
+            if !is_ancestor(store, object_id(&known)?, new)? {
                 kept.push(known);
             }
         }
@@ -64,39 +62,48 @@ impl BuiltFrom {
     }
 }
 
-/// Whether `commit` is `tip` or in its history.
-pub(crate) fn is_ancestor(store: &Repository, commit: Oid, tip: Oid) -> Result<bool, Error> {
-    let is_below = || store.graph_descendant_of(tip, commit);
-    Ok(commit == tip || is_below().map_err(git::Error::from)?)
-}
-
 #[cfg(test)]
 mod tests {
-    use git2::Signature;
+    use std::path::Path;
+    use std::process::Command;
 
     use super::*;
 
-    fn commit(store: &Repository, name: &str, parents: &[Oid]) -> Oid {
-        let who = Signature::now("Test", "test@localhost").unwrap();
-        let tree = store.treebuilder(None).unwrap().write().unwrap();
-        let tree = store.find_tree(tree).unwrap();
-        let parents: Vec<_> = parents
+    fn git(store: &Path, args: &[&str]) -> String {
+        let who = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+        let said = Command::new("git")
+            .arg("-C")
+            .arg(store)
+            .args(who)
+            .args(args)
+            .output()
+            .unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(store: &Path, name: &str, parents: &[ObjectId]) -> ObjectId {
+        let tree = git(store, &["hash-object", "-t", "tree", "-w", "/dev/null"]);
+        let parents = parents
             .iter()
-            .map(|id| store.find_commit(*id).unwrap())
-            .collect();
-        let parents: Vec<_> = parents.iter().collect();
-        let made = store.commit(None, &who, &who, name, &tree, &parents);
-        made.unwrap()
+            .flat_map(|id| ["-p".to_owned(), id.to_string()]);
+        let mut args = vec!["commit-tree".to_owned(), tree];
+        args.extend(parents);
+        args.extend(["-m".to_owned(), name.to_owned()]);
+        let args: Vec<_> = args.iter().map(String::as_str).collect();
+        ObjectId::parse(&git(store, &args)).unwrap()
     }
 
     #[test]
     fn a_history_is_kept_by_its_newest_commit_and_others_beside_it() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Repository::init_bare(dir.path()).unwrap();
-        let id = |oid: Oid| CommitId::parse(&oid.to_string()).unwrap();
-        let first = commit(&store, "first", &[]);
-        let second = commit(&store, "second", &[first]);
-        let topic = commit(&store, "topic", &[first]);
+        git(dir.path(), &["init", "-q", "--bare"]);
+        let store = branchyard_git::open_store(dir.path()).unwrap();
+        let commit = |name: &str, parents: &[ObjectId]| commit(dir.path(), name, parents);
+        let id = |id: ObjectId| CommitId::parse(&id.to_string()).unwrap();
+        let first = commit("first", &[]);
+        let second = commit("second", &[first]);
+        let topic = commit("topic", &[first]);
 
         let mut built = BuiltFrom::nothing();
         assert!(built.is_in(&store, first).unwrap());
@@ -109,12 +116,12 @@ mod tests {
 
         let both = built.clone().with(&store, &id(topic)).unwrap();
         assert!(!both.is_in(&store, second).unwrap());
-        let merged = commit(&store, "merged", &[second, topic]);
+        let merged = commit("merged", &[second, topic]);
         assert!(both.is_in(&store, merged).unwrap());
         assert!(!BuiltFrom::Unknown.is_in(&store, merged).unwrap());
 
         for n in 0..MANY {
-            let apart = commit(&store, &format!("apart {n}"), &[]);
+            let apart = commit(&format!("apart {n}"), &[]);
             built = built.with(&store, &id(apart)).unwrap();
         }
         assert_eq!(built, BuiltFrom::Unknown);

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use built_from::{BuiltFrom, is_ancestor};
+pub(crate) use built_from::BuiltFrom;
 pub use pin::Pin;
 pub use sizes::Sizes;
 

@@ -14,12 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use git2::Oid;
-
 use super::repo::blocking;
 use super::{Progress, Repo, RepoError};
 use branchyard_config::crash_point;
-use branchyard_git::{self as git, Store};
+use branchyard_git::{self as git, ObjectId, Store};
 use branchyard_model::{BranchName, Phase, Warning};
 
 /// In new objects until all is settled: the room that the old ones are in.
@@ -45,7 +43,7 @@ async fn is_damaged(this: &Arc<Repo>, branch: Option<&BranchName>) -> Result<boo
     let repo = this.clone();
     blocking(move || {
         let store = repo.open_store()?;
-        let mut needed: Vec<Oid> = Vec::new();
+        let mut needed: Vec<ObjectId> = Vec::new();
         for name in [branch.local_ref(), branch.remote_ref()] {
             needed.extend(git::read_ref(&store, &name)?);
         }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use git2::Repository;
 use lru::LruCache;
 use tokio_util::task::TaskTracker;
 
@@ -15,7 +14,7 @@ use super::clone::Cloner;
 use super::protection::Protection;
 use super::single_flight::SingleFlight;
 use branchyard_config::RepoConfig;
-use branchyard_git::{self as git, Git, Store};
+use branchyard_git::{self as git, Git, Repository, Store};
 use branchyard_model::{BranchName, Phase, RepoName, Warning};
 use branchyard_runtime::disk::Quarantine;
 use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};

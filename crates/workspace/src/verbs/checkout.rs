@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use super::in_gits_words;
 use crate::salvage::{SalvageScope, tell};
@@ -59,7 +59,7 @@ fn plan_checkout(
     by: &str,
 ) -> Result<CheckoutPlan, Error> {
     let from = match &request.from {
-        Some(revision) => Some(revision::commit(repo, "from", revision)?.id()),
+        Some(revision) => Some(revision::commit_id(repo, "from", revision)?),
         None => None,
     };
     let source = match (from, request.side) {

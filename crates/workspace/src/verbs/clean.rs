@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;

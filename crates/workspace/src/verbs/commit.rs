@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use git2::{Oid, Repository};
+use branchyard_git::{ObjectId, Repository};
 
 use super::in_gits_words;
 use crate::left_out::LeftOut;
@@ -90,7 +90,7 @@ pub async fn commit(
 }
 
 /// HEAD's commit, and the same commit with a signature.
-async fn signed_head(workspace: &Arc<Workspace>) -> Result<(Oid, Oid), Error> {
+async fn signed_head(workspace: &Arc<Workspace>) -> Result<(ObjectId, ObjectId), Error> {
     let head = workspace
         .with_repository(|_, repo| Ok(git::head(repo)?.commit))
         .await?;
@@ -135,7 +135,7 @@ fn before_commit(
     repo: &Repository,
     request: &commit::Request,
     report: &Reporter,
-) -> Result<Option<Oid>, Error> {
+) -> Result<Option<ObjectId>, Error> {
     let head = git::head(repo)?;
     match head.operation {
         Some("merge" | "cherry-pick" | "revert") if !request.amend => {}
@@ -154,7 +154,7 @@ fn before_commit(
     if !request.amend {
         return Ok(None);
     }
-    if is_published(repo, head.commit)? {
+    if git::is_published(repo, head.commit)? {
         report(Report::Warning(Warning::new(
             "rewrites_published",
             format!(
@@ -164,12 +164,4 @@ fn before_commit(
         )));
     }
     Ok(Some(head.commit))
-}
-
-/// Whether a branch of the remote, as last fetched, has this commit.
-fn is_published(repo: &Repository, commit: Oid) -> Result<bool, git::Error> {
-    let mut walk = repo.revwalk()?;
-    walk.push(commit)?;
-    walk.hide_glob("refs/remotes/*")?;
-    Ok(walk.next().transpose()?.is_none())
 }

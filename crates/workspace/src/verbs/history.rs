@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use crate::repos::remote;
 use crate::{Error, Workspace, files, verbs};

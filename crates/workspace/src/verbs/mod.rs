@@ -38,14 +38,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use crate::files::beneath;
 use crate::files_lock::ExclusiveFiles;
-use crate::{FilesGuard, built_from, guard, prepare, standing, sync};
 
 use super::error::conflict;
 use super::{Error, Reporter, Workspace, WorkspaceLock};
+use crate::{FilesGuard, built_from, guard, prepare, standing, sync};
 use branchyard_git as git;
 use branchyard_model::About;
 

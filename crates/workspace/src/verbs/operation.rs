@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use super::super::salvage::{SalvageScope, tell};
 use super::super::{Error, Report, Reporter, Workspace};

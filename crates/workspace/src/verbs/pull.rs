@@ -8,7 +8,7 @@ use super::super::error::{branch_not_found, conflict};
 use crate::repos::remote;
 use crate::{Error, Report, Reporter, Workspace, guard};
 use branchyard_git as git;
-use branchyard_git::oid;
+use branchyard_git::object_id;
 use branchyard_git::verbs::conflicts::{Conflict, conflicts};
 use branchyard_git::verbs::integration::{self, How, Integrated};
 use branchyard_git::verbs::operation::Operation;
@@ -125,17 +125,13 @@ async fn relation(
     here: &CommitId,
     there: &CommitId,
 ) -> Result<Relation, Error> {
-    let (here, there) = (oid(here)?, oid(there)?);
+    let (here, there) = (object_id(here)?, object_id(there)?);
     workspace
         .with_repository(move |_, repo| {
-            let descends = |child, parent| {
-                let descends = repo.graph_descendant_of(child, parent);
-                descends.map_err(git::Error::from)
-            };
-            if here == there || descends(here, there)? {
+            if git::is_ancestor(repo, there, here)? {
                 return Ok(Relation::Contained);
             }
-            Ok(match descends(there, here)? {
+            Ok(match git::is_ancestor(repo, here, there)? {
                 true => Relation::Ahead,
                 false => Relation::Apart,
             })

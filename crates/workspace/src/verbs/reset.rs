@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use git2::{Oid, Repository};
-
 use super::in_gits_words;
 use crate::error::{branch_moves, conflict, incomplete};
 use crate::in_the_way::in_gits_way;
@@ -17,15 +15,15 @@ use branchyard_git::verbs::{
     Kept, Named, Verbosity, confirm_needed, conflicted, few, operation_under_way, revision, staged,
     unresolved, unstaged,
 };
-use branchyard_git::{self as git, Tips, contents};
+use branchyard_git::{self as git, ObjectId, Repository, Tips, contents};
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
 /// What is to be done, once all that can be refused was, and all that it discards saved.
 struct ResetPlan {
-    was: Oid,
+    was: ObjectId,
     tips: Tips,
-    to: Oid,
+    to: ObjectId,
     paths: Vec<PathBuf>,
     left_behind: usize,
     saved: Option<Salvage>,
@@ -96,7 +94,7 @@ async fn planned(
 }
 
 /// Returns whether it was done: not if there is a commit that was not there when it was `seen`.
-async fn reset_files(workspace: &Arc<Workspace>, to: Oid, seen: Tips) -> Result<bool, Error> {
+async fn reset_files(workspace: &Arc<Workspace>, to: ObjectId, seen: Tips) -> Result<bool, Error> {
     let target = git::commit_id(to)?;
     let reset =
         contents::reset_to(workspace.worktree(), workspace.repo().git(), &target, seen).await;
@@ -121,7 +119,7 @@ fn plan_reset(
     let head = git::head(repo)?;
     let paths = verbs::inside(workspace, "paths", &request.paths)?;
     let to = match &request.to {
-        Some(revision) => revision::commit(repo, "to", revision)?.id(),
+        Some(revision) => revision::commit_id(repo, "to", revision)?,
         None => head.commit,
     };
     let own = workspace.branch().local_ref();
@@ -175,7 +173,7 @@ fn plan_reset(
 fn clear_for_reset(
     workspace: &Workspace,
     repo: &Repository,
-    to: Oid,
+    to: ObjectId,
     left_behind: usize,
     confirm: bool,
     by: &str,

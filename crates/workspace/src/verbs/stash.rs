@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use git2::{Oid, Repository};
-
 use super::in_gits_words;
 use crate::error::conflict;
 use crate::in_the_way::in_gits_way;
@@ -18,7 +16,7 @@ use branchyard_git::verbs::stash::{self, Action, Item, Request, Stashed};
 use branchyard_git::verbs::{
     Kept, Named, Verbosity, add, conflicted, operation_under_way, unresolved,
 };
-use branchyard_git::{self as git, Stash};
+use branchyard_git::{self as git, ObjectId, Repository, Stash};
 use branchyard_model::SalvageReason;
 use branchyard_runtime::disk::Moment;
 
@@ -248,7 +246,7 @@ async fn drop_stash(
 
 /// Takes a stash out of the list, wherever in it that is by now. Git takes the place alone, and a person who stashes in
 /// the same moment moves the others on: so it is seen afterwards which one went, and another's is put back.
-async fn drop_listed(workspace: &Arc<Workspace>, stash: Oid) -> Result<(), Error> {
+async fn drop_listed(workspace: &Arc<Workspace>, stash: ObjectId) -> Result<(), Error> {
     let listed = async || {
         workspace
             .with_repository(|_, repo| Ok(git::stashes(repo)))
@@ -289,7 +287,7 @@ fn stash_named(
         Some(wanted) => own
             .find(|stash| stash.commit.to_string() == wanted)
             .or_else(|| {
-                let id = Oid::from_str(wanted).ok().filter(|_| may_be_dropped)?;
+                let id = ObjectId::parse(wanted).filter(|_| may_be_dropped)?;
                 stash::dropped(repo, workspace.branch(), id)
             }),
     };

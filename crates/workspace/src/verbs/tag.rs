@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use git2::Repository;
+use branchyard_git::Repository;
 
 use super::in_gits_words;
 use crate::{Error, Report, Reporter, Workspace};
@@ -56,7 +56,7 @@ async fn create_tag(
                 return Err(tag::tag_exists(&tag, was).into());
             }
             let target = match &asked.target {
-                Some(revision) => revision::object(repo, "target", revision)?.id(),
+                Some(revision) => revision::object_id(repo, "target", revision)?,
                 None => git::head(repo)?.commit,
             };
             warn_of_twin(repo, &tag, &tell)?;
@@ -122,9 +122,9 @@ pub async fn verify_tag(workspace: &Arc<Workspace>, request: Request) -> Result<
         .with_repository(move |this, repo| look_at_tags(this, repo, &request))
         .await?;
     let signed = tags.tag.as_ref().filter(|tag| tag.signed);
-    let signature = match signed.map(|tag| git2::Oid::from_str(tag.id.as_str())) {
+    let signature = match signed {
         Some(tag) => {
-            let tag = tag.map_err(git::Error::from)?;
+            let tag = git::object_id(&tag.id)?;
             tag::verify(workspace.repo().git(), workspace.repo().store().path(), tag).await?
         }
         None => Verification {

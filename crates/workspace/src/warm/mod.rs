@@ -22,13 +22,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use git2::Oid;
-
 use super::record::BuiltFrom;
 use super::{Error, Report, Reporter, Workspace, build_output};
 use crate::fill;
 use branchyard_config::{WarmStart, crash_point};
-use branchyard_git::{self as git, Difference, contents};
+use branchyard_git::{self as git, Difference, ObjectId, contents};
 use branchyard_model::{CommitId, Phase, Warm};
 use copy::Copies;
 use seed::Seed;
@@ -156,7 +154,7 @@ fn copy_nearest(workspace: &Workspace, report: &Reporter) -> Result<Option<Copie
     Ok(None)
 }
 
-fn copy_from(workspace: &Workspace, seed: Seed, goal: Oid) -> Result<Copied, Error> {
+fn copy_from(workspace: &Workspace, seed: Seed, goal: ObjectId) -> Result<Copied, Error> {
     let admin = workspace.worktree().admin();
     let has_output = !seed.output.is_empty();
     if has_output {

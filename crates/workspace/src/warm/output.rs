@@ -12,7 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
 use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
@@ -21,7 +20,8 @@ use crate::build_output::BuildOutputNotes;
 use crate::{Error, Workspace};
 use branchyard_git::verbs::secretive::is_named_as_secret;
 use branchyard_git::{
-    self as git, CommittedIgnores, Difference, Moment, UntrackedEntry, UntrackedKind,
+    self as git, CommittedIgnores, Difference, Moment, ObjectId, Repository, UntrackedEntry,
+    UntrackedKind,
 };
 use branchyard_runtime::disk::Amount;
 
@@ -118,9 +118,9 @@ impl WarmOutput {
 /// What the copy is made for.
 pub(super) struct Wanted<'a> {
     /// The commit that the sibling is at.
-    pub(super) from: Oid,
+    pub(super) from: ObjectId,
     /// The commit that the new workspace is going to be at.
-    pub(super) goal: Oid,
+    pub(super) goal: ObjectId,
     pub(super) difference: &'a Difference,
     /// Whether runs must account for everything that lies beside the tracked files.
     pub(super) is_strict: bool,

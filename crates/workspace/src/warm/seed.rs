@@ -10,18 +10,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{Oid, Repository};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::lent::{self, Lent};
 use super::output::{Wanted, WarmOutput};
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
+use crate::record::BuiltFrom;
 use crate::record::Record;
-use crate::record::{BuiltFrom, is_ancestor};
 
 use crate::{Error, Workspace, build_output, fits};
-use branchyard_git::{self as git, Difference, IndexFile, Moment};
+use branchyard_git::{self as git, Difference, IndexFile, Moment, ObjectId, Repository};
 use branchyard_model::{BranchName, CommitId};
 use branchyard_process::Presence;
 use branchyard_runtime::disk::Amount;
@@ -36,7 +35,7 @@ const BLOCK: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) branch: BranchName,
-    commit: Oid,
+    commit: ObjectId,
     difference: Difference,
 }
 
@@ -54,14 +53,12 @@ pub(super) struct Seed {
 }
 
 /// The siblings that may serve for a workspace at `goal`, the nearest first.
-pub(super) fn nearest(workspace: &Workspace, goal: Oid) -> Result<Vec<Candidate>, Error> {
+pub(super) fn nearest(workspace: &Workspace, goal: ObjectId) -> Result<Vec<Candidate>, Error> {
     let mut records = Record::all_of(workspace.repo());
     records.retain(|record| record.branch != *workspace.branch() && !record.had_secret);
     records.sort_by_key(|record| Reverse(record.used_tick));
     records.truncate(MANY);
     let store = workspace.repo().open_store()?;
-    let tree = |commit: Oid| store.find_commit(commit).and_then(|commit| commit.tree());
-    let goal = tree(goal).map_err(git::Error::from)?;
     let mut found = Vec::new();
     for record in records {
         let Some(commit) = git::read_ref(&store, &record.branch.local_ref())? else {
@@ -71,8 +68,7 @@ pub(super) fn nearest(workspace: &Workspace, goal: Oid) -> Result<Vec<Candidate>
             continue;
         }
         let branch = record.branch;
-        let theirs = tree(commit).map_err(git::Error::from)?;
-        let difference = Difference::between(&store, &theirs, &goal, FAR)?;
+        let difference = Difference::between_commits(&store, commit, goal, FAR)?;
         if let Some(difference) = difference.filter(|found| !found.changes_attributes()) {
             let admin = store.path().join("worktrees").join(branch.dir().as_str());
             let is_built = build_output::is_noted(&admin);
@@ -95,7 +91,7 @@ fn may_take_from(
     workspace: &Workspace,
     store: &Repository,
     sibling: &Record,
-    commit: Oid,
+    commit: ObjectId,
 ) -> Result<bool, Error> {
     if sibling.had_secret {
         return Ok(false);
@@ -107,7 +103,7 @@ fn may_take_from(
     let Some(tip) = git::read_ref(store, &workspace.branch().remote_ref())? else {
         return Ok(false);
     };
-    Ok(is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
+    Ok(git::is_ancestor(store, commit, tip)? && sibling.built_from.is_in(store, tip)?)
 }
 
 impl Seed {
@@ -115,7 +111,7 @@ impl Seed {
     pub(super) fn take(
         taker: &Workspace,
         candidate: Candidate,
-        goal: Oid,
+        goal: ObjectId,
     ) -> Result<Result<Self, Fault>, Error> {
         let workspace = taker.sibling(&candidate.branch);
         let Some(lent) = lent::lend(&workspace) else {
@@ -159,7 +155,7 @@ impl Seed {
         if candidate.difference.changes.len() * 2 > index.entries().len() {
             return Ok(Err("most of it differs"));
         }
-        if !is_index_of(&repo, &index, head.tree)? {
+        if !index.holds(&repo, head.tree)? {
             return Ok(Err("it has staged changes"));
         }
         let now = now();
@@ -218,19 +214,6 @@ impl Seed {
 /// A shell or an editor that was left open there is reason enough: it may start a build at any moment.
 fn is_unattended(workspace: &Workspace) -> bool {
     !Presence::below(workspace.path()).worker_is_in(workspace.path())
-}
-
-/// Whether the index is exactly `tree`. Mostly it says so itself.
-fn is_index_of(repo: &Repository, index: &IndexFile, tree: Oid) -> Result<bool, Error> {
-    if let Some(known) = index.tree() {
-        return Ok(known == tree);
-    }
-    let same = || {
-        let tree = repo.find_tree(tree)?;
-        let diff = repo.diff_tree_to_index(Some(&tree), Some(&repo.index()?), None)?;
-        Ok::<_, git2::Error>(diff.deltas().len() == 0)
-    };
-    Ok(same().map_err(git::Error::from)?)
 }
 
 fn need(tracked: &Tracked, output: &WarmOutput) -> Amount {

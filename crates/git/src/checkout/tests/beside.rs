@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use git2::{ObjectType, Oid, Repository, Signature};
+use git2::{ObjectType, Oid, Signature};
 
-use crate::{Git, Store, Worktree, contents, isolate_libgit2};
+use crate::{Git, Repository, Store, Worktree, contents, isolate_libgit2};
 use branchyard_model::{BranchName, CommitId};
 
 pub(super) struct Beside {
@@ -47,7 +47,7 @@ impl Beside {
         let me = Signature::now("me", "me@localhost").unwrap();
         // By hand: libgit2 would look into the tree.
         let text = format!("tree {tree}\nauthor {me} 0 +0000\ncommitter {me} 0 +0000\n\n");
-        let odb = self.repo.odb().unwrap();
+        let odb = self.repo.git2().odb().unwrap();
         let id = odb.write(ObjectType::Commit, text.as_bytes()).unwrap();
         CommitId::parse(&id.to_string()).unwrap()
     }
@@ -61,7 +61,7 @@ impl Beside {
             raw.push(0);
             raw.extend_from_slice(id.as_bytes());
         }
-        let odb = self.repo.odb().unwrap();
+        let odb = self.repo.git2().odb().unwrap();
         odb.write(ObjectType::Tree, &raw).unwrap()
     }
 
@@ -209,7 +209,7 @@ fn list(root: &Path, within: &str, found: &mut BTreeMap<String, Found>) {
 /// again the size 0, which it may if it had a part in it.
 #[expect(clippy::cast_possible_truncation, reason = "as the index has it")]
 pub(super) fn assert_true_index(worktree: &Worktree, may_have_doubts: bool) {
-    let index = worktree.open().unwrap().index().unwrap();
+    let index = worktree.open().unwrap().git2().index().unwrap();
     for entry in index.iter().filter(|entry| entry.mode != 0o160_000) {
         let path = String::from_utf8(entry.path.clone()).unwrap();
         let meta = fs::symlink_metadata(worktree.path().join(&path)).unwrap();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use proptest::prelude::*;
+
+use crate::Repository;
 
 const NAMES: [&str; 12] = [
     "a",
@@ -72,11 +74,11 @@ impl Item {
     /// Writes it into the repository, and returns its object.
     pub(super) fn write(&self, repo: &Repository) -> Oid {
         match self {
-            Self::File(content) | Self::Program(content) => repo.blob(content).unwrap(),
-            Self::Link(target) => repo.blob(target.as_bytes()).unwrap(),
+            Self::File(content) | Self::Program(content) => repo.git2().blob(content).unwrap(),
+            Self::Link(target) => repo.git2().blob(target.as_bytes()).unwrap(),
             Self::Submodule => Oid::from_str(&"1".repeat(40)).unwrap(),
             Self::Directory(items) => {
-                let mut tree = repo.treebuilder(None).unwrap();
+                let mut tree = repo.git2().treebuilder(None).unwrap();
                 for (name, item) in items {
                     tree.insert(name, item.write(repo), item.mode()).unwrap();
                 }

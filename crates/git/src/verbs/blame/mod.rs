@@ -8,12 +8,11 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use git2::{Oid, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Verbosity, budget, revision};
-use crate::{Error, Git, head};
+use crate::{Error, Git, ObjectId, Repository, head};
 use branchyard_model::{ErrorKind, Problem};
 
 pub use porcelain::Hunk;
@@ -79,7 +78,7 @@ pub struct Blame {
 #[derive(Debug)]
 pub enum Subject {
     /// As it is in this commit.
-    Committed(Oid),
+    Committed(ObjectId),
     /// As it is in the workspace. Opened by us, so that git does not follow a link that was put in its
     /// way.
     Now(File),
@@ -95,14 +94,14 @@ pub struct Question {
 }
 
 /// The commit that was named, and how many lines the file at `path` has there.
-pub fn committed(repo: &Repository, named: &str, path: &Path) -> Result<(Oid, usize), Error> {
+pub fn committed(repo: &Repository, named: &str, path: &Path) -> Result<(ObjectId, usize), Error> {
     let commit = revision::commit(repo, "revision", named)?;
     let shown = path.display();
     let entry = commit.tree()?.get_path(path).map_err(|_| {
         let detail = format!("there is no {shown} at {}", named.escape_debug());
         absent(detail).help("the log verb with this `path` says which commits had it")
     })?;
-    let blob = entry.to_object(repo)?.into_blob().map_err(|_| {
+    let blob = entry.to_object(repo.git2())?.into_blob().map_err(|_| {
         Problem::bad(
             "path",
             format!("{shown} is no file at {}", named.escape_debug()),
@@ -112,14 +111,14 @@ pub fn committed(repo: &Repository, named: &str, path: &Path) -> Result<(Oid, us
         let detail = format!("{shown} has more than the {MAX_FILE} bytes that are gone through");
         return Err(Problem::bad("path", detail).into());
     }
-    Ok((commit.id(), lines(blob.content())))
+    Ok((ObjectId::of(commit.id()), lines(blob.content())))
 }
 
 /// Refuses a file of the workspace that git does not keep: nobody is to blame for its lines.
 pub fn check_tracked(repo: &Repository, path: &Path) -> Result<(), Error> {
-    let tree = repo.find_tree(head(repo)?.tree)?;
+    let tree = repo.git2().find_tree(head(repo)?.tree.git2())?;
     // Any stage will do: of a file in conflict there is no other.
-    let index = repo.index()?;
+    let index = repo.git2().index()?;
     let staged = (0..=3).any(|stage| index.get_path(path, stage).is_some());
     if staged || tree.get_path(path).is_ok() {
         return Ok(());

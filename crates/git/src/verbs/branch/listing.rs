@@ -1,12 +1,12 @@
 //! Looking at branches.
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use jiff::Timestamp;
 
 use super::{Action, Branches, Item, Request, Surroundings, Upstream, no_such_branch};
 use crate::verbs::commit::subject;
 use crate::verbs::{Verbosity, revision};
-use crate::{Error, commit_id, read_ref};
+use crate::{Error, Repository, commit_id, read_ref};
 use branchyard_model::BranchName;
 
 /// The branches that the request asks for.
@@ -35,7 +35,7 @@ pub fn list(
     let lacks = wanted("not_contains", &request.not_contains)?;
     let pattern = request.pattern()?;
     let mut found = Vec::new();
-    for reference in repo.references_glob(&format!("{prefix}*"))? {
+    for reference in repo.git2().references_glob(&format!("{prefix}*"))? {
         let reference = reference?;
         let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
         let Some(name) = name.strip_prefix(prefix) else {
@@ -81,7 +81,7 @@ pub fn list(
 }
 
 fn is_merged(repo: &Repository, tip: Oid, into: Oid) -> Result<bool, Error> {
-    Ok(tip == into || repo.graph_descendant_of(into, tip)?)
+    Ok(tip == into || repo.git2().graph_descendant_of(into, tip)?)
 }
 
 fn item(
@@ -92,7 +92,7 @@ fn item(
     verbosity: Verbosity,
 ) -> Result<Item, Error> {
     let is_brief = verbosity == Verbosity::Minimal;
-    let commit = repo.find_commit(tip)?;
+    let commit = repo.git2().find_commit(tip)?;
     let branch = BranchName::parse(name).ok();
     let upstream = match &branch {
         Some(branch) if !is_brief => upstream(repo, branch, tip)?,
@@ -103,7 +103,7 @@ fn item(
         current: branch.as_ref() == Some(&around.current),
         workspace: branch.is_some_and(|branch| around.workspaces.contains(&branch)),
         name: name.to_owned(),
-        id: commit_id(tip)?,
+        id: commit_id(crate::ObjectId::of(tip))?,
         subject: (!is_brief).then(|| subject(&commit)),
         author: (verbosity == Verbosity::Full).then(author),
         committed_at: (!is_brief)
@@ -118,7 +118,7 @@ fn upstream(repo: &Repository, branch: &BranchName, tip: Oid) -> Result<Option<U
     let Some(remote) = read_ref(repo, &branch.remote_ref())? else {
         return Ok(None);
     };
-    let (ahead, behind) = repo.graph_ahead_behind(tip, remote)?;
+    let (ahead, behind) = repo.git2().graph_ahead_behind(tip, remote.git2())?;
     Ok(Some(Upstream {
         name: format!("origin/{branch}"),
         ahead,
@@ -134,7 +134,7 @@ pub fn show(
     verbosity: Verbosity,
 ) -> Result<Item, Error> {
     match read_ref(repo, &branch.local_ref())? {
-        Some(tip) => item(repo, branch.as_str(), tip, around, verbosity),
+        Some(tip) => item(repo, branch.as_str(), tip.git2(), around, verbosity),
         None => Err(no_such_branch(branch).into()),
     }
 }
@@ -144,7 +144,7 @@ pub fn only_there(repo: &Repository, branch: &BranchName) -> Result<usize, Error
     let Some(tip) = read_ref(repo, &branch.remote_ref())? else {
         return Ok(0);
     };
-    missing_elsewhere(repo, tip, &["refs/remotes/*"], &branch.remote_ref())
+    missing_elsewhere(repo, tip.git2(), &["refs/remotes/*"], &branch.remote_ref())
 }
 
 /// How many commits of the branch neither the remote, as last fetched, nor another branch here has.
@@ -153,7 +153,7 @@ pub fn unmerged(repo: &Repository, branch: &BranchName) -> Result<usize, Error> 
         return Err(no_such_branch(branch).into());
     };
     let others = ["refs/remotes/*", "refs/heads/*"];
-    missing_elsewhere(repo, tip, &others, &branch.local_ref())
+    missing_elsewhere(repo, tip.git2(), &others, &branch.local_ref())
 }
 
 /// How many commits of `tip` none of the refs has that match `others`, `own` aside.
@@ -163,10 +163,10 @@ fn missing_elsewhere(
     others: &[&str],
     own: &str,
 ) -> Result<usize, Error> {
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     walk.push(tip)?;
     for pattern in others {
-        for reference in repo.references_glob(pattern)? {
+        for reference in repo.git2().references_glob(pattern)? {
             let reference = reference?;
             let is_own = reference.name_bytes() == own.as_bytes();
             if let Some(other) = reference.target().filter(|_| !is_own) {

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use git2::{Commit, Oid, Repository};
+use git2::{Commit, Oid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::convention::{Conventional, Footers, conventional, footers, pull_requests};
 use super::version::Bump;
-use crate::Error;
 use crate::verbs::Verbosity;
 use crate::verbs::person::{Person, text};
+use crate::{Error, Repository};
 
 /// The order in which readers look for types; others come after, by name.
 const FIRST: [&str; 11] = [
@@ -103,7 +103,7 @@ pub(super) fn gather(
     let mut other = Scopes::new();
     let mut authors = Authors::default();
     for id in ids {
-        let commit = repo.find_commit(*id)?;
+        let commit = repo.git2().find_commit(*id)?;
         if commit.parent_count() > 1 {
             gathered.merges += 1;
             continue;

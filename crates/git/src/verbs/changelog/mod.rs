@@ -5,14 +5,14 @@ mod gather;
 mod tags;
 mod version;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
 use super::log::{self, Ends};
 use super::{Verbosity, revision};
-use crate::{Error, head};
+use crate::{Error, Repository, head};
 use tags::{Tag, Tags};
 use version::Version;
 
@@ -81,7 +81,7 @@ pub struct NextVersion {
 pub fn changelog(repo: &Repository, request: &Request) -> Result<Changelog, Error> {
     let (to_name, to) = match &request.to {
         Some(named) => (named.as_str(), revision::commit(repo, "to", named)?.id()),
-        None => ("HEAD", head(repo)?.commit),
+        None => ("HEAD", head(repo)?.commit.git2()),
     };
     let tags = Tags::read(repo)?;
     let from = match &request.from {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::version::Version;
-use crate::Error;
 use crate::verbs::budget::Budget;
 use crate::verbs::log::{Bounds, Ends, LogStep, Walk};
 use crate::verbs::person::text;
+use crate::{Error, Repository};
 
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
@@ -22,7 +22,7 @@ pub(super) struct Tags(HashMap<Oid, Vec<String>>);
 impl Tags {
     pub(super) fn read(repo: &Repository) -> Result<Self, Error> {
         let mut names: HashMap<Oid, Vec<String>> = HashMap::new();
-        for reference in repo.references_glob("refs/tags/*")? {
+        for reference in repo.git2().references_glob("refs/tags/*")? {
             let reference = reference?;
             // One can tag anything; what is no commit has no history.
             if let Ok(commit) = reference.peel_to_commit() {

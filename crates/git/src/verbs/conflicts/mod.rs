@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use git2::{AttrCheckFlags, IndexConflict, IndexEntry, Repository};
+use git2::{AttrCheckFlags, IndexConflict, IndexEntry};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub use kind::Kind;
 pub use working::{Read, Standing, Working};
 
 use super::Verbosity;
-use crate::{Error, files_of};
+use crate::{Error, Repository, files_of};
 
 /// A working file beyond this is not looked through for its hunks.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub fn conflicts(repo: &Repository) -> Result<Vec<Conflict>, Error> {
     let working = files_of(repo).as_deref().map(Working::open).transpose()?;
     let mut room = hunks::ALL_TEXT;
     let mut found = Vec::new();
-    for conflict in repo.index()?.conflicts()? {
+    for conflict in repo.git2().index()?.conflicts()? {
         found.extend(Conflict::new(
             repo,
             working.as_ref(),
@@ -128,7 +128,9 @@ impl Conflict {
         if form != Form::Text {
             return Ok(Some(shown));
         }
-        let attribute = repo.get_attr(&path, "conflict-marker-size", AttrCheckFlags::default())?;
+        let attribute =
+            repo.git2()
+                .get_attr(&path, "conflict-marker-size", AttrCheckFlags::default())?;
         let width = attribute.and_then(|width| width.parse().ok());
         match working.map(|working| working.read(&path, LARGEST_FILE)) {
             Some(Read::Whole(text)) => {
@@ -157,7 +159,7 @@ impl Form {
         let entries = sides(conflict).into_iter().filter_map(|(_, entry)| entry);
         let entries: Vec<_> = entries.collect();
         let is_binary = |entry: &&IndexEntry| {
-            let blob = repo.find_blob(entry.id);
+            let blob = repo.git2().find_blob(entry.id);
             blob.is_ok_and(|blob| blob.is_binary())
         };
         if entries.iter().any(|entry| entry.mode == SUBMODULE) {
@@ -180,7 +182,7 @@ fn stages(repo: &Repository, conflict: &IndexConflict) -> Vec<Stage> {
             stage,
             id: entry.id.to_string(),
             mode: format!("{:06o}", entry.mode),
-            size: repo.find_blob(entry.id).ok().map(|blob| blob.size()),
+            size: repo.git2().find_blob(entry.id).ok().map(|blob| blob.size()),
         })
         .collect()
 }
@@ -226,7 +228,7 @@ fn is_alike(repo: &Repository, base: &str, added: &str) -> Result<bool, Error> {
     if base == added {
         return Ok(true);
     }
-    let blob = |id: &str| repo.find_blob(git2::Oid::from_str(id)?);
+    let blob = |id: &str| repo.git2().find_blob(git2::Oid::from_str(id)?);
     let (Ok(base), Ok(added)) = (blob(base), blob(added)) else {
         return Ok(false);
     };

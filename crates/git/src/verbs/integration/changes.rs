@@ -1,8 +1,8 @@
 //! Changes that are not committed, and so are in the way of whatever moves files.
 
-use git2::{Repository, Status};
+use git2::Status;
 
-use crate::{Error, tracked_changes, tracked_statuses};
+use crate::{Error, Repository, tracked_changes, tracked_statuses};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many are named in a refusal.

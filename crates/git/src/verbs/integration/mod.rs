@@ -10,8 +10,6 @@ mod way;
 
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
-
 pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
 pub use outcome::{Outcome, State, described, named, next_of};
@@ -20,7 +18,7 @@ pub use touched::{is_touched, left_by_git, staged_with_markers, untouched_until}
 pub use way::{Step, Way, base_of};
 
 use super::operation::Operation;
-use crate::{Error, Git, head, open_at};
+use crate::{Error, Git, Repository, head, open_at};
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::Moment;
 
@@ -48,12 +46,14 @@ pub async fn integrate(
     how: How,
     merge_message: &str,
 ) -> Result<Integrated, Error> {
-    let goal = crate::oid(upstream)?;
+    let goal = crate::object_id(upstream)?.git2();
     let before = at(dir, move |repo| {
         let before = head(repo)?.commit;
         match how {
-            How::Rebase => Way::of_rebase(repo, before, goal, goal)?.check_untouched(repo)?,
-            How::Merge => Way::of_merge(repo, before, goal)?.check(repo)?,
+            How::Rebase => {
+                Way::of_rebase(repo, before.git2(), goal, goal)?.check_untouched(repo)?;
+            }
+            How::Merge => Way::of_merge(repo, before.git2(), goal)?.check(repo)?,
         }
         Ok(before)
     })

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::way::{Step, Way};
 use crate::verbs::operation::{Operation, steps_planned, to_come};
-use crate::{Error, head};
+use crate::{Error, Repository, head};
 
 #[derive(Debug, Clone)]
 pub struct Origin {
@@ -32,19 +32,23 @@ impl Origin {
         let first = |names: [&str; 2]| names.iter().find_map(|name| ids(name).first().copied());
         Ok(match operation {
             Operation::Rebase => Self {
-                head: first(["rebase-merge/orig-head", "rebase-apply/orig-head"]).unwrap_or(here),
+                head: first(["rebase-merge/orig-head", "rebase-apply/orig-head"])
+                    .unwrap_or(here.git2()),
                 brought: first(["rebase-merge/onto", "rebase-apply/onto"])
                     .into_iter()
                     .collect(),
                 planned: None,
             },
             Operation::CherryPick | Operation::Revert => Self {
-                head: ids("sequencer/head").first().copied().unwrap_or(here),
+                head: ids("sequencer/head")
+                    .first()
+                    .copied()
+                    .unwrap_or(here.git2()),
                 brought: Vec::new(),
                 planned: Some(steps_planned(repo)?),
             },
             _ => Self {
-                head: here,
+                head: here.git2(),
                 brought: ids("MERGE_HEAD"),
                 planned: None,
             },
@@ -55,8 +59,8 @@ impl Origin {
     pub fn way_back(&self, repo: &Repository) -> Result<Way, Error> {
         let here = head(repo)?.commit;
         let back = Step {
-            base: Some(here),
-            ours: here,
+            base: Some(here.git2()),
+            ours: here.git2(),
             theirs: self.head,
         };
         Way::of(repo, &[back])
@@ -70,8 +74,8 @@ pub fn way_on(repo: &Repository, operation: Operation) -> Result<Way, Error> {
     for commit in to_come(repo) {
         match operation {
             Operation::Merge => {}
-            Operation::Revert => steps.extend(Step::revert(repo, commit, here, None)?),
-            _ => steps.push(Step::pick(repo, commit, here, None)?),
+            Operation::Revert => steps.extend(Step::revert(repo, commit, here.git2(), None)?),
+            _ => steps.push(Step::pick(repo, commit, here.git2(), None)?),
         }
     }
     Way::of(repo, &steps)

@@ -1,6 +1,6 @@
 //! What an integration answers: how it ended, or where it stopped and what is to be done next.
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::{Ended, Origin, stages_nothing};
 use crate::verbs::conflicts::{Conflict, conflicts, fit};
 use crate::verbs::operation::{Operation, UnderWay};
 use crate::verbs::{Brief, Verbosity};
-use crate::{Error, check_extent, head};
+use crate::{Error, Repository, check_extent, head};
 
 /// As many new commits are listed.
 const MOST_COMMITS: usize = 200;
@@ -83,18 +83,18 @@ impl Outcome {
         let here = head(repo)?;
         let operation = UnderWay::read(repo)?;
         let found = conflicts(repo)?;
-        let (commits, total) = made(repo, here.commit, origin)?;
+        let (commits, total) = made(repo, here.commit.git2(), origin)?;
         let state = match ended {
             Ended::Stopped => State::Conflicts,
             Ended::Aborted => State::Aborted,
-            Ended::Done if here.commit != origin.head => State::Done,
+            Ended::Done if here.commit.git2() != origin.head => State::Done,
             Ended::Done if !stages_nothing(repo)? => State::Staged,
             Ended::Done if origin.planned.is_some() => State::Nothing,
             Ended::Done => State::UpToDate,
         };
         let dropped = origin.planned.filter(|_| state == State::Done);
-        let changed = match verbosity == Verbosity::Full && here.commit != origin.head {
-            true => Some(changed(repo, origin.head, here.commit)?),
+        let changed = match verbosity == Verbosity::Full && here.commit.git2() != origin.head {
+            true => Some(changed(repo, origin.head, here.commit.git2())?),
             false => None,
         };
         Ok(Self {
@@ -107,7 +107,7 @@ impl Outcome {
             truncated: commits.len() < total,
             commits: (verbosity > Verbosity::Minimal).then_some(commits),
             commits_total: total,
-            brought: brought(repo, here.commit, origin)?,
+            brought: brought(repo, here.commit.git2(), origin)?,
             dropped: dropped.map(|planned| planned.saturating_sub(total)),
             changed,
         })
@@ -199,7 +199,7 @@ fn next(state: State, operation: Option<&UnderWay>) -> Option<String> {
 
 /// The newest of the commits that were made, and how many those are.
 fn made(repo: &Repository, tip: Oid, origin: &Origin) -> Result<(Vec<Brief>, usize), Error> {
-    let mut walk = repo.revwalk()?;
+    let mut walk = repo.git2().revwalk()?;
     walk.push(tip)?;
     walk.hide(origin.head)?;
     for brought in &origin.brought {
@@ -209,7 +209,7 @@ fn made(repo: &Repository, tip: Oid, origin: &Origin) -> Result<(Vec<Brief>, usi
     for id in walk {
         let id = id?;
         if count < MOST_COMMITS {
-            newest.push(Brief::of(&repo.find_commit(id)?));
+            newest.push(Brief::of(&repo.git2().find_commit(id)?));
         }
         count += 1;
     }
@@ -220,19 +220,21 @@ fn made(repo: &Repository, tip: Oid, origin: &Origin) -> Result<(Vec<Brief>, usi
 fn brought(repo: &Repository, tip: Oid, origin: &Origin) -> Result<usize, Error> {
     let mut count = 0;
     for brought in &origin.brought {
-        let is_here = *brought == tip || repo.graph_descendant_of(tip, *brought)?;
+        let is_here = *brought == tip || repo.git2().graph_descendant_of(tip, *brought)?;
         if is_here {
-            count += repo.graph_ahead_behind(*brought, origin.head)?.0;
+            count += repo.git2().graph_ahead_behind(*brought, origin.head)?.0;
         }
     }
     Ok(count)
 }
 
 fn changed(repo: &Repository, from: Oid, to: Oid) -> Result<Changed, Error> {
-    let tree = |id| repo.find_commit(id)?.tree();
+    let tree = |id| repo.git2().find_commit(id)?.tree();
     let (from, to) = (tree(from)?, tree(to)?);
     check_extent(repo, Some(&from), Some(&to))?;
-    let diff = repo.diff_tree_to_tree(Some(&from), Some(&to), None)?;
+    let diff = repo
+        .git2()
+        .diff_tree_to_tree(Some(&from), Some(&to), None)?;
     let stats = diff.stats()?;
     Ok(Changed {
         files: stats.files_changed(),

@@ -4,12 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use git2::Repository;
-
 use super::{at, local_changes_in_the_way, untouched_until};
 use crate::command::GitCommand;
 use crate::verbs::operation::Operation;
-use crate::{Error, Git};
+use crate::{Error, Git, Repository};
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_runtime::disk::Moment;
 
@@ -43,7 +41,7 @@ pub async fn begin(git: &Git, command: GitCommand, dir: &Path) -> Result<Ended, 
         Err(error) => return Err(error),
     };
     let (has_conflicts, operation) = at(dir, |repo| {
-        let has_conflicts = repo.index()?.has_conflicts();
+        let has_conflicts = repo.git2().index()?.has_conflicts();
         Ok((has_conflicts, Operation::under_way(repo)?))
     })
     .await?;
@@ -114,7 +112,7 @@ enum Stop {
 }
 
 fn stop(repo: &Repository, operation: Operation, error: Error) -> Result<Stop, Error> {
-    if repo.index()?.has_conflicts() {
+    if repo.git2().index()?.has_conflicts() {
         return Ok(Stop::Conflicts);
     }
     let is_sequence = matches!(operation, Operation::CherryPick | Operation::Revert);
@@ -159,9 +157,11 @@ fn has_step_head(repo: &Repository) -> bool {
 
 /// Whether the index is as HEAD has it. Blocks.
 pub fn stages_nothing(repo: &Repository) -> Result<bool, Error> {
-    let tree = repo.head()?.peel_to_tree()?;
-    let index = repo.index()?;
-    let staged = repo.diff_tree_to_index(Some(&tree), Some(&index), None)?;
+    let tree = repo.git2().head()?.peel_to_tree()?;
+    let index = repo.git2().index()?;
+    let staged = repo
+        .git2()
+        .diff_tree_to_index(Some(&tree), Some(&index), None)?;
     Ok(staged.deltas().len() == 0)
 }
 

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use git2::{Diff, Oid, Repository, Tree};
+use git2::{Diff, Oid, Tree};
 
 use crate::status::overlooked_change;
 use crate::verbs::conflicts::has_markers;
-use crate::{Error, files_of, is_any_changed, suspects};
+use crate::{Error, Repository, files_of, is_any_changed, suspects};
 use branchyard_runtime::disk::Moment;
 
 /// The tree that git itself left in the workspace when it stopped, markers and all. A git that is
 /// older, or a strategy that is not `ort`, leaves none. Blocks.
 pub fn left_by_git(repo: &Repository) -> Option<Tree<'_>> {
     let id = std::fs::read_to_string(repo.path().join("AUTO_MERGE")).ok()?;
-    repo.find_tree(Oid::from_str(id.trim()).ok()?).ok()
+    repo.git2().find_tree(Oid::from_str(id.trim()).ok()?).ok()
 }
 
 /// Whether index or tracked files differ from what git left there, or that is not known. Blocks.
@@ -21,8 +21,10 @@ pub fn is_touched(repo: &Repository) -> Result<bool, Error> {
     let Some(left) = left_by_git(repo) else {
         return Ok(true);
     };
-    let index = repo.index()?;
-    let staged = repo.diff_tree_to_index(Some(&left), Some(&index), None)?;
+    let index = repo.git2().index()?;
+    let staged = repo
+        .git2()
+        .diff_tree_to_index(Some(&left), Some(&index), None)?;
     if are_files_touched(repo, &left, &staged)? {
         return Ok(true);
     }
@@ -66,7 +68,7 @@ fn are_files_touched(repo: &Repository, left: &Tree<'_>, staged: &Diff<'_>) -> R
     let expected = expected.iter();
     is_any_changed(
         repo,
-        expected.map(|(mode, id, path)| (*mode, *id, path.as_path())),
+        expected.map(|(mode, id, path)| (*mode, crate::ObjectId::of(*id), path.as_path())),
     )
 }
 
@@ -75,14 +77,15 @@ pub fn staged_with_markers(repo: &Repository) -> Result<Vec<String>, Error> {
     let Some(left) = left_by_git(repo) else {
         return Ok(Vec::new());
     };
-    let index = repo.index()?;
-    let head = repo.head()?.peel_to_tree()?;
+    let index = repo.git2().index()?;
+    let head = repo.git2().head()?.peel_to_tree()?;
     let is_marked = |id: Oid| {
-        let blob = repo.find_blob(id);
+        let blob = repo.git2().find_blob(id);
         blob.is_ok_and(|blob| !blob.is_binary() && has_markers(blob.content()))
     };
     let mut marked = Vec::new();
     for delta in repo
+        .git2()
         .diff_tree_to_tree(Some(&head), Some(&left), None)?
         .deltas()
     {

@@ -8,12 +8,13 @@ use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, ErrorCode, Oid, Repository, Sort, Tree};
+use git2::{Delta, ErrorCode, Oid, Sort, Tree};
 
 use super::changes::{self, local_changes};
 use crate::verbs::operation::Operation;
 use crate::{
-    Error, UntrackedEntry, UntrackedKind, check_extent, files_of, untracked_entries, untracked_in,
+    Error, Repository, UntrackedEntry, UntrackedKind, check_extent, files_of, untracked_entries,
+    untracked_in,
 };
 use branchyard_model::{ErrorKind, Problem};
 
@@ -57,7 +58,7 @@ impl Way {
         upstream: Oid,
         onto: Oid,
     ) -> Result<Self, Error> {
-        let mut walk = repo.revwalk()?;
+        let mut walk = repo.git2().revwalk()?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         walk.push(head)?;
         walk.hide(upstream)?;
@@ -163,12 +164,14 @@ impl Way {
     }
 
     fn add(&mut self, repo: &Repository, step: &Step) -> Result<(), Error> {
-        let tree = |id: Oid| Ok::<_, Error>(repo.find_commit(id)?.tree()?);
+        let tree = |id: Oid| Ok::<_, Error>(repo.git2().find_commit(id)?.tree()?);
         let base = step.base.map(tree).transpose()?;
         let (ours, theirs) = (tree(step.ours)?, tree(step.theirs)?);
         for (side, other, is_brought) in [(&theirs, &ours, true), (&ours, &theirs, false)] {
             check_extent(repo, base.as_ref(), Some(side))?;
-            let diff = repo.diff_tree_to_tree(base.as_ref(), Some(side), None)?;
+            let diff = repo
+                .git2()
+                .diff_tree_to_tree(base.as_ref(), Some(side), None)?;
             for delta in diff.deltas() {
                 let file = match delta.status() {
                     Delta::Deleted => delta.old_file(),
@@ -226,12 +229,12 @@ impl Step {
 
 fn parent(repo: &Repository, commit: Oid, mainline: Option<usize>) -> Result<Option<Oid>, Error> {
     let number = mainline.map_or(0, |number| number.saturating_sub(1));
-    Ok(repo.find_commit(commit)?.parent_ids().nth(number))
+    Ok(repo.git2().find_commit(commit)?.parent_ids().nth(number))
 }
 
 /// The best commit that both have. Blocks.
 pub fn base_of(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, Error> {
-    match repo.merge_base(ours, theirs) {
+    match repo.git2().merge_base(ours, theirs) {
         Ok(base) => Ok(Some(base)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
         Err(error) => Err(error.into()),

@@ -1,6 +1,6 @@
 //! A commit as `log` tells it.
 
-use git2::{Commit, Diff, DiffFindOptions, DiffFormat, DiffOptions, Patch, Repository};
+use git2::{Commit, Diff, DiffFindOptions, DiffFormat, DiffOptions, Patch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::verbs::Verbosity;
 use crate::verbs::changed::changed;
 use crate::verbs::decorations::Decorations;
 use crate::verbs::person::{Person, text};
-use crate::{Error, check_extent};
+use crate::{Error, Repository, check_extent};
 
 /// A longer patch is cut.
 const LONGEST_PATCH: usize = 64 * 1024;
@@ -145,7 +145,7 @@ impl<'a> Teller<'a> {
             && let Some(changed) = changed(self.repo, old.as_ref(), &new)?
         {
             if changed.is_empty() {
-                return Ok(Some(self.repo.diff_tree_to_tree(None, None, None)?));
+                return Ok(Some(self.repo.git2().diff_tree_to_tree(None, None, None)?));
             }
             for path in changed {
                 options.pathspec(path);
@@ -154,9 +154,10 @@ impl<'a> Teller<'a> {
         for path in at {
             options.pathspec(*path);
         }
-        let mut diff = self
-            .repo
-            .diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
+        let mut diff =
+            self.repo
+                .git2()
+                .diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
         diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
         Ok(Some(diff))
     }

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
-use crate::Error;
 use crate::verbs::budget::Budget;
+use crate::{Error, Repository};
 
 pub(super) struct Graph<'repo> {
     repo: &'repo Repository,
@@ -79,7 +79,7 @@ impl<'repo> Graph<'repo> {
         if let Some(read) = &node.read {
             return Ok(read.clone());
         }
-        let commit = repo.find_commit(id)?;
+        let commit = repo.git2().find_commit(id)?;
         let read = Read {
             time: commit.time().seconds(),
             tree: commit.tree_id(),

@@ -9,12 +9,12 @@ mod walk;
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::Budget;
-use crate::Error;
+use crate::{Error, Repository};
 use entry::Teller;
 
 pub use entry::{Entry, FileStat, PatchText, Stat};
@@ -105,7 +105,7 @@ fn pick(
                 return Ok(log);
             }
         };
-        let commit = repo.find_commit(id)?;
+        let commit = repo.git2().find_commit(id)?;
         if !query.wants(&commit) {
             continue;
         }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{ObjectType, Oid};
 
-use crate::Error;
+use crate::{Error, Repository};
 
 /// What a tree holds at the path: an object and how it is to be taken.
 type Held = Option<(Oid, i32)>;
@@ -46,7 +46,7 @@ impl<'repo> Place<'repo> {
     fn held(&mut self, tree: Oid, depth: usize) -> Result<Held, Error> {
         let Some(name) = self.names.get(depth) else {
             // An empty root is as if it were not there.
-            let is_empty = self.repo.find_tree(tree)?.is_empty();
+            let is_empty = self.repo.git2().find_tree(tree)?.is_empty();
             return Ok((!is_empty).then_some((tree, 0)));
         };
         if let Some(held) = self.known.get(&(tree, depth)) {
@@ -54,6 +54,7 @@ impl<'repo> Place<'repo> {
         }
         let entry = self
             .repo
+            .git2()
             .find_tree(tree)?
             .get_name_bytes(name)
             .map(|entry| (entry.id(), entry.filemode(), entry.kind()));

@@ -1,6 +1,6 @@
 //! What `log` takes, checked before anything is looked at.
 
-use git2::{Commit, ErrorCode, Oid, Repository};
+use git2::{Commit, ErrorCode, Oid};
 use jiff::Timestamp;
 use regex::bytes::Regex;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::walk::{Bounds, Ends};
 use crate::verbs::moment::{Edge, moment};
 use crate::verbs::{Verbosity, revision};
-use crate::{Error, head};
+use crate::{Error, Repository, head};
 use branchyard_model::{Problem, regex};
 
 /// More than this nobody reads at once.
@@ -165,7 +165,7 @@ impl Query {
         }
         let mut shown = vec![match revision {
             Some(named) => revision::commit(repo, "revision", named)?.id(),
-            None => head(repo)?.commit,
+            None => head(repo)?.commit.git2(),
         }];
         if self.request.all {
             shown.extend(tips(repo)?);
@@ -200,12 +200,12 @@ impl Query {
 
 fn ends_of_range(repo: &Repository, range: &str) -> Result<Ends, Error> {
     let named = |revision: &str| match revision {
-        "" => Ok(head(repo)?.commit),
+        "" => Ok(head(repo)?.commit.git2()),
         _ => Ok::<_, Error>(revision::commit(repo, "range", revision)?.id()),
     };
     if let Some((one, other)) = range.split_once("...") {
         let (one, other) = (named(one)?, named(other)?);
-        let hidden = match repo.merge_bases(one, other) {
+        let hidden = match repo.git2().merge_bases(one, other) {
             Ok(bases) => bases.iter().copied().collect(),
             Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
             Err(error) => return Err(error.into()),
@@ -233,7 +233,7 @@ fn ends_of_range(repo: &Repository, range: &str) -> Result<Ends, Error> {
 fn tips(repo: &Repository) -> Result<Vec<Oid>, Error> {
     let mut tips = Vec::new();
     for glob in ["refs/heads/*", "refs/remotes/*"] {
-        for reference in repo.references_glob(glob)? {
+        for reference in repo.git2().references_glob(glob)? {
             // A ref that leads to nothing is for others to mend.
             if let Ok(commit) = reference?.peel_to_commit() {
                 tips.push(commit.id());

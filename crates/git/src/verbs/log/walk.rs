@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use git2::{Oid, Repository};
+use git2::Oid;
 
 use super::graph::{CommitQueue, Graph, Read};
 use super::place::Place;
-use crate::Error;
 use crate::verbs::budget::Budget;
+use crate::{Error, Repository};
 
 /// How many hidden commits in a row are looked at before the rest is taken to be hidden, too: clocks
 /// differ, and a parent may be younger than its child.

@@ -7,13 +7,13 @@ mod outcome;
 use std::path::Path;
 use std::time::Duration;
 
-use git2::{ErrorCode, Oid, Repository};
+use git2::{ErrorCode, Oid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changelog::End;
 use super::{Verbosity, budget, revision};
-use crate::{Error, Git, head, read_ref};
+use crate::{Error, Git, Repository, head, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
 pub use outcome::{Conflict, Side};
@@ -107,14 +107,14 @@ pub fn pair(repo: &Repository, request: &Request, default: Option<&str>) -> Resu
     };
     let from = match &request.from {
         Some(named) => (named.clone(), revision::commit(repo, "from", named)?.id()),
-        None => ("HEAD".to_owned(), head(repo)?.commit),
+        None => ("HEAD".to_owned(), head(repo)?.commit.git2()),
     };
-    let base = match repo.merge_base(into.1, from.1) {
+    let base = match repo.git2().merge_base(into.1, from.1) {
         Ok(base) => Some(base),
         Err(error) if error.code() == ErrorCode::NotFound => None,
         Err(error) => return Err(error.into()),
     };
-    let (incoming, missing) = repo.graph_ahead_behind(from.1, into.1)?;
+    let (incoming, missing) = repo.git2().graph_ahead_behind(from.1, into.1)?;
     Ok(Pair {
         into,
         from,
@@ -129,7 +129,7 @@ fn at_remote(repo: &Repository, named: &str) -> Result<(String, Oid), Error> {
     if let Ok(branch) = BranchName::parse(named)
         && let Some(tip) = read_ref(repo, &branch.remote_ref())?
     {
-        return Ok((format!("origin/{named}"), tip));
+        return Ok((format!("origin/{named}"), tip.git2()));
     }
     let commit = revision::commit(repo, "into", named)?;
     Ok((named.to_owned(), commit.id()))

@@ -10,13 +10,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use git2::{Diff, DiffOptions, Patch, Repository};
+use git2::{Diff, DiffOptions, Patch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::delta::{self, Kind};
 use super::room::take;
-use crate::Error;
+use crate::{Error, Repository};
 use locks::is_lock_file;
 
 pub use file::FileDiff;

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use git2::{Diff, DiffOptions, Repository, Tree};
+use git2::{Diff, DiffOptions, Tree};
 
 use crate::verbs::conflicted;
 use crate::verbs::conflicts::Working;
 use crate::verbs::suspects::is_within;
 use crate::{
-    Error, StillFiles, Untracked, check_extent, copy_of_index, files_of, unstaged_changes,
+    Error, Repository, StillFiles, Untracked, check_extent, copy_of_index, files_of,
+    unstaged_changes,
 };
 
 /// The two sides of a comparison.
@@ -37,10 +38,10 @@ impl Sides<'_> {
         untracked: bool,
     ) -> Result<(StillFiles, Vec<PathBuf>), Error> {
         let still = StillFiles::new(repo)?;
-        let index = repo.index()?;
+        let index = repo.git2().index()?;
         let wanted = match index.path() {
             None => {
-                still.repo().set_index(&mut copy_of_index(&index)?)?;
+                still.repo().git2().set_index(&mut copy_of_index(&index)?)?;
                 paths.to_vec()
             }
             Some(_) => self.files_in_doubt(repo, paths, untracked)?,
@@ -55,7 +56,7 @@ impl Sides<'_> {
         match self {
             Self::IndexToFiles => Ok(()),
             Self::TreeToFiles(tree) | Self::TreeToIndex(tree) => {
-                let head = repo.head().and_then(|head| head.peel_to_tree()).ok();
+                let head = repo.git2().head().and_then(|head| head.peel_to_tree()).ok();
                 check_extent(repo, head.as_ref(), Some(tree))
             }
             Self::Trees(old, new) => check_extent(repo, old.as_ref(), Some(new)),
@@ -75,7 +76,7 @@ impl Sides<'_> {
             .collect();
         found.extend(conflicted(repo)?.into_iter().map(PathBuf::from));
         if let Self::TreeToFiles(tree) = self {
-            let diff = repo.diff_tree_to_index(Some(tree), None, None)?;
+            let diff = repo.git2().diff_tree_to_index(Some(tree), None, None)?;
             for delta in diff.deltas() {
                 let (old, new) = (delta.old_file(), delta.new_file());
                 found.extend(old.path().or(new.path()).map(Path::to_owned));
@@ -97,11 +98,16 @@ impl Sides<'_> {
         self.check_extent(repo)?;
         let options = Some(options);
         Ok(match self {
-            Self::IndexToFiles => repo.diff_index_to_workdir(None, options)?,
+            Self::IndexToFiles => repo.git2().diff_index_to_workdir(None, options)?,
             // As git does it: what the index does not have is not there.
-            Self::TreeToFiles(tree) => repo.diff_tree_to_workdir_with_index(Some(tree), options)?,
-            Self::TreeToIndex(tree) => repo.diff_tree_to_index(Some(tree), None, options)?,
-            Self::Trees(old, new) => repo.diff_tree_to_tree(old.as_ref(), Some(new), options)?,
+            Self::TreeToFiles(tree) => repo
+                .git2()
+                .diff_tree_to_workdir_with_index(Some(tree), options)?,
+            Self::TreeToIndex(tree) => repo.git2().diff_tree_to_index(Some(tree), None, options)?,
+            Self::Trees(old, new) => {
+                repo.git2()
+                    .diff_tree_to_tree(old.as_ref(), Some(new), options)?
+            }
         })
     }
 
@@ -112,7 +118,9 @@ impl Sides<'_> {
         options: &mut DiffOptions,
     ) -> Result<Diff<'repo>, Error> {
         match self {
-            Self::TreeToFiles(tree) => Ok(repo.diff_tree_to_workdir(Some(tree), Some(options))?),
+            Self::TreeToFiles(tree) => Ok(repo
+                .git2()
+                .diff_tree_to_workdir(Some(tree), Some(options))?),
             _ => self.diff(repo, options),
         }
     }

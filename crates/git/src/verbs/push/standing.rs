@@ -1,11 +1,11 @@
 //! How a branch stands to that of the remote: what is pushed, taken in, or replaced.
 
-use git2::{ErrorCode, Oid, Repository};
+use git2::{ErrorCode, Oid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::verbs::Brief;
-use crate::{Error, Seen};
+use crate::{Error, ObjectId, Repository, Seen};
 use branchyard_model::BranchName;
 
 /// Commits that are told of a push: the first one of a repository can have all its history in it.
@@ -30,22 +30,23 @@ pub enum Standing {
 pub fn standing(
     repo: &Repository,
     branch: &BranchName,
-    local: Oid,
-    remote: Option<Oid>,
+    local: ObjectId,
+    remote: Option<ObjectId>,
 ) -> Result<Standing, Error> {
     let Some(remote) = remote else {
         return Ok(Standing::Ahead);
     };
+    let (local, remote) = (local.git2(), remote.git2());
     if local == remote {
         return Ok(Standing::Same);
     }
-    if repo.graph_descendant_of(local, remote)? {
+    if repo.git2().graph_descendant_of(local, remote)? {
         return Ok(Standing::Ahead);
     }
     if was_here(repo, branch, remote)? {
         return Ok(Standing::Rewritten);
     }
-    match repo.graph_descendant_of(remote, local)? {
+    match repo.git2().graph_descendant_of(remote, local)? {
         true => Ok(Standing::Behind),
         false => Ok(Standing::Apart),
     }
@@ -55,17 +56,17 @@ pub fn standing(
 /// lacks this one. With them, how many there are where that is more than are told. Blocks.
 pub fn outgoing(
     repo: &Repository,
-    local: Oid,
-    remote: Option<Oid>,
+    local: ObjectId,
+    remote: Option<ObjectId>,
 ) -> Result<(Vec<Brief>, Option<usize>), Error> {
-    let mut walk = repo.revwalk()?;
-    walk.push(local)?;
+    let mut walk = repo.git2().revwalk()?;
+    walk.push(local.git2())?;
     match remote {
-        Some(remote) => walk.hide(remote)?,
+        Some(remote) => walk.hide(remote.git2())?,
         None => walk.hide_glob("refs/remotes/origin/*")?,
     }
     let first = walk.by_ref().take(MOST_OUTGOING);
-    let first = first.map(|id| Ok(Brief::of(&repo.find_commit(id?)?)));
+    let first = first.map(|id| Ok(Brief::of(&repo.git2().find_commit(id?)?)));
     let told = first.collect::<Result<Vec<_>, Error>>()?;
     let more = walk.count();
     let in_all = (more > 0).then_some(told.len() + more);
@@ -75,8 +76,8 @@ pub fn outgoing(
 /// Whether the branch contained this commit at some time, by its log and by what it was moved to.
 fn was_here(repo: &Repository, branch: &BranchName, commit: Oid) -> Result<bool, Error> {
     let arrived = Seen(&branch.dir()).arrived_at(repo)?;
-    let mut tips = Vec::from_iter(arrived);
-    match repo.reflog(&branch.local_ref()) {
+    let mut tips = Vec::from_iter(arrived.map(ObjectId::git2));
+    match repo.git2().reflog(&branch.local_ref()) {
         Ok(log) => tips.extend(
             log.iter()
                 .flat_map(|entry| [entry.id_new(), entry.id_old()]),
@@ -88,7 +89,12 @@ fn was_here(repo: &Repository, branch: &BranchName, commit: Oid) -> Result<bool,
     tips.dedup();
     for tip in tips.into_iter().filter(|tip| !tip.is_zero()) {
         // A log may name what is not in the store any more.
-        if tip == commit || repo.graph_descendant_of(tip, commit).unwrap_or(false) {
+        if tip == commit
+            || repo
+                .git2()
+                .graph_descendant_of(tip, commit)
+                .unwrap_or(false)
+        {
             return Ok(true);
         }
     }

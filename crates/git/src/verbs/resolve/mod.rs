@@ -4,7 +4,6 @@ mod plan;
 
 use std::path::Path;
 
-use git2::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +13,7 @@ use super::Verbosity;
 use super::conflicts::{Conflict, Which, Working, conflicts, fit};
 use super::integration::{command, described, named, next_of};
 use super::operation::UnderWay;
-use crate::{Error, Git};
+use crate::{Error, Git, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many paths are given to one command.

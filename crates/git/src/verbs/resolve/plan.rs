@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git2::{IndexConflict, ObjectType, Oid, Repository};
+use git2::{IndexConflict, ObjectType, Oid};
 
 use super::super::conflicts::{Read, Standing, Which, Working, has_markers, path_of, sides};
 use super::super::integration::left_by_git;
-use crate::{Error, files_of};
+use crate::{Error, Repository, files_of};
 use branchyard_model::{ErrorKind, Problem};
 
 const SUBMODULE: u32 = 0o160000;
@@ -69,7 +69,7 @@ impl Plan {
         allow_markers: bool,
     ) -> Result<Self, Error> {
         let mut conflicts = BTreeMap::new();
-        for conflict in repo.index()?.conflicts()? {
+        for conflict in repo.git2().index()?.conflicts()? {
             let conflict = conflict?;
             conflicts.extend(path_of(&conflict).map(|path| (path, conflict)));
         }

@@ -1,14 +1,14 @@
 //! A directory as it is in a revision.
 
-use git2::{ObjectType, Repository, Tree};
+use git2::{ObjectType, Tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Request;
-use crate::Error;
 use crate::verbs::Verbosity;
 use crate::verbs::person::text;
 use crate::verbs::room::keep_fitting;
+use crate::{Error, Repository};
 
 const LINK: i32 = 0o120_000;
 
@@ -53,7 +53,7 @@ pub enum EntryKind {
 impl Entries {
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, request: &Request) -> Result<Self, Error> {
         let with_all = request.verbosity == Verbosity::Full;
-        let odb = repo.odb()?;
+        let odb = repo.git2().odb()?;
         let mut entries = Vec::new();
         for entry in tree.iter().skip(request.skip).take(request.limit) {
             let kind = match entry.kind() {

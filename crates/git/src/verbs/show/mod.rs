@@ -6,7 +6,7 @@ mod text;
 
 use std::path::Path;
 
-use git2::{Commit, Object, ObjectType, Repository, Tag};
+use git2::{Commit, Object, ObjectType, Tag};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use super::diff::{CONTEXT, LIMIT, check_bounds};
 use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::person::{Person, text};
 use super::{Verbosity, revision};
-use crate::Error;
+use crate::{Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 pub use entries::{Entries, Entry, EntryKind};
@@ -274,5 +274,5 @@ fn at_path<'repo>(
         let detail = format!("{named} is a submodule, at its commit {}", entry.id());
         return Err(Problem::unprocessable("path", detail).into());
     }
-    Ok((entry.to_object(repo)?, entry.filemode()))
+    Ok((entry.to_object(repo.git2())?, entry.filemode()))
 }

@@ -5,17 +5,17 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, Delta, DiffFormat, Oid, Repository, Tree};
+use git2::{Commit, Delta, DiffFormat, Tree};
 
 use crate::status::{SKIP_WORKTREE, overlooked_changes};
 use crate::verbs::changes::{between, shown};
 use crate::verbs::integration::{Step, Way};
 use crate::verbs::{Change, Named, unstaged};
-use crate::{Error, files_of, head};
+use crate::{Error, ObjectId, Repository, files_of, head};
 
 /// What a stash changes, against the commit that it was made on.
-pub fn files(repo: &Repository, stash: Oid) -> Result<Vec<Change>, Error> {
-    let commit = repo.find_commit(stash)?;
+pub fn files(repo: &Repository, stash: ObjectId) -> Result<Vec<Change>, Error> {
+    let commit = repo.git2().find_commit(stash.git2())?;
     let mut files = between(
         repo,
         Some(&commit.parent(0)?.tree()?),
@@ -28,8 +28,8 @@ pub fn files(repo: &Repository, stash: Oid) -> Result<Vec<Change>, Error> {
 }
 
 /// The same as a patch.
-pub fn patch(repo: &Repository, stash: Oid) -> Result<String, Error> {
-    let commit = repo.find_commit(stash)?;
+pub fn patch(repo: &Repository, stash: ObjectId) -> Result<String, Error> {
+    let commit = repo.git2().find_commit(stash.git2())?;
     let (base, untracked) = (commit.parent(0)?.tree()?, untracked_of(&commit)?);
     let mut text = String::new();
     let pairs = [
@@ -37,7 +37,9 @@ pub fn patch(repo: &Repository, stash: Oid) -> Result<String, Error> {
         untracked.map(|tree| (None, tree)),
     ];
     for (old, new) in pairs.into_iter().flatten() {
-        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+        let diff = repo
+            .git2()
+            .diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
         diff.print(DiffFormat::Patch, |_, _, line| {
             if matches!(line.origin(), '+' | '-' | ' ') {
                 text.push(line.origin());
@@ -51,17 +53,19 @@ pub fn patch(repo: &Repository, stash: Oid) -> Result<String, Error> {
 
 /// Files that the stash would make and that stand there already: git would stop halfway, or overwrite
 /// those that an ignore rule covers.
-pub fn in_the_way(repo: &Repository, stash: Oid) -> Result<Vec<String>, Error> {
-    let commit = repo.find_commit(stash)?;
+pub fn in_the_way(repo: &Repository, stash: ObjectId) -> Result<Vec<String>, Error> {
+    let commit = repo.git2().find_commit(stash.git2())?;
     let mut made = BTreeSet::new();
     let mut pairs = vec![(Some(commit.parent(0)?.tree()?), commit.tree()?)];
     pairs.extend(untracked_of(&commit)?.map(|tree| (None, tree)));
     for (old, new) in pairs {
-        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+        let diff = repo
+            .git2()
+            .diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
         let added = diff.deltas().filter(|delta| delta.status() == Delta::Added);
         made.extend(added.filter_map(|delta| delta.new_file().path().map(Path::to_owned)));
     }
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     // A file in place of a directory that is to be made is in the way, too.
@@ -81,15 +85,15 @@ pub fn in_the_way(repo: &Repository, stash: Oid) -> Result<Vec<String>, Error> {
 
 /// Refuses a stash with untracked files where changes would keep the rest of it out: git brings those
 /// files back before it finds that out, and they would be in the way of the next try.
-pub fn check_changes(repo: &Repository, stash: Oid) -> Result<(), Error> {
-    let commit = repo.find_commit(stash)?;
+pub fn check_changes(repo: &Repository, stash: ObjectId) -> Result<(), Error> {
+    let commit = repo.git2().find_commit(stash.git2())?;
     if untracked_of(&commit)?.is_none() {
         return Ok(());
     }
     let step = Step {
         base: Some(commit.parent_id(0)?),
-        ours: head(repo)?.commit,
-        theirs: stash,
+        ours: head(repo)?.commit.git2(),
+        theirs: stash.git2(),
     };
     let changed = unstaged(repo)?.into_iter().map(|change| change.path);
     Way::of(repo, &[step])?.check_changes(changed)
@@ -98,7 +102,7 @@ pub fn check_changes(repo: &Repository, stash: Oid) -> Result<(), Error> {
 /// Files that git was told to take for unchanged, and that are not: a push would put them back and keep
 /// nothing of them. Those that it was told to skip it leaves alone.
 pub fn overlooked(repo: &Repository, named: &Named) -> Result<Vec<String>, Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     Ok(overlooked_changes(&index, &workdir)

@@ -7,7 +7,6 @@ mod push;
 use std::fs;
 use std::path::Path;
 
-use git2::{Oid, Repository};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,7 @@ use super::add::no_such_path;
 use super::changes::shown;
 use super::named::is_tracked;
 use super::{Change, Kept, Named, Verbosity, few, input};
-use crate::{Error, Git, Stash, commit_id, files_of};
+use crate::{Error, Git, ObjectId, Repository, Stash, commit_id, files_of};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
@@ -165,7 +164,7 @@ impl Stashed {
 
 impl Item {
     pub fn of(repo: &Repository, branch: &BranchName, stash: &Stash) -> Result<Self, Error> {
-        let commit = repo.find_commit(stash.commit).ok();
+        let commit = repo.git2().find_commit(stash.commit.git2()).ok();
         let own = subjects(branch);
         let message = own
             .iter()
@@ -178,7 +177,7 @@ impl Item {
                 .and_then(|commit| Timestamp::from_second(commit.time().seconds()).ok()),
             made_on: commit
                 .and_then(|commit| commit.parent_id(0).ok())
-                .map(commit_id)
+                .map(|id| commit_id(ObjectId::of(id)))
                 .transpose()?,
         })
     }
@@ -190,8 +189,8 @@ pub fn subjects(branch: &BranchName) -> [String; 2] {
 }
 
 /// A stash that is not listed any more, but was made on this branch.
-pub fn dropped(repo: &Repository, branch: &BranchName, id: Oid) -> Option<Stash> {
-    let commit = repo.find_commit(id).ok()?;
+pub fn dropped(repo: &Repository, branch: &BranchName, id: ObjectId) -> Option<Stash> {
+    let commit = repo.git2().find_commit(id.git2()).ok()?;
     let message = String::from_utf8_lossy(commit.summary_bytes()?).into_owned();
     let is_stash = matches!(commit.parent_count(), 2 | 3)
         && subjects(branch)
@@ -215,7 +214,7 @@ pub fn no_such_stash(stash: Option<&str>, branch: &BranchName) -> Problem {
 
 /// Refuses paths of which there is nothing to put aside.
 pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(), Error> {
-    let mut index = repo.index()?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     let is_there = |path: &Path| {
@@ -233,7 +232,7 @@ pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(
 pub async fn apply(
     git: &Git,
     dir: &Path,
-    stash: Oid,
+    stash: ObjectId,
     index: bool,
 ) -> Result<Option<String>, Error> {
     let mut apply = git.in_worktree(dir).unheard();

@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, Oid, Repository, Signature, Tree};
+use git2::{Index, Oid, Signature, Tree};
 
 use super::input;
 use crate::verbs::Named;
-use crate::{Error, Git, Worktree, differing, head};
+use crate::{Error, Git, ObjectId, Repository, Worktree, differing, head};
 
 /// In git's own files about a workspace.
 const INDEX: &str = "branchyard.stash";
@@ -17,7 +17,7 @@ const INDEX: &str = "branchyard.stash";
 /// What is to be put aside.
 #[derive(Debug)]
 pub struct Changes {
-    pub head: Oid,
+    pub head: ObjectId,
     /// Tracked files that are not as HEAD has them, in the index or in their place.
     pub tracked: Vec<PathBuf>,
     /// New ones.
@@ -65,7 +65,7 @@ pub async fn save(
     worktree: &Worktree,
     changes: &Changes,
     message: Option<&str>,
-) -> Result<Option<Oid>, Error> {
+) -> Result<Option<ObjectId>, Error> {
     let file = worktree.admin().join(INDEX);
     let staged = worktree.admin().join("index");
     let began = Scratch(&file);
@@ -83,15 +83,16 @@ pub async fn save(
             Some(tree_with(git, worktree, &file, &changes.new).await?)
         }
     };
-    let Some((stash, title)) = commit(worktree, changes.head, (tracked, new), message)? else {
+    let Some((stash, title)) = commit(worktree, changes.head.git2(), (tracked, new), message)?
+    else {
         return Ok(None);
     };
-    store(git, worktree.path(), stash, &title).await?;
-    Ok(Some(stash))
+    store(git, worktree.path(), ObjectId::of(stash), &title).await?;
+    Ok(Some(ObjectId::of(stash)))
 }
 
 /// Puts a stash at the head of the list.
-pub async fn store(git: &Git, dir: &Path, stash: Oid, title: &str) -> Result<(), Error> {
+pub async fn store(git: &Git, dir: &Path, stash: ObjectId, title: &str) -> Result<(), Error> {
     git.in_worktree(dir)
         .args(["stash", "store", "--quiet", "--message", title])
         .arg(stash.to_string())
@@ -123,7 +124,7 @@ async fn tree_with(
         .input(input::paths(paths)?)
         .output()
         .await?;
-    Ok(Index::open(file)?.write_tree_to(&worktree.open()?)?)
+    Ok(Index::open(file)?.write_tree_to(worktree.open()?.git2())?)
 }
 
 /// The commits of a stash, in git's words; with what the list calls it.
@@ -134,8 +135,8 @@ fn commit(
     message: Option<&str>,
 ) -> Result<Option<(Oid, String)>, Error> {
     let repo = worktree.open()?;
-    let on = repo.find_commit(head)?;
-    let mut index = repo.index()?;
+    let on = repo.git2().find_commit(head)?;
+    let mut index = repo.git2().index()?;
     index.read(false)?;
     let staged = index.write_tree()?;
     if new.is_none() && [staged, tracked] == [on.tree_id(); 2] {
@@ -150,11 +151,14 @@ fn commit(
         None => format!("WIP on {made_on}"),
     };
     let who = repo
+        .git2()
         .signature()
         .or_else(|_| Signature::now("Branchyard", "branchyard@localhost"))?;
-    let tree = |id: Oid| -> Result<Tree<'_>, Error> { Ok(repo.find_tree(id)?) };
+    let tree = |id: Oid| -> Result<Tree<'_>, Error> { Ok(repo.git2().find_tree(id)?) };
     let make = |text: &str, id: Oid, parents: &[&git2::Commit<'_>]| -> Result<Oid, Error> {
-        Ok(repo.commit(None, &who, &who, text, &tree(id)?, parents)?)
+        Ok(repo
+            .git2()
+            .commit(None, &who, &who, text, &tree(id)?, parents)?)
     };
     let mut parents = vec![make(&format!("index on {made_on}\n"), staged, &[&on])?];
     if let Some(new) = new {
@@ -162,7 +166,7 @@ fn commit(
     }
     let parents: Vec<_> = parents
         .into_iter()
-        .map(|id| repo.find_commit(id))
+        .map(|id| repo.git2().find_commit(id))
         .collect::<Result<_, _>>()?;
     let all: Vec<_> = std::iter::once(&on).chain(&parents).collect();
     let stash = make(&format!("{title}\n"), tracked, &all)?;
@@ -170,6 +174,6 @@ fn commit(
 }
 
 fn short(repo: &Repository, commit: Oid) -> Result<String, Error> {
-    let short = repo.find_object(commit, None)?.short_id()?;
+    let short = repo.git2().find_object(commit, None)?.short_id()?;
     Ok(String::from_utf8_lossy(&short).into_owned())
 }

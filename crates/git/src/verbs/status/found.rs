@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Diff, DiffDelta, Index, Repository};
+use git2::{Diff, DiffDelta, Index};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +15,8 @@ use crate::verbs::delta::{self, Kind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::is_within;
 use crate::{
-    Error, FileChange, FileChangeKind, Head, Tracked, Untracked, files_of, unstaged_changes,
+    Error, FileChange, FileChangeKind, Head, Repository, Tracked, Untracked, files_of,
+    unstaged_changes,
 };
 
 /// The bit of an index entry that says that only its name was added.
@@ -59,7 +60,7 @@ impl Found {
         request: &Request,
     ) -> Result<Self, Error> {
         let with_sides = request.verbosity == Verbosity::Full;
-        let index = repo.index()?;
+        let index = repo.git2().index()?;
         let mut found = Self {
             conflicted: conflicts(&index, with_sides)?,
             ..Self::default()
@@ -68,9 +69,11 @@ impl Found {
             .conflicted
             .retain(|conflict| is_within(Path::new(&conflict.path), paths));
 
-        let tree = repo.find_tree(head.tree)?;
+        let tree = repo.git2().find_tree(head.tree.git2())?;
         let mut options = delta::options(paths);
-        let mut staged = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+        let mut staged =
+            repo.git2()
+                .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
         delta::find_renames(&mut staged)?;
         found.staged = changes(&staged, with_sides);
 

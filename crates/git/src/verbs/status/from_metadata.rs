@@ -5,11 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::Repository;
-
 use super::found::{shown, unstaged};
 use super::{Found, Request};
-use crate::{Error, Head, MetadataStatus, Untracked, compared};
+use crate::{Error, Head, MetadataStatus, Repository, Untracked, compared};
 
 impl Found {
     /// All that differs from HEAD, or `None` where that has to be found in another way.

@@ -9,14 +9,13 @@ mod text;
 
 use std::path::PathBuf;
 
-use git2::Repository;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
 use super::room::keep_fitting;
 use super::suspects::may_have_flagged_files;
-use crate::{Error, Head, MetadataStatus, head, read_ref};
+use crate::{Error, Head, MetadataStatus, Repository, head, read_ref};
 use branchyard_model::BranchName;
 
 pub use conflict::Conflict;
@@ -143,7 +142,7 @@ pub fn status_of(
     mut found: Found,
 ) -> Result<Status, Error> {
     if may_have_flagged_files(repo) {
-        found.add_overlooked(repo, &repo.index()?, paths);
+        found.add_overlooked(repo, &repo.git2().index()?, paths);
     }
     Status::new(repo, branch, &head(repo)?, found, request)
 }
@@ -212,7 +211,9 @@ impl Upstream {
         let Some(remote) = read_ref(repo, &branch.remote_ref())? else {
             return Ok(None);
         };
-        let (ahead, behind) = repo.graph_ahead_behind(head.commit, remote)?;
+        let (ahead, behind) = repo
+            .git2()
+            .graph_ahead_behind(head.commit.git2(), remote.git2())?;
         Ok(Some(Self {
             name: format!("origin/{branch}"),
             ahead,

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use git2::Repository;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Head, rebased_branch};
+use crate::{Head, Repository, rebased_branch};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Operation {

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use git2::{Object, Oid, Repository, Tag};
+use git2::{Object, Oid, Tag};
 use jiff::Timestamp;
 
 use super::{Action, Item, Request, Sort, Tags, find, no_such_tag};
 use crate::verbs::Verbosity;
 use crate::verbs::commit::subject;
-use crate::{Error, commit_id};
+use crate::{Error, Repository, commit_id};
 use branchyard_model::TagName;
 
 const PREFIX: &str = "refs/tags/";
@@ -17,7 +17,7 @@ const PREFIX: &str = "refs/tags/";
 pub fn list(repo: &Repository, request: &Request) -> Result<Tags, Error> {
     let pattern = request.pattern()?;
     let mut found: Vec<(String, Oid, i64)> = Vec::new();
-    for reference in repo.references_glob(&format!("{PREFIX}*"))? {
+    for reference in repo.git2().references_glob(&format!("{PREFIX}*"))? {
         let reference = reference?;
         let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
         let (Some(name), Some(stands_for)) = (name.strip_prefix(PREFIX), reference.target()) else {
@@ -25,7 +25,7 @@ pub fn list(repo: &Repository, request: &Request) -> Result<Tags, Error> {
         };
         if pattern.as_ref().is_none_or(|pattern| pattern.matches(name)) {
             let made = match request.sort {
-                Sort::Date => made_at(&repo.find_object(stands_for, None)?),
+                Sort::Date => made_at(&repo.git2().find_object(stands_for, None)?),
                 Sort::Version => 0,
             };
             found.push((name.to_owned(), stands_for, made));
@@ -49,7 +49,7 @@ pub fn list(repo: &Repository, request: &Request) -> Result<Tags, Error> {
 /// One tag, with all that it says.
 pub fn show(repo: &Repository, name: &TagName) -> Result<Item, Error> {
     match find(repo, name)? {
-        Some(stands_for) => item(repo, name.as_str(), stands_for, Verbosity::Full),
+        Some(stands_for) => item(repo, name.as_str(), stands_for.git2(), Verbosity::Full),
         None => Err(no_such_tag(name).into()),
     }
 }
@@ -60,7 +60,7 @@ fn item(
     stands_for: Oid,
     verbosity: Verbosity,
 ) -> Result<Item, Error> {
-    let object = repo.find_object(stands_for, None)?;
+    let object = repo.git2().find_object(stands_for, None)?;
     let tag = object.as_tag();
     let target = match tag {
         Some(tag) => tag.peel()?,
@@ -79,8 +79,8 @@ fn item(
     });
     Ok(Item {
         name: name.to_owned(),
-        id: commit_id(stands_for)?,
-        target: commit_id(target.id())?,
+        id: commit_id(crate::ObjectId::of(stands_for))?,
+        target: commit_id(crate::ObjectId::of(target.id()))?,
         annotated: tag.is_some(),
         signed,
         tagger: tagger.filter(|_| !is_brief),

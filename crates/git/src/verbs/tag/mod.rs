@@ -5,14 +5,13 @@ mod verify;
 
 use std::path::Path;
 
-use git2::{Oid, Repository};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 use super::{Verbosity, input};
-use crate::{Error, Git, read_ref, unsigned};
+use crate::{Error, Git, ObjectId, Repository, read_ref, unsigned};
 use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
 
 pub use listing::{list, show};
@@ -180,7 +179,7 @@ impl Tags {
 }
 
 /// What the name of a tag stands for; none where there is no such tag.
-pub fn find(repo: &Repository, name: &TagName) -> Result<Option<Oid>, Error> {
+pub fn find(repo: &Repository, name: &TagName) -> Result<Option<ObjectId>, Error> {
     read_ref(repo, &name.full())
 }
 
@@ -191,7 +190,7 @@ pub fn no_such_tag(name: &TagName) -> Problem {
         .help("action list names the tags that are here; git_fetch brings those of the remote")
 }
 
-pub fn tag_exists(name: &TagName, id: Oid) -> Problem {
+pub fn tag_exists(name: &TagName, id: ObjectId) -> Problem {
     let detail = format!("there is a tag named {name} already; it stands for {id}");
     Problem::new(ErrorKind::Conflict, "tag_exists", detail)
         .field("name")
@@ -204,7 +203,7 @@ pub async fn create(
     store: &Path,
     request: &Request,
     name: &TagName,
-    target: Oid,
+    target: ObjectId,
     signs: bool,
 ) -> Result<(), Error> {
     let mut command = git.at(store);
@@ -231,7 +230,7 @@ pub async fn create(
 }
 
 /// Deletes the tag if it still is what it `was`.
-pub async fn delete(git: &Git, store: &Path, name: &TagName, was: Oid) -> Result<(), Error> {
+pub async fn delete(git: &Git, store: &Path, name: &TagName, was: ObjectId) -> Result<(), Error> {
     let delete = git.at(store).args(["update-ref", "-d", &name.full()]);
     delete.arg(was.to_string()).output().await?;
     Ok(())

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use git2::Oid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Error, Git};
+use crate::{Error, Git, ObjectId};
 
 /// A signature is a few hundred bytes, and what is said about it not much more.
 const MOST: usize = 256 * 1024;
@@ -40,7 +39,7 @@ pub struct Verification {
 }
 
 /// Has the signature of the tag object `tag` checked.
-pub async fn verify(git: &Git, store: &Path, tag: Oid) -> Result<Verification, Error> {
+pub async fn verify(git: &Git, store: &Path, tag: ObjectId) -> Result<Verification, Error> {
     let done = git
         .at(store)
         .with_signers()

@@ -4,16 +4,14 @@ use crate::verbs::upstream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use git2::Repository;
-
 use crate::{Error, Reporter, Workspace, left_out, verbs};
 use branchyard_git as git;
-use branchyard_git::oid;
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::push::{self, Pushed, Request, State};
 use branchyard_git::verbs::secretive::suspicion;
 use branchyard_git::verbs::withheld::{self, Withheld};
 use branchyard_git::verbs::{Verbosity, add, commit, conflicted, unresolved};
+use branchyard_git::{Repository, object_id};
 use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
 
 /// Refuses while something is under way: HEAD of a rebase is not what the branch is going to be, and
@@ -80,7 +78,7 @@ pub(super) async fn tell_outgoing(
     if request.verbosity == Verbosity::Minimal {
         return Ok(());
     }
-    let remote = remote.as_ref().map(oid).transpose()?;
+    let remote = remote.as_ref().map(object_id).transpose()?;
     let outgoing = workspace.with_repository(move |_, repo| {
         let local = git::head(repo)?.commit;
         Ok(push::outgoing(repo, local, remote)?)

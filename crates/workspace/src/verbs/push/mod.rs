@@ -15,7 +15,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use crate::{Error, Reporter, Workspace, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
-use branchyard_git::{self as git, RemoteFailure, Seen, oid};
+use branchyard_git::{self as git, RemoteFailure, Seen, object_id};
 use branchyard_model::{CommitId, Problem, is_agent_branch};
 
 const FIRST_DELAY: Duration = Duration::from_millis(200);
@@ -222,12 +222,9 @@ async fn verify(
     let has_it = workspace
         .blocking(move |this| {
             let store = this.repo().open_store()?;
-            let (ours, theirs) = (oid(&ours)?, oid(&theirs)?);
+            let (ours, theirs) = (object_id(&ours)?, object_id(&theirs)?);
             // Somebody may have gone on from there already.
-            let has_it = ours == theirs
-                || store
-                    .graph_descendant_of(theirs, ours)
-                    .map_err(git::Error::from)?;
+            let has_it = git::is_ancestor(&store, ours, theirs)?;
             if has_it {
                 Seen(&this.branch().dir()).settle(&store, ours)?;
             }
@@ -247,7 +244,7 @@ pub(super) async fn stands_to(
     workspace: &Arc<Workspace>,
     remote: Option<&CommitId>,
 ) -> Result<Standing, Error> {
-    let remote = remote.map(oid).transpose()?;
+    let remote = remote.map(object_id).transpose()?;
     workspace
         .with_repository(move |this, repo| {
             let local = git::head(repo)?.commit;

@@ -4,14 +4,14 @@ use super::*;
 
 /// A line of commits, the last one first.
 fn line(repo: &Repository, count: i64) -> Vec<Oid> {
-    let tree = repo.treebuilder(None).unwrap().write().unwrap();
-    let tree = repo.find_tree(tree).unwrap();
+    let tree = repo.git2().treebuilder(None).unwrap().write().unwrap();
+    let tree = repo.git2().find_tree(tree).unwrap();
     let mut ids: Vec<Oid> = Vec::new();
     for n in 0..count {
         let who = git2::Signature::new("A", "a@b", &git2::Time::new(n, 0)).unwrap();
-        let parent = ids.first().map(|id| repo.find_commit(*id).unwrap());
+        let parent = ids.first().map(|id| repo.git2().find_commit(*id).unwrap());
         let parents: Vec<_> = parent.iter().collect();
-        let id = repo.commit(None, &who, &who, "x", &tree, &parents);
+        let id = repo.git2().commit(None, &who, &who, "x", &tree, &parents);
         ids.insert(0, id.unwrap());
     }
     ids
