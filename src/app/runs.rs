@@ -15,7 +15,7 @@ use branchyard_model::{
     RunState,
 };
 use branchyard_runs::{
-    Action, Live, LiveGroup, RunRequest, Runs, Started, View, group_not_found, groups,
+    Live, LiveGroup, RunBody, RunRequest, Runs, Started, View, group_not_found, groups,
     run_not_found,
 };
 
@@ -55,24 +55,26 @@ pub async fn start(
     app: &AuthorizedApp,
     repo: &RepoName,
     branch: &BranchName,
-    asked: (Action, RunRequest),
+    request: RunRequest,
     key: Option<&str>,
 ) -> Result<Started, Problem> {
     app.check(repo, branch)?;
     let runs = &app.yard().runs;
-    runs.start(repo, branch, asked, app.principal(), key).await
+    runs.start(repo, branch, request, app.principal(), key)
+        .await
 }
 
 /// Starts one run for each branch that the request names and that is to be seen.
 pub async fn start_group(
     app: &AuthorizedApp,
     repo: &RepoName,
-    request: RunRequest,
+    request: RunBody,
+    unwatched: bool,
     key: Option<&str>,
 ) -> Result<GroupId, Problem> {
     app.repo(repo)?;
     let runs = &app.yard().runs;
-    groups::start_group(runs, repo, request, app.principal(), key).await
+    groups::start_group(runs, repo, request, unwatched, app.principal(), key).await
 }
 
 pub fn get(app: &AuthorizedApp, id: RunId) -> Result<RunRecord, Problem> {
@@ -100,7 +102,7 @@ pub fn asked_for(
     app: &AuthorizedApp,
     id: RunId,
     env: BTreeMap<String, String>,
-) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+) -> Result<(RepoName, BranchName, RunRequest), Problem> {
     get(app, id)?;
     let principal = &app.principal().name();
     app.yard().runs.asked_for(id, principal, env)

@@ -17,7 +17,7 @@ use super::streams::{key_and_place, locate, resume, streamed};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{GroupId, GroupRecord, GroupState};
-use branchyard_runs::{RunRequest, ViewerGuard};
+use branchyard_runs::{RunBody, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 
@@ -25,12 +25,11 @@ pub(super) async fn start(
     app: AuthorizedApp,
     RepoAt(repo): RepoAt,
     headers: HeaderMap,
-    Body(mut request): Body<RunRequest>,
+    Body(request): Body<RunBody>,
 ) -> Outcome {
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
-    request.unwatched = detached;
-    let id = runs::start_group(&app, &repo, request, key).await?;
+    let id = runs::start_group(&app, &repo, request, detached, key).await?;
     if detached {
         let record = runs::group(&app, id)?;
         let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::app::App;
 use branchyard_model::Scope;
-use branchyard_runs::RunRequest;
+use branchyard_runs::RunBody;
 
 #[rustfmt::skip]
 pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
@@ -65,10 +65,10 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/api/salvage/{salvage}/file",    Needs(Scope::GitRead),  Reads,                  get(salvage::file)),
         route("/api/salvage/{salvage}/restore", Needs(Scope::GitWrite), does("salvage.restore"), post(salvage::restore)),
 
-        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Scope::BuildRun), does("make"),           streams::starting(RunRequest::make)),
+        route("/stream/repos/{repo}/branches/{branch}/make",   Needs(Scope::BuildRun), does("make"),           streams::starting(RunBody::make)),
         // Verbs that write ask for git:write where the verb is known.
-        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Scope::GitRead),  does("git"),            streams::starting(RunRequest::git)),
-        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Scope::BuildRun), does("task"),           streams::starting(RunRequest::task)),
+        route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Scope::GitRead),  does("git"),            streams::starting(RunBody::git)),
+        route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Scope::BuildRun), does("task"),           streams::starting(RunBody::task)),
         route("/stream/repos/{repo}/make",                     Needs(Scope::BuildRun), does("group.start"),    post(groups::start)),
         route("/stream/events",                                Needs(Scope::RepoRead), Reads,                  get(events::watch)),
         route("/stream/groups/{group}",                        Needs(Scope::RepoRead), Reads,                  get(groups::follow)),

@@ -18,20 +18,21 @@ use super::sinks::{Events, Text};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::{Cursor, Sink};
 use branchyard_model::{Problem, RunId};
-use branchyard_runs::{Action, RunRequest, View, ViewerGuard};
+use branchyard_runs::{RunBody, RunRequest, View, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 /// A body on its way.
 pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>;
 
 /// A handler that starts runs of one kind; `read` makes of the body what that kind needs.
-pub(super) fn starting(read: fn(RunRequest) -> Result<(Action, RunRequest), Problem>) -> Handled {
+pub(super) fn starting(read: fn(RunBody) -> Result<RunRequest, Problem>) -> Handled {
     post(
         move |app: AuthorizedApp,
               place: BranchAt,
               headers: HeaderMap,
-              Body(request): Body<RunRequest>| async move {
-            start(&app, place, &headers, read(request)?).await
+              Body(body): Body<RunBody>| async move {
+            body.check_place(&place.0, &place.1)?;
+            start(&app, place, &headers, read(body)?).await
         },
     )
 }
@@ -70,20 +71,20 @@ pub(super) async fn rerun(
     headers: HeaderMap,
     Body(body): Body<RerunBody>,
 ) -> Outcome {
-    let (repo, branch, asked) = runs::asked_for(&app, id, body.env)?;
-    start(&app, BranchAt(repo, branch), &headers, asked).await
+    let (repo, branch, request) = runs::asked_for(&app, id, body.env)?;
+    start(&app, BranchAt(repo, branch), &headers, request).await
 }
 
 async fn start(
     app: &AuthorizedApp,
     BranchAt(repo, branch): BranchAt,
     headers: &HeaderMap,
-    (action, mut request): (Action, RunRequest),
+    mut request: RunRequest,
 ) -> Outcome {
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
-    request.unwatched = detached;
-    let started = runs::start(app, &repo, &branch, (action, request), key).await?;
+    request.options.unwatched = detached;
+    let started = runs::start(app, &repo, &branch, request, key).await?;
     if detached {
         let record = runs::get(app, started.id)?;
         let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();

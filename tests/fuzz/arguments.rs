@@ -9,7 +9,7 @@ mod make;
 use std::collections::BTreeMap;
 
 use branchyard_model::Problem;
-use branchyard_runs::RunRequest;
+use branchyard_runs::RunBody;
 use branchyard_runs::argv::{Args, caller_env};
 
 use crate::dice::Dice;
@@ -144,12 +144,11 @@ fn as_body(input: &[u8]) -> Result<Vec<String>, Problem> {
         .iter()
         .position(|byte| *byte == BETWEEN)
         .map_or(input, |at| &input[at + 1..]);
-    let Ok(request) = serde_json::from_slice::<RunRequest>(body) else {
+    let Ok(request) = serde_json::from_slice::<RunBody>(body) else {
         return Ok(vec!["no request".to_owned()]);
     };
     let json = serde_json::to_value(&request).unwrap();
-    let again: RunRequest =
-        serde_json::from_value(json.clone()).expect("what was read can be read");
+    let again: RunBody = serde_json::from_value(json.clone()).expect("what was read can be read");
     assert_eq!(serde_json::to_value(&again).unwrap(), json);
     let kinds = [
         request.clone().make().is_ok(),

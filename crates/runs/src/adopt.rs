@@ -214,17 +214,14 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
         return Ok(());
     };
     let asked = runs.inner().history.asked(live.id());
-    let what = record.spec.argv.join(" ");
-    let errand = RunJob {
-        place: workspace
-            .queue()
-            .enter(&what, &record.spec.principal, Some(live.id())),
+    let job = RunJob {
         workspace,
         checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
         asked_at: Instant::now(),
         asker: None,
     };
-    runs.inner().tasks.spawn(drive.run_until_end(errand));
+    let place = job.line_up(&record);
+    runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(())
 }
 

@@ -16,22 +16,30 @@ use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
 use branchyard_model::{
-    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunState, Status, SyncMode,
+    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunState, Status, SyncMode,
 };
 use branchyard_workspace::{
     self as workspace, FilesGuard, PrepareOptions, QueuePlace, Report, Reporter, Waiting,
     Workspace, WorkspaceLock, files, guard, protected_from, sync, verbs, warm,
 };
 
-/// Where a run has to go before its command can start.
+/// What a run has beside its record until its command can start.
 pub(super) struct RunJob {
     pub(super) workspace: Arc<Workspace>,
-    /// Its place in the line for the workspace.
-    pub(super) place: QueuePlace,
     pub(super) checks: Checks,
     pub(super) asked_at: Instant,
     /// Who asked, unless that was an earlier daemon's doing.
     pub(super) asker: Option<Principal>,
+}
+
+impl RunJob {
+    /// The place of the run in the line for its workspace.
+    pub(super) fn line_up(&self, record: &RunRecord) -> QueuePlace {
+        let (what, who) = (record.spec.argv.join(" "), &record.spec.principal);
+        self.workspace
+            .queue()
+            .enter(&what, who, Some(record.run_id))
+    }
 }
 
 /// What a command is started with, and what is held while it runs.
@@ -79,9 +87,9 @@ impl Drive {
 
     /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
     /// then the next one goes on with it.
-    pub(super) async fn run_until_end(self: Arc<Self>, errand: RunJob) {
+    pub(super) async fn run_until_end(self: Arc<Self>, place: QueuePlace, job: RunJob) {
         let drive = self.clone();
-        let worker = tokio::spawn(async move { drive.until_ended(errand).await });
+        let worker = tokio::spawn(async move { drive.until_ended(place, job).await });
         let (ending, held) = worker.await.unwrap_or_else(|error| {
             let detail = format!("the run's task failed: {error}");
             let problem = Problem::new(ErrorKind::Internal, "run_failed", detail);
@@ -101,14 +109,11 @@ impl Drive {
         self.shared.live.remove(&self.live.id());
     }
 
-    async fn until_ended(self: &Arc<Self>, errand: RunJob) -> (Option<Ending>, Option<Held>) {
-        let RunJob {
-            workspace,
-            place,
-            checks,
-            asked_at,
-            asker,
-        } = errand;
+    async fn until_ended(
+        self: &Arc<Self>,
+        place: QueuePlace,
+        job: RunJob,
+    ) -> (Option<Ending>, Option<Held>) {
         let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
         // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
         let lock = tokio::select! {
@@ -119,12 +124,12 @@ impl Drive {
         };
         let ending = tokio::select! {
             biased;
-            ending = self.prepare_and_execute(&workspace, &checks, asked_at, asker.as_ref()) => ending,
+            ending = self.prepare_and_execute(&job) => ending,
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
             () = self.before_start(self.live.viewers().stopped()) => Some(Ending::CancelledBeforeStart),
             () = self.before_start(self.live.leaving().cancelled()) => None,
         };
-        (ending, Some((lock, workspace)))
+        (ending, Some((lock, job.workspace)))
     }
 
     /// `event`, if it comes before the command runs; pending for ever after that.
@@ -146,14 +151,9 @@ impl Drive {
         }));
     }
 
-    async fn prepare_and_execute(
-        self: &Arc<Self>,
-        workspace: &Arc<Workspace>,
-        checks: &Checks,
-        asked_at: Instant,
-        asker: Option<&Principal>,
-    ) -> Option<Ending> {
-        let ready = match self.prepare(workspace, checks, asked_at).await {
+    async fn prepare_and_execute(self: &Arc<Self>, job: &RunJob) -> Option<Ending> {
+        let (workspace, checks) = (&job.workspace, &job.checks);
+        let ready = match self.prepare(job).await {
             Ok(ready) => ready,
             Err(problem) => return Some(Ending::Refused(problem)),
         };
@@ -203,7 +203,7 @@ impl Drive {
             Err(problem) => return Some(Ending::Refused(problem)),
         };
         if let Some(answered) =
-            reuse::answer_from_earlier(self, workspace, &about, &secrets, asker).await
+            reuse::answer_from_earlier(self, workspace, &about, &secrets, job.asker.as_ref()).await
         {
             return Some(answered);
         }
@@ -221,12 +221,8 @@ impl Drive {
         }
     }
 
-    async fn prepare(
-        self: &Arc<Self>,
-        workspace: &Arc<Workspace>,
-        checks: &Checks,
-        asked_at: Instant,
-    ) -> Result<Ready, Problem> {
+    async fn prepare(self: &Arc<Self>, job: &RunJob) -> Result<Ready, Problem> {
+        let (workspace, checks) = (&job.workspace, &job.checks);
         let spec = self.live.record().spec;
         let max = workspace
             .repo()
@@ -249,7 +245,7 @@ impl Drive {
         let joined = self.live.company().close();
         let not_before = match joined || self.waited.load(Ordering::Relaxed) {
             true => Instant::now(),
-            false => asked_at,
+            false => job.asked_at,
         };
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
 use super::idempotency;
-use super::request::{Action, RunRequest};
 use super::reuse::ReuseKey;
+use super::written::Written;
 use branchyard_db::run_index::{self, Condition, Filter, Retention, RunIndex};
 use branchyard_journal::diagnostics::{Collector, Diagnostics};
 use branchyard_journal::{self as journal, Output};
@@ -56,14 +56,14 @@ pub(super) struct Opening {
 /// to do it again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Asked {
-    pub(super) action: Action,
-    pub(super) request: RunRequest,
+    #[serde(flatten)]
+    pub(super) written: Written,
     pub(super) checks: Checks,
     /// What the run is, should its record be lost; without the values of variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) spec: Option<RunSpec>,
     /// The variables that the caller set, once the run has ended: their values are digests under this yard's key, and
-    /// `request` has none of them any more.
+    /// the request has none of them any more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) dropped_env: BTreeMap<String, String>,
 }
@@ -133,10 +133,10 @@ impl History {
         let Some(mut asked) = self.asked(run) else {
             return Ok(());
         };
-        if asked.request.env.is_empty() {
+        if asked.written.request.env.is_empty() {
             return Ok(());
         }
-        for (name, value) in std::mem::take(&mut asked.request.env) {
+        for (name, value) in std::mem::take(&mut asked.written.request.env) {
             let digest = key.digest(format!("env\0{name}\0{value}").as_bytes());
             asked.dropped_env.insert(name, digest);
         }
@@ -293,7 +293,7 @@ impl History {
         let spec = asked.as_ref().and_then(|asked| asked.spec.clone());
         let mut record = known.or_else(|| Some(RunRecord::new(run, spec?)))?;
         if let Some(asked) = asked {
-            record.spec.env = asked.request.env;
+            record.spec.env = asked.written.request.env;
         }
         tracing::error!(%run, "the record of a run could not be read; it is written anew");
         if let Err(error) = self.save(&record) {

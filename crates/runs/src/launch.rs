@@ -1,8 +1,8 @@
 //! Making a run: its directory, its record, its journal, its place in the line, its task.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -10,52 +10,37 @@ use super::drive::{Drive, RunJob};
 use super::history::{Asked, History};
 use super::live::Live;
 use super::open::Runs;
+use super::request::RunRequest;
 use super::run_journal::JournalOwner;
 use super::viewers::Viewers;
-use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
-use branchyard_model::{Event, Idempotency, OnDisconnect, RunId, RunRecord, RunSpec, Status};
-use branchyard_workspace::Workspace;
+use branchyard_model::{Event, OnDisconnect, RunRecord, Status};
 
-/// A run that is about to be.
-pub(super) struct Launching {
-    pub(super) id: RunId,
-    /// By whose limits it counts.
-    pub(super) account: String,
-    pub(super) spec: RunSpec,
-    pub(super) asked: Asked,
-    pub(super) idempotency: Option<Idempotency>,
-    pub(super) workspace: Arc<Workspace>,
-    pub(super) asked_at: Instant,
-    pub(super) asker: Option<Principal>,
-}
-
-/// From here on there is a run, whatever becomes of the daemon.
-pub(super) fn launch(runs: &Runs, run: Launching) -> io::Result<Arc<Live>> {
-    let (id, mut asked, workspace) = (run.id, run.asked, run.workspace);
-    let mut record = RunRecord::new(id, run.spec);
-    record.idempotency = run.idempotency;
+/// From here on there is a run, whatever becomes of the daemon. It counts by the limits of `account`.
+pub(super) fn launch(
+    runs: &Runs,
+    record: RunRecord,
+    request: RunRequest,
+    account: &str,
+    job: RunJob,
+) -> io::Result<Arc<Live>> {
+    let id = record.run_id;
     let mut shown = record.clone();
     shown.hide_env();
-    asked.spec = Some(shown.spec);
+    let asked = Asked {
+        written: request.into(),
+        checks: job.checks.clone(),
+        spec: Some(shown.spec),
+        dropped_env: BTreeMap::new(),
+    };
     let history = &runs.inner().history;
     history.create(id, &asked)?;
     let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
     crash_point("recorded");
-    let errand = RunJob {
-        place: workspace.queue().enter(
-            &record.spec.argv.join(" "),
-            &record.spec.principal,
-            Some(id),
-        ),
-        workspace,
-        checks: asked.checks,
-        asked_at: run.asked_at,
-        asker: run.asker,
-    };
+    let place = job.line_up(&record);
     let on_disconnect = record.spec.on_disconnect;
-    let live = live_of(runs, record, run.account, on_disconnect, extent);
+    let live = live_of(runs, record, account.to_owned(), on_disconnect, extent);
     runs.inner().live.insert(id, live.clone());
     runs.inner().tell_news(&live.record());
     metrics::counter!("branchyard_runs_started_total").increment(1);
@@ -64,7 +49,7 @@ pub(super) fn launch(runs: &Runs, run: Launching) -> io::Result<Arc<Live>> {
         live.clone(),
         JournalOwner::Daemon(journal),
     );
-    runs.inner().tasks.spawn(drive.run_until_end(errand));
+    runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(live)
 }
 

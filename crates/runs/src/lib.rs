@@ -4,6 +4,7 @@
 
 mod adopt;
 pub mod argv;
+mod body;
 mod checks;
 mod coalesce;
 mod coalescing;
@@ -33,13 +34,14 @@ mod start;
 mod stop_note;
 mod view;
 mod viewers;
+mod written;
 
+pub use body::RunBody;
 pub use groups::{LiveGroup, group_not_found};
-use launch::Launching;
 pub use live::Live;
 pub use look::run_not_found;
 pub use open::{OnDisk, Runs};
-pub use request::{Action, RunRequest, Sync};
+pub use request::{Command, RunOptions, RunRequest, Sync};
 pub use sandbox::SandboxReport;
 pub use start::Started;
 pub use view::View;

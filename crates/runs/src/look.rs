@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::live::Live;
 use super::open::Runs;
-use super::request::{Action, RunRequest};
+use super::request::RunRequest;
 use super::stop_note;
 use super::view::View;
 use branchyard_db::run_index::Filter;
@@ -108,27 +108,28 @@ impl Runs {
         id: RunId,
         principal: &str,
         env: BTreeMap<String, String>,
-    ) -> Result<(RepoName, BranchName, (Action, RunRequest)), Problem> {
+    ) -> Result<(RepoName, BranchName, RunRequest), Problem> {
         let record = self.record(id)?;
         let spec = record.spec;
         let asked = self.inner().history.asked(id).ok_or_else(|| {
             let detail = "what this run was asked for with was not kept";
             Problem::new(ErrorKind::Conflict, "request_not_kept", detail)
         })?;
-        let mut request = asked.request;
+        let mut written = asked.written;
         let is_over = record.state.is_ended() || !asked.dropped_env.is_empty();
         if is_over || spec.principal != principal || !env.is_empty() {
-            let names = request.env.keys().chain(asked.dropped_env.keys());
-            let missing: Vec<_> = names
+            let set = written.request.env.keys();
+            let missing: Vec<_> = set
+                .chain(asked.dropped_env.keys())
                 .filter(|name| !env.contains_key(*name))
                 .cloned()
                 .collect();
             if !missing.is_empty() {
                 return Err(env_gone(&missing));
             }
-            request.env = env;
+            written.request.env = env;
         }
-        Ok((spec.repo, spec.branch, (asked.action, request)))
+        Ok((spec.repo, spec.branch, written.try_into()?))
     }
 
     /// The run's journal, live or ended.

@@ -1,8 +1,10 @@
 //! From a request to a spec: every rule about what may run, applied once, before anything happens.
 
+use std::collections::BTreeMap;
+
 use super::argv::{self, GitAccess, MakePolicy};
 use super::checks::Checks;
-use super::request::{Action, RunRequest};
+use super::request::{Command, RunRequest};
 use super::secrets;
 use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
@@ -14,71 +16,112 @@ pub(super) fn of(
     config: &Config,
     repo: &Repo,
     branch: &BranchName,
-    action: &Action,
     request: RunRequest,
     principal: &Principal,
 ) -> Result<(RunSpec, Checks), Problem> {
-    request.check_company()?;
-    let sync = request.sync_mode()?;
-    let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
-    let on_disconnect = request.on_disconnect()?;
+    let options = request.options;
+    options.check()?;
+    let timeout = options.timeout(config.timeouts.run, config.timeouts.run_max)?;
+    let of_kind = of_kind(config, repo, branch, request.command, principal)?;
+    let spec = RunSpec {
+        kind: of_kind.kind,
+        repo: repo.name().clone(),
+        branch: branch.clone(),
+        task: of_kind.task,
+        argv: of_kind.argv,
+        asked_argv: of_kind.asked_argv,
+        env: of_kind.env,
+        timeout,
+        on_disconnect: options.on_disconnect(),
+        sync: options.sync,
+        clean: options.clean,
+        stale: options.stale,
+        reuse: of_kind.reuse,
+        principal: principal.name().to_owned(),
+        group: None,
+    };
+    secrets::check(&config.secrets, repo.config(), &spec)?;
+    Ok((spec, of_kind.checks))
+}
+
+/// The part of a spec that its kind decides.
+struct OfKind {
+    kind: RunKind,
+    task: Option<String>,
+    argv: Vec<String>,
+    asked_argv: Option<Vec<String>>,
+    env: BTreeMap<String, String>,
+    reuse: bool,
+    checks: Checks,
+}
+
+fn of_kind(
+    config: &Config,
+    repo: &Repo,
+    branch: &BranchName,
+    command: Command,
+    principal: &Principal,
+) -> Result<OfKind, Problem> {
+    Ok(match command {
+        Command::Make { args, env, reuse } => {
+            let (env, args) = (allowed_env(config, repo, env)?, args.into_words()?);
+            principal.require(Scope::BuildRun)?;
+            let (argv, asked_argv, checks) = make(config, repo, args)?;
+            OfKind {
+                kind: RunKind::Make,
+                task: None,
+                argv,
+                asked_argv,
+                env,
+                reuse,
+                checks,
+            }
+        }
+        Command::Git { operation, args } => {
+            let (argv, checks) = git(repo, &operation, args.into_words()?, branch, principal)?;
+            OfKind {
+                kind: RunKind::Git,
+                task: None,
+                argv,
+                asked_argv: None,
+                env: BTreeMap::new(),
+                reuse: false,
+                checks,
+            }
+        }
+        Command::Task {
+            task,
+            args,
+            env,
+            reuse,
+        } => {
+            let (env, args) = (allowed_env(config, repo, env)?, args.into_words()?);
+            principal.require(Scope::BuildRun)?;
+            OfKind {
+                kind: RunKind::Task,
+                argv: task_argv(repo, &task, args)?,
+                task: Some(task),
+                asked_argv: None,
+                env,
+                reuse,
+                checks: Checks::default(),
+            }
+        }
+    })
+}
+
+fn allowed_env(
+    config: &Config,
+    repo: &Repo,
+    env: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Problem> {
     let extra = config
         .build
         .allow_env
         .iter()
         .chain(&repo.config().allow_env);
     let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
-    let env = argv::caller_env(request.env, &allow)?;
-    let args = request.args.into_words()?;
-    let mut asked_argv = None;
-    let (kind, argv, checks) = match action {
-        Action::Make => {
-            principal.require(Scope::BuildRun)?;
-            let (argv, asked, checks) = make(config, repo, args)?;
-            asked_argv = asked;
-            (RunKind::Make, argv, checks)
-        }
-        Action::Git { operation } => {
-            if !env.is_empty() {
-                return Err(Problem::unprocessable(
-                    "env",
-                    "a git command takes no variables from its caller",
-                ));
-            }
-            let (argv, checks) = git(repo, operation, args, branch, principal)?;
-            (RunKind::Git, argv, checks)
-        }
-        Action::Task { task } => {
-            principal.require(Scope::BuildRun)?;
-            (
-                RunKind::Task,
-                task_argv(repo, task, args)?,
-                Checks::default(),
-            )
-        }
-    };
-    let spec = RunSpec {
-        kind,
-        repo: repo.name().clone(),
-        branch: branch.clone(),
-        task: match action {
-            Action::Task { task } => Some(task.clone()),
-            Action::Make | Action::Git { .. } => None,
-        },
-        argv,
-        asked_argv,
-        env,
-        timeout,
-        sync,
-        clean: request.clean,
-        stale: request.stale,
-        reuse: request.reuse,
-        on_disconnect,
-        principal: principal.name().to_owned(),
-        group: None,
-    };
-    secrets::check(&config.secrets, repo.config(), &spec)?;
-    Ok((spec, checks))
+    argv::caller_env(env, &allow)
 }
 
 /// What is executed, what was asked for where that says less, and what is left to see to.

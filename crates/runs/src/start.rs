@@ -1,18 +1,21 @@
 //! Starting runs. Every refusal comes from here, before anything was written.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::history::Asked;
+use super::drive::RunJob;
 use super::idempotency::{self, Claim, Claimed};
 use super::live::Live;
 use super::open::{Runs, draining};
-use super::request::{Action, RunRequest};
-use super::{Launching, spec};
+use super::request::RunRequest;
+use super::spec;
+use super::written::Written;
 use crate::{coalesce, launch};
 use branchyard_auth::Principal;
-use branchyard_model::{BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunState};
+use branchyard_model::{
+    BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunRecord, RunState,
+};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::{Workspace, prepare};
 
@@ -45,17 +48,19 @@ impl Runs {
         &self,
         repo: &RepoName,
         branch: &BranchName,
-        (action, request): (Action, RunRequest),
+        request: RunRequest,
         principal: &Principal,
         key: Option<&str>,
     ) -> Result<Started, Problem> {
         let Some(key) = key else {
-            let asked = (action, request, None);
-            return self.start_new(repo, branch, asked, principal).await;
+            return self.start_new(repo, branch, request, None, principal).await;
         };
         idempotency::check_key(key)?;
-        let digest =
-            idempotency::digest(&self.inner().reuse_key, &(repo, branch, &action, &request));
+        let asked = Written::from(request.clone());
+        let digest = idempotency::digest(
+            &self.inner().reuse_key,
+            &(repo, branch, asked.action, asked.request),
+        );
         let mut claim = self.inner().keys.claim(principal.name(), key).await;
         if let Some(known) = &*claim {
             return match known.of {
@@ -70,8 +75,9 @@ impl Runs {
             key: key.to_owned(),
             request: digest.clone(),
         };
-        let asked = (action, request, Some(idempotency));
-        let started = self.start_new(repo, branch, asked, principal).await?;
+        let started = self
+            .start_new(repo, branch, request, Some(idempotency), principal)
+            .await?;
         *claim = Some(Claim {
             request: digest,
             of: Claimed::Run(started.id),
@@ -83,34 +89,26 @@ impl Runs {
         &self,
         repo: &RepoName,
         branch: &BranchName,
-        (action, request, idempotency): (Action, RunRequest, Option<Idempotency>),
+        request: RunRequest,
+        idempotency: Option<Idempotency>,
         principal: &Principal,
     ) -> Result<Started, Problem> {
         let asked_at = Instant::now();
         if self.is_draining() {
             return Err(draining());
         }
-        request.check_place(repo, branch)?;
         let repo = self.inner().repos.get(repo)?;
         let (spec, checks) = spec::of(
             &self.inner().config,
             &repo,
             branch,
-            &action,
             request.clone(),
             principal,
         )?;
         self.inner().sandboxes.check(repo.config(), spec.kind)?;
         let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
-        let (coalesce, supersede) = (request.coalesce, request.supersede);
-        let asked = Asked {
-            action,
-            request,
-            checks,
-            spec: None,
-            dropped_env: BTreeMap::new(),
-        };
+        let (coalesce, supersede) = (request.options.coalesce, request.options.supersede);
         let mut judged = HashSet::new();
         loop {
             if coalesce
@@ -134,20 +132,16 @@ impl Runs {
             }
             self.inner().margin.check()?;
             self.check_queue(principal, 1)?;
-            let live = launch::launch(
-                self,
-                Launching {
-                    id: RunId::new(),
-                    account: principal.account().to_owned(),
-                    spec,
-                    asked,
-                    idempotency,
-                    workspace,
-                    asked_at,
-                    asker: Some(principal.clone()),
-                },
-            )
-            .map_err(|error| self.inner().margin.judge(not_recorded(&error)))?;
+            let mut record = RunRecord::new(RunId::new(), spec);
+            record.idempotency = idempotency;
+            let job = RunJob {
+                workspace,
+                checks,
+                asked_at,
+                asker: Some(principal.clone()),
+            };
+            let live = launch::launch(self, record, request, principal.account(), job)
+                .map_err(|error| self.inner().margin.judge(not_recorded(&error)))?;
             if supersede {
                 coalesce::supersede(self, &live);
             }

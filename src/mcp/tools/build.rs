@@ -15,7 +15,7 @@ use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
-use branchyard_runs::{Action, RunRequest, Sync};
+use branchyard_runs::{Command, RunOptions, RunRequest, Sync};
 
 /// A build writes into its workspace and may reach anywhere, but takes nobody's work away.
 const BUILDS: Hints = Hints {
@@ -139,17 +139,20 @@ struct Task {
 
 async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
     let request = RunRequest {
-        args: asked.args,
-        env: asked.env,
-        timeout: asked.timeout,
-        sync: asked.sync,
-        commit: asked.commit,
-        clean: asked.clean,
-        stale: asked.stale,
-        coalesce: asked.coalesce,
-        supersede: asked.supersede,
-        reuse: asked.reuse,
-        ..RunRequest::default()
+        command: Command::Make {
+            args: asked.args,
+            env: asked.env,
+            reuse: asked.reuse,
+        },
+        options: RunOptions {
+            timeout: asked.timeout,
+            sync: asked.sync.with(asked.commit)?,
+            clean: asked.clean,
+            stale: asked.stale,
+            coalesce: asked.coalesce,
+            supersede: asked.supersede,
+            ..RunOptions::default()
+        },
     };
     let start = Start {
         repo: asked.repo,
@@ -158,19 +161,23 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start.run(&call, request.make()?).await
+    start.run(&call, request).await
 }
 
 async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
     let request = RunRequest {
-        task: Some(asked.task),
-        args: asked.args,
-        env: asked.env,
-        timeout: asked.timeout,
-        sync: asked.sync,
-        stale: asked.stale,
-        reuse: asked.reuse,
-        ..RunRequest::default()
+        command: Command::Task {
+            task: asked.task,
+            args: asked.args,
+            env: asked.env,
+            reuse: asked.reuse,
+        },
+        options: RunOptions {
+            timeout: asked.timeout,
+            sync: asked.sync.with(None)?,
+            stale: asked.stale,
+            ..RunOptions::default()
+        },
     };
     let start = Start {
         repo: asked.repo,
@@ -179,7 +186,7 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start.run(&call, request.task()?).await
+    start.run(&call, request).await
 }
 
 /// Where a run is started, and how long its answer may take.
@@ -193,18 +200,14 @@ pub(super) struct Start {
 
 impl Start {
     /// Starts the run and waits for it. It is nobody's connection: only `on_cancel` ends it.
-    pub(super) async fn run(
-        &self,
-        call: &Call,
-        (action, mut request): (Action, RunRequest),
-    ) -> Result<Reply, Problem> {
+    pub(super) async fn run(&self, call: &Call, mut request: RunRequest) -> Result<Reply, Problem> {
         let since = Instant::now();
-        request.unwatched = true;
+        request.options.unwatched = true;
         let started = runs::start(
             call.app(),
             &self.repo,
             &self.branch,
-            (action, request),
+            request,
             self.key.as_deref(),
         )
         .await?;

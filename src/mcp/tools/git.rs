@@ -10,9 +10,9 @@ use crate::mcp::reply::{Reply, fitted};
 use crate::mcp::tool::{Entry, Hints, Tool};
 use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope, SyncMode};
 use branchyard_runs::argv::{self, Args};
-use branchyard_runs::{RunRequest, Sync};
+use branchyard_runs::{Command, RunOptions, RunRequest};
 
 /// A diff is worth more of an answer than the output of a build is.
 const ROOM: usize = 8_000;
@@ -84,11 +84,15 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         return look(&asked.repo, &asked.branch, &said);
     }
     let request = RunRequest {
-        operation: Some(asked.operation),
-        args: Args::List(words),
-        // Git does what it is told to, and nothing before that.
-        sync: Sync::None,
-        ..RunRequest::default()
+        command: Command::Git {
+            operation: asked.operation,
+            args: Args::List(words),
+        },
+        options: RunOptions {
+            // Git does what it is told to, and nothing before that.
+            sync: SyncMode::None,
+            ..RunOptions::default()
+        },
     };
     let start = Start {
         repo: asked.repo,
@@ -97,7 +101,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: None,
     };
-    start.run(&call, request.git()?).await
+    start.run(&call, request).await
 }
 
 fn look(

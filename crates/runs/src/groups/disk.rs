@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::RunRequest;
+use crate::RunBody;
 use branchyard_model::{GroupId, GroupRecord};
 use branchyard_runtime::disk::{create_private_dir, make_private, write_private};
 
@@ -21,7 +21,7 @@ pub(super) struct Disk {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Saved {
     pub(super) record: GroupRecord,
-    pub(super) request: RunRequest,
+    pub(super) request: RunBody,
 }
 
 impl Disk {

@@ -6,7 +6,6 @@ mod disk;
 mod follow;
 mod select;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +16,23 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::history::Asked;
+use super::body::RunBody;
+use super::checks::Checks;
+use super::drive::RunJob;
 use super::idempotency::{self, Claim, Claimed};
 use super::open::{Runs, draining};
-use super::request::{Action, RunRequest};
+use super::request::RunRequest;
 use super::start::not_recorded;
 use super::view::View;
 use super::viewers::Viewers;
-use super::{Launching, spec, stop_note};
+use super::{spec, stop_note};
 use crate::{coalesce, launch};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
 use branchyard_model::{
     BranchName, ErrorKind, Event, GroupId, GroupRecord, GroupState, Idempotency, Member,
-    OnDisconnect, Problem, RepoName, RunId,
+    OnDisconnect, Problem, RepoName, RunId, RunRecord, RunSpec,
 };
 use branchyard_workspace::repos::Repo;
 use disk::{Disk, Saved};
@@ -120,12 +121,13 @@ impl Groups {
 pub async fn start_group(
     runs: &Runs,
     repo: &RepoName,
-    request: RunRequest,
+    request: RunBody,
+    unwatched: bool,
     principal: &Principal,
     key: Option<&str>,
 ) -> Result<GroupId, Problem> {
     let Some(key) = key else {
-        return start_new_group(runs, repo, request, None, principal).await;
+        return start_new_group(runs, repo, request, unwatched, None, principal).await;
     };
     idempotency::check_key(key)?;
     let digest = idempotency::digest(&runs.inner().reuse_key, &(repo, &request));
@@ -141,13 +143,14 @@ pub async fn start_group(
         request: digest,
     };
     let claimed = Some((claim, idempotency));
-    start_new_group(runs, repo, request, claimed, principal).await
+    start_new_group(runs, repo, request, unwatched, claimed, principal).await
 }
 
 async fn start_new_group(
     this: &Runs,
     repo: &RepoName,
-    request: RunRequest,
+    request: RunBody,
+    unwatched: bool,
     claimed: Option<(OwnedMutexGuard<Option<Claim>>, Idempotency)>,
     principal: &Principal,
 ) -> Result<GroupId, Problem> {
@@ -155,6 +158,8 @@ async fn start_new_group(
         return Err(draining());
     }
     let (patterns, request) = request.for_each_branch(repo)?;
+    let mut each = request.clone().make()?;
+    each.options.unwatched = unwatched;
     let repo = this.inner().repos.get(repo)?;
     let branches = {
         let sees = |branch: &BranchName| principal.sees(repo.name(), branch);
@@ -162,7 +167,7 @@ async fn start_new_group(
     };
     // What is wrong with the request is wrong with all of it.
     for branch in &branches {
-        spec_of_member(this, &repo, branch, &request, principal)?;
+        spec_of_member(this, &repo, branch, &each, principal)?;
     }
     this.inner().margin.check()?;
     this.check_queue(principal, branches.len())?;
@@ -189,7 +194,7 @@ async fn start_new_group(
     let (runs, principal) = (this.clone(), principal.clone());
     let started = this.inner().tasks.spawn(async move {
         let known = saved.record.idempotency.clone();
-        let group = open_group(&runs, saved, &principal)?;
+        let group = open_group(&runs, saved, &each, &principal)?;
         if let Some((mut claim, known)) = claim.zip(known) {
             *claim = Some(Claim {
                 request: known.request,
@@ -205,7 +210,12 @@ async fn start_new_group(
         .map_err(|error| this.inner().margin.judge(not_recorded(&error)))
 }
 
-fn open_group(runs: &Runs, saved: Saved, principal: &Principal) -> io::Result<GroupId> {
+fn open_group(
+    runs: &Runs,
+    saved: Saved,
+    each: &RunRequest,
+    principal: &Principal,
+) -> io::Result<GroupId> {
     let (record, disk) = (&saved.record, &runs.inner().groups.disk);
     let id = record.group_id;
     disk.create(id)?;
@@ -221,20 +231,21 @@ fn open_group(runs: &Runs, saved: Saved, principal: &Principal) -> io::Result<Gr
         }
     })?;
     crash_point("group-recorded");
-    let on_disconnect = match saved.request.on_disconnect() {
-        Ok(on_disconnect) => on_disconnect,
-        Err(problem) => return Err(io::Error::other(problem)),
-    };
-    let told = Told::default();
-    start_members(runs, &saved, &told, Some(principal));
+    let (told, on_disconnect) = (Told::default(), each.options.on_disconnect());
+    start_members(runs, record, each, &told, Some(principal));
     follow::follow_group(runs, saved, told, on_disconnect, (journal, extent));
     Ok(id)
 }
 
 /// Starts those of the members' runs that were never there: one that was told of and is not there
 /// any more has ended and was let go of.
-fn start_members(runs: &Runs, saved: &Saved, told: &Told, asker: Option<&Principal>) {
-    let record = &saved.record;
+fn start_members(
+    runs: &Runs,
+    record: &GroupRecord,
+    each: &RunRequest,
+    told: &Told,
+    asker: Option<&Principal>,
+) {
     // What an earlier daemon's asker may do was looked at when it was asked for.
     let principal = match asker {
         Some(asker) => asker.clone(),
@@ -247,28 +258,23 @@ fn start_members(runs: &Runs, saved: &Saved, told: &Told, asker: Option<&Princip
         if told.knows(member.run_id) || runs.inner().history.home(member.run_id).exists() {
             continue;
         }
-        let started = spec_of_member(runs, &repo, &member.branch, &saved.request, &principal)
+        let started = spec_of_member(runs, &repo, &member.branch, each, &principal)
             .map_err(io::Error::other)
-            .and_then(|(mut spec, asked)| {
+            .and_then(|(mut spec, checks)| {
                 spec.group = Some(record.group_id);
                 // It is the group that is watched.
                 spec.on_disconnect = OnDisconnect::Continue;
-                launch::launch(
-                    runs,
-                    Launching {
-                        id: member.run_id,
-                        account: principal.account().to_owned(),
-                        spec,
-                        asked,
-                        idempotency: None,
-                        workspace: runs.inner().workspaces.get(&repo, &member.branch),
-                        asked_at: Instant::now(),
-                        asker: asker.cloned(),
-                    },
-                )
+                let record = RunRecord::new(member.run_id, spec);
+                let job = RunJob {
+                    workspace: runs.inner().workspaces.get(&repo, &member.branch),
+                    checks,
+                    asked_at: Instant::now(),
+                    asker: asker.cloned(),
+                };
+                launch::launch(runs, record, each.clone(), principal.account(), job)
             });
         match started {
-            Ok(live) if saved.request.supersede => coalesce::supersede(runs, &live),
+            Ok(live) if each.options.supersede => coalesce::supersede(runs, &live),
             Ok(_) => {}
             Err(error) => {
                 tracing::error!(run = %member.run_id, %error, "failed to start a run of a group");
@@ -283,17 +289,14 @@ fn spec_of_member(
     branch: &BranchName,
     request: &RunRequest,
     principal: &Principal,
-) -> Result<(branchyard_model::RunSpec, Asked), Problem> {
-    let (action, config) = (Action::Make, &runs.inner().config);
-    let (spec, checks) = spec::of(config, repo, branch, &action, request.clone(), principal)?;
-    let asked = Asked {
-        action,
-        request: request.clone(),
-        checks,
-        spec: None,
-        dropped_env: BTreeMap::new(),
-    };
-    Ok((spec, asked))
+) -> Result<(RunSpec, Checks), Problem> {
+    spec::of(
+        &runs.inner().config,
+        repo,
+        branch,
+        request.clone(),
+        principal,
+    )
 }
 
 pub fn group(runs: &Runs, id: GroupId) -> Result<GroupRecord, Problem> {
@@ -361,10 +364,13 @@ pub(super) fn adopt_groups(runs: &Runs) {
             continue;
         };
         let path = runs.inner().groups.disk.journal(id);
-        let opened = Writer::reopen(&path).and_then(|journal| Ok((Told::read(&path)?, journal)));
+        let opened = Writer::reopen(&path).and_then(|journal| {
+            let each = saved.request.clone().make().map_err(io::Error::other)?;
+            Ok((each, Told::read(&path)?, journal))
+        });
         match opened {
-            Ok((told, journal)) => {
-                start_members(runs, &saved, &told, None);
+            Ok((each, told, journal)) => {
+                start_members(runs, &saved.record, &each, &told, None);
                 follow::follow_group(runs, saved, told, OnDisconnect::Continue, journal);
             }
             Err(error) => tracing::error!(group = %id, %error, "failed to go on with a group"),

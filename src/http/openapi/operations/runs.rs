@@ -14,7 +14,7 @@ use crate::http::runs::{CancelParams, Cancelled, ListParams, Waiting};
 use crate::http::streams::{FollowParams, RerunBody};
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{GroupRecord, RunId, RunRecord};
-use branchyard_runs::RunRequest;
+use branchyard_runs::RunBody;
 
 const BRANCH: &str = "/stream/repos/{repo}/branches/{branch}";
 const RUN: &str = "/api/runs/{run}";
@@ -80,7 +80,7 @@ fn started(operation: Operation) -> Operation {
 fn starts() -> Vec<Operation> {
     let at = |what| format!("{BRANCH}/{what}");
     vec![
-        started(post(RUNS, at("make"), "startMake", "Run make").takes::<RunRequest>()),
+        started(post(RUNS, at("make"), "startMake", "Run make").takes::<RunBody>()),
         // The words of the stream are the same for all; what git asks besides is said in its summary.
         started(
             post(
@@ -89,12 +89,12 @@ fn starts() -> Vec<Operation> {
                 "startGit",
                 "Run git; a verb that writes or uses the network needs `git:write`",
             )
-            .takes::<RunRequest>()
+            .takes::<RunBody>()
             .needs(&["operation"]),
         ),
         started(
             post(RUNS, at("task"), "startTask", "Run a declared task")
-                .takes::<RunRequest>()
+                .takes::<RunBody>()
                 .needs(&["task"]),
         ),
         started(
@@ -158,7 +158,7 @@ fn all_groups() -> Vec<Operation> {
             ),
             GROUP_STREAM,
         )
-        .takes::<RunRequest>()
+        .takes::<RunBody>()
         .needs(&["branches"])
         .headers(&[PREFER, IDEMPOTENCY_KEY, LAST_EVENT_ID])
         .gives::<GroupRecord>(202, "It is started; with `Prefer: respond-async`."),

@@ -1,0 +1,124 @@
+//! A request as it is kept beside its run.
+
+use serde::{Deserialize, Serialize};
+
+use super::body::RunBody;
+use super::request::{Command, RunRequest};
+use branchyard_model::Problem;
+
+/// The body that asks for it, and of which kind it is. An idempotency key is compared by it too.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Written {
+    pub(super) action: Action,
+    pub(super) request: RunBody,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Action {
+    Make,
+    Git { operation: String },
+    Task { task: String },
+}
+
+impl From<RunRequest> for Written {
+    fn from(request: RunRequest) -> Self {
+        let rest = RunBody::from(request.options);
+        match request.command {
+            Command::Make { args, env, reuse } => Self {
+                action: Action::Make,
+                request: RunBody {
+                    args,
+                    env,
+                    reuse,
+                    ..rest
+                },
+            },
+            Command::Git { operation, args } => Self {
+                action: Action::Git {
+                    operation: operation.clone(),
+                },
+                request: RunBody {
+                    operation: Some(operation),
+                    args,
+                    ..rest
+                },
+            },
+            Command::Task {
+                task,
+                args,
+                env,
+                reuse,
+            } => Self {
+                action: Action::Task { task: task.clone() },
+                request: RunBody {
+                    task: Some(task),
+                    args,
+                    env,
+                    reuse,
+                    ..rest
+                },
+            },
+        }
+    }
+}
+
+impl TryFrom<Written> for RunRequest {
+    type Error = Problem;
+    fn try_from(written: Written) -> Result<Self, Problem> {
+        match written.action {
+            Action::Make => written.request.make(),
+            Action::Git { .. } => written.request.git(),
+            Action::Task { .. } => written.request.task(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What was written before a request was told apart by kind is read, and written as it was.
+    #[test]
+    fn a_request_is_written_as_it_was_read() {
+        let body = |with: Value| {
+            let mut body = json!({
+                "repo": null, "branch": null, "operation": null, "task": null, "branches": [], "output": false,
+                "args": [], "env": {}, "timeout": null, "sync": "auto", "commit": null, "clean": false,
+                "stale": false, "coalesce": false, "supersede": false, "on_disconnect": null, "detach": false,
+            });
+            for (name, value) in with.as_object().unwrap() {
+                body[name] = value.clone();
+            }
+            body
+        };
+        let commit = "0123456789012345678901234567890123456789";
+        let all = [
+            json!({"action": "make", "request": body(json!({
+                "args": ["all"], "env": {"A": "1"}, "timeout": "10m", "sync": "commit", "commit": commit,
+                "clean": true, "stale": true, "supersede": true, "reuse": true, "on_disconnect": "continue",
+            }))}),
+            json!({"action": {"git": {"operation": "log"}}, "request": body(json!({
+                "operation": "log", "args": "-1 HEAD", "sync": "none",
+            }))}),
+            json!({"action": {"task": {"task": "lint"}}, "request": body(json!({
+                "task": "lint", "env": {"B": "2"}, "sync": "reset", "coalesce": true,
+            }))}),
+        ];
+        for written in all {
+            let read: Written = serde_json::from_value(written.clone()).unwrap();
+            let again = Written::from(RunRequest::try_from(read).unwrap());
+            assert_eq!(serde_json::to_value(again).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn what_has_no_meaning_for_a_kind_is_refused() {
+        let git = json!({"action": {"git": {"operation": "log"}}, "request": {"operation": "log", "env": {"A": "1"}}});
+        let written: Written = serde_json::from_value(git).unwrap();
+        let refused = RunRequest::try_from(written).unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some("env"));
+    }
+}
