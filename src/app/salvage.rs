@@ -68,14 +68,13 @@ pub async fn salvages(
         let salvages = salvage::salvages(&repo).await;
         found.extend(salvages.map_err(|error| error.problem())?);
     }
-    found.retain(|Manifest { salvage, .. }| app.principal().sees(&salvage.repo, &salvage.branch));
     found.retain(|manifest| {
-        filter
-            .branch
-            .as_ref()
-            .is_none_or(|branch| *branch == manifest.salvage.branch)
+        let salvage = manifest.salvage();
+        let is_wanted = |branch: &BranchName| *branch == salvage.branch;
+        app.principal().sees(&salvage.repo, &salvage.branch)
+            && filter.branch.as_ref().is_none_or(is_wanted)
     });
-    found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage.id));
+    found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage().id));
     Ok(found
         .into_iter()
         .map(|manifest| item(app, manifest))
@@ -176,6 +175,6 @@ fn item(app: &AuthorizedApp, manifest: Manifest) -> SalvageItem {
     let ttl = app.yard().config.reaper.salvage_ttl;
     SalvageItem {
         expires_in: salvage::salvage_expires_in(&app.yard().workspaces, &manifest, ttl),
-        salvage: manifest.salvage,
+        salvage: manifest.into_salvage(),
     }
 }

@@ -55,7 +55,7 @@ pub(super) async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Fai
     query.add_some("before", args.before.map(|id| id.to_string()).as_deref());
     let console = &context.console;
     let answer = context.client.get(&query.after(PATH)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }

@@ -54,7 +54,7 @@ impl Board {
                 self.rows.ended(&ended, &sentence(&ended));
                 if self.output {
                     self.say(&sentence(&ended))?;
-                } else if !(self.rows.are_shown() && self.console.stdout_is_terminal) {
+                } else if !(self.rows.are_shown() && self.console.stdout_is_terminal()) {
                     let line = row(&ended);
                     self.outlet.write(Channel::Stdout, &[line.as_bytes()])?;
                 }
@@ -73,7 +73,7 @@ impl Board {
     }
 
     fn sum_up(&self, summary: &Summary) {
-        if self.console.quiet {
+        if self.console.quiet() {
             return;
         }
         let took = summary.duration_ms.map(human_duration);
@@ -97,7 +97,7 @@ impl Board {
 
 impl Viewer for Board {
     fn take(&mut self, line: &[u8], event: Event<'_>) -> Result<(), Failure> {
-        if self.console.json {
+        if self.console.json() {
             return self.outlet.write(Channel::Stdout, &[line, b"\n"]);
         }
         match event {
@@ -145,7 +145,7 @@ impl Viewer for Board {
         let Ending::Summary(summary) = ending else {
             return Err(Failure::daemon("the group's stream ended like a run's"));
         };
-        if !self.console.json {
+        if !self.console.json() {
             self.sum_up(summary);
         }
         Ok(exit_code(summary))

@@ -107,7 +107,7 @@ async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> 
 pub(super) async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure> {
     let console = &context.console;
     let answer = patiently(console, "asking the remote", all(context, args)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -133,7 +133,7 @@ pub(super) async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8,
     };
     let message = format!("preparing {} of {}", args.branch, args.repo);
     let answer = patiently(console, &message, context.client.put(&path, &body)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -142,7 +142,7 @@ pub(super) async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8,
         console.warning(&warning.message);
     }
     let workspace = prepared.workspace;
-    if console.stderr_is_terminal {
+    if console.stderr_is_terminal() {
         let commit = workspace.commit.as_deref().unwrap_or("no commit");
         console.note(&format!(
             "{} is ready at {}",
@@ -165,7 +165,7 @@ pub(super) async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failu
         false => answer.parse()?,
     };
     let salvage = &saved["salvage"];
-    if context.console.json {
+    if context.console.json() {
         let done = json!({
             "repo": args.repo, "branch": args.branch, "removed": true, "salvage": salvage,
         });

@@ -35,7 +35,7 @@ pub(super) async fn cancel(context: &Context, args: &CancelArgs) -> Result<u8, F
 
 async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<(), Failure> {
     let answer = context.client.cancel(Subject::Run(run), force).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let cancelled: CancelAnswer = answer.parse()?;
@@ -56,7 +56,7 @@ async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<(), Fa
 
 async fn cancel_group(context: &Context, group: GroupId) -> Result<(), Failure> {
     let answer = context.client.cancel(Subject::Group(group), false).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let cancelled: CancelAnswer = answer.parse()?;

@@ -20,7 +20,7 @@ pub(super) async fn list(context: &Context, args: &DiagnosticsArgs) -> Result<u8
     let console = &context.console;
     let path = format!("/api/runs/{}/diagnostics", args.run);
     let answer = context.client.get(&path).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }

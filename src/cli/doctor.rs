@@ -25,7 +25,7 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
     checks.push(found(&endpoint));
     let mut workspaces = lookup.default_workspaces();
     if let Ok(endpoint) = endpoint {
-        workspaces = endpoint.workspaces.clone().or(workspaces);
+        workspaces = endpoint.workspaces().map(Path::to_owned).or(workspaces);
         let client = Client::to(endpoint, lookup.clone())?;
         checks.extend(daemon(&client, fix).await);
     }
@@ -34,7 +34,7 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
     let is_well = checks
         .iter()
         .all(|check| check.status != DaemonStatus::Fail);
-    if console.json {
+    if console.json() {
         console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
     } else {
         console.print_listing(&listing(&checks))?;
@@ -139,7 +139,7 @@ fn found(endpoint: &Result<Endpoint, Failure>) -> Check {
     match endpoint {
         Ok(endpoint) => Check::ok(
             "endpoint",
-            format!("{} from {}", endpoint.url, endpoint.source),
+            format!("{} from {}", endpoint.url(), endpoint.source()),
         ),
         Err(failure) => Check::of_failure("endpoint", failure.clone()),
     }
@@ -154,7 +154,7 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
         Ok(_) => Check::ok("key", "accepted"),
         Err(error) => Check::of_failure("key", error.into()),
     };
-    let key = if client.endpoint().authorization.is_none() && key.status == DaemonStatus::Fail {
+    let key = if client.endpoint().authorization().is_none() && key.status == DaemonStatus::Fail {
         Check {
             detail: format!("no key at hand: {}", key.detail),
             ..key

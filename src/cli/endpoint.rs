@@ -58,18 +58,18 @@ pub(super) struct Named<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     /// Without a slash at its end; `unix:/path` for a socket.
-    pub url: String,
+    url: String,
     /// The socket, where it is to be reached by one.
-    pub socket: Option<PathBuf>,
+    socket: Option<PathBuf>,
     /// The authorities to trust in place of the system's.
-    pub ca_file: Option<PathBuf>,
-    pub authorization: Option<HeaderValue>,
+    ca_file: Option<PathBuf>,
+    authorization: Option<HeaderValue>,
     /// Where that was read.
-    pub key_file: Option<PathBuf>,
+    key_file: Option<PathBuf>,
     /// Its directory, where it told us.
-    pub workspaces: Option<PathBuf>,
+    workspaces: Option<PathBuf>,
     /// Who named it, in words.
-    pub source: String,
+    source: String,
     /// The other address of a daemon that is reached by its socket.
     also_at: Option<String>,
 }
@@ -186,6 +186,34 @@ impl Lookup {
 }
 
 impl Endpoint {
+    pub(super) fn workspaces(&self) -> Option<&Path> {
+        self.workspaces.as_deref()
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub(super) fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    pub(super) fn key_file(&self) -> Option<&Path> {
+        self.key_file.as_deref()
+    }
+
+    pub(super) fn ca_file(&self) -> Option<&Path> {
+        self.ca_file.as_deref()
+    }
+
+    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
     /// A daemon of which nothing but its address is known.
     pub(super) fn at(address: &str, source: &str) -> Result<Self, Failure> {
         let (url, socket) = match address.strip_prefix(SOCKET) {

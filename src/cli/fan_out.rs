@@ -39,7 +39,7 @@ fn print_started(context: &Context, answer: &Answer) -> Result<u8, Failure> {
     struct Started {
         group_id: GroupId,
     }
-    if context.console.json {
+    if context.console.json() {
         context.console.print_json(answer)?;
     } else {
         let started: Started = answer.parse()?;

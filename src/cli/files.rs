@@ -21,7 +21,7 @@ pub(super) async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> 
     let path = branch_path(&args.repo, &args.branch, "/ls");
     let body = json!({"path": args.path, "recursive": args.recursive, "all": args.all});
     let answer = patiently(console, PREPARING, context.client.post(&path, &body)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -50,7 +50,7 @@ pub(super) async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure
         }
     }
     let answer = patiently(console, PREPARING, context.client.post(&path, &body)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -67,7 +67,7 @@ pub(super) async fn env(context: &Context, args: &EnvArgs) -> Result<u8, Failure
     let console = &context.console;
     let path = branch_path(&args.repo, &args.branch, "/env");
     let answer = patiently(console, PREPARING, context.client.get_slowly(&path)).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
     } else {
         console.print_listing(&surroundings(answer.parse()?))?;

@@ -27,7 +27,7 @@ pub(super) async fn open(context: &Context, args: &OpenArgs) -> Result<u8, Failu
         None => String::new(),
     };
     let link = format!("{address}{}{view}", ticket.path);
-    if args.print || console.json {
+    if args.print || console.json() {
         console.print_line(&link)?;
         return Ok(exit::OK);
     }

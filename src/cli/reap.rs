@@ -89,7 +89,7 @@ pub(super) async fn reap(context: &Context, args: &ReapArgs) -> Result<u8, Failu
     let nothing = json!({});
     let asking = context.client.post(&path, &nothing);
     let answer = patiently(console, "looking at the yard", asking).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -109,7 +109,7 @@ pub(super) async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure
         None => json!({}),
     };
     let answer = context.client.put(&path, &body).await?;
-    if context.console.json {
+    if context.console.json() {
         context.console.print_json(&answer)?;
     } else {
         let note = format!("pinned the workspace of {} of {}", args.branch, args.repo);
@@ -121,7 +121,7 @@ pub(super) async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure
 pub(super) async fn unpin(context: &Context, args: &UnpinArgs) -> Result<u8, Failure> {
     let path = branch_path(&args.repo, &args.branch, "/pin");
     context.client.delete(&path).await?;
-    if context.console.json {
+    if context.console.json() {
         let done = json!({"repo": args.repo, "branch": args.branch, "pinned": null});
         context.console.print_json(&Answer::ours(&done))?;
     } else {

@@ -44,7 +44,7 @@ pub(super) async fn repos(context: &Context, action: Option<RepoAction>) -> Resu
 async fn list(context: &Context) -> Result<u8, Failure> {
     let console = &context.console;
     let answer = context.client.get("/api/repos").await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -68,7 +68,7 @@ async fn add(
         body["default_branch"] = json!(branch);
     }
     let answer = context.client.post("/api/repos", &body).await?;
-    if context.console.json {
+    if context.console.json() {
         context.console.print_json(&answer)?;
     } else {
         context.console.note(&format!("registered {name}"));
@@ -78,7 +78,7 @@ async fn add(
 
 async fn remove(context: &Context, name: &RepoName) -> Result<u8, Failure> {
     context.client.delete(&repo_path(name, "")).await?;
-    if context.console.json {
+    if context.console.json() {
         let done = json!({"name": name, "removed": true});
         context.console.print_json(&Answer::ours(&done))?;
     } else {

@@ -93,11 +93,11 @@ mod tests {
         match Cli::read(words.map(Into::into).collect()).unwrap().command {
             Command::Client(ClientCommand::Make(args)) => match args.wanted() {
                 Wanted::One(branch, words) => {
-                    let place = (&args.repo, &branch);
-                    on_branch(place, "make", What::new(), &words, &args.flags)
+                    let place = (args.repo(), &branch);
+                    on_branch(place, "make", What::new(), &words, args.flags())
                 }
                 Wanted::Many(branches, words) => {
-                    on_branches(&args.repo, &branches, args.output, &words, &args.flags)
+                    on_branches(args.repo(), &branches, args.output(), &words, args.flags())
                 }
             },
             other => panic!("{other:?}"),

@@ -20,13 +20,13 @@ use branchyard_model::RunId;
 pub(super) async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failure> {
     match args.wanted() {
         Wanted::One(branch, words) => {
-            let place = (&args.repo, &branch);
-            let request = on_branch(place, "make", What::new(), &words, &args.flags);
-            start(context, &request, args.flags.detach).await
+            let place = (args.repo(), &branch);
+            let request = on_branch(place, "make", What::new(), &words, args.flags());
+            start(context, &request, args.flags().detach).await
         }
         Wanted::Many(branches, words) => {
-            let request = on_branches(&args.repo, &branches, args.output, &words, &args.flags);
-            fan_out::start(context, &request, args.output, args.flags.detach).await
+            let request = on_branches(args.repo(), &branches, args.output(), &words, args.flags());
+            fan_out::start(context, &request, args.output(), args.flags().detach).await
         }
     }
 }
@@ -90,7 +90,7 @@ fn print_started(context: &Context, answer: &Answer) -> Result<u8, Failure> {
     struct Started {
         run_id: RunId,
     }
-    if context.console.json {
+    if context.console.json() {
         context.console.print_json(answer)?;
     } else {
         let started: Started = answer.parse()?;

@@ -56,7 +56,7 @@ pub(super) async fn list(context: &Context, args: &RunsArgs) -> Result<u8, Failu
     }
     let console = &context.console;
     let answer = context.client.get(&query.after("/api/runs")).await?;
-    if console.json {
+    if console.json() {
         console.print_json(&answer)?;
         return Ok(exit::OK);
     }

@@ -76,7 +76,7 @@ async fn list(
     query.add_some("repo", repo.map(RepoName::as_str));
     query.add_some("branch", branch.map(BranchName::as_str));
     let answer = context.client.get(&query.after("/api/salvage")).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let page: SalvagePage = answer.parse()?;
@@ -101,7 +101,7 @@ async fn list(
 
 async fn show(context: &Context, id: SalvageId) -> Result<(), Failure> {
     let answer = context.client.get(&at(id, "")).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let salvage: Salvage = answer.parse()?;
@@ -156,7 +156,7 @@ async fn restore(
     let path = at(id, "/restore");
     let asking = context.client.post(&path, &body);
     let answer = patiently(&context.console, "restoring", asking).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let restored: Restored = answer.parse()?;
@@ -174,7 +174,7 @@ async fn restore(
 
 async fn forget(context: &Context, id: SalvageId) -> Result<(), Failure> {
     context.client.delete(&at(id, "")).await?;
-    if context.console.json {
+    if context.console.json() {
         let done = json!({ "salvage": id, "dropped": true });
         return context.console.print_json(&Answer::ours(&done));
     }

@@ -35,7 +35,7 @@ impl Screen {
         match complete.state.as_str() {
             // The output tells; a person likes to see it said.
             "succeeded" | "failed" => {
-                if self.console.stderr_is_terminal && !self.console.quiet {
+                if self.console.stderr_is_terminal() && !self.console.quiet() {
                     self.console
                         .verdict(&summary, complete.state == "succeeded");
                     self.name_first_error(complete);
@@ -43,7 +43,7 @@ impl Screen {
             }
             // The command itself could not say these.
             "signalled" | "timed_out" | "cancelled" => {
-                if !self.console.quiet {
+                if !self.console.quiet() {
                     self.console.verdict(&summary, false);
                 }
             }
@@ -87,7 +87,7 @@ impl Screen {
 
 impl Viewer for Screen {
     fn take(&mut self, line: &[u8], event: Event<'_>) -> Result<(), Failure> {
-        if self.console.json {
+        if self.console.json() {
             return self.outlet.write(Channel::Stdout, &[line, b"\n"]);
         }
         match event {
@@ -133,7 +133,7 @@ impl Viewer for Screen {
         self.make_room()?;
         match ending {
             Ending::Complete(complete) => {
-                if !self.console.json {
+                if !self.console.json() {
                     self.sum_up(complete);
                 }
                 let Complete {
@@ -145,7 +145,7 @@ impl Viewer for Screen {
                 Ok(exit::of_run(state, *exit_code, *signal))
             }
             Ending::Summary(_) => Err(Failure::daemon("the run's stream ended like a group's")),
-            Ending::Error(_) if self.console.json => Ok(exit::DAEMON),
+            Ending::Error(_) if self.console.json() => Ok(exit::DAEMON),
             Ending::Error(error) => Err(Failure {
                 exit: exit::DAEMON,
                 detail: error.detail.clone(),

@@ -78,7 +78,7 @@ pub(super) async fn token(context: &Context, action: &TokenAction) -> Result<u8,
 
 pub(super) async fn whoami(context: &Context) -> Result<u8, Failure> {
     let answer = context.client.get("/api/whoami").await?;
-    if context.console.json {
+    if context.console.json() {
         context.console.print_json(&answer)?;
         return Ok(exit::OK);
     }
@@ -107,7 +107,7 @@ async fn create(context: &Context, args: &CreateTokenArgs) -> Result<(), Failure
         context.console.note(&told(about));
         return Ok(());
     }
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     context.console.note(&told(about));
@@ -149,7 +149,7 @@ async fn list(context: &Context, all: bool) -> Result<(), Failure> {
         "/api/tokens"
     };
     let answer = context.client.get(path).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let page: TokensPage = answer.parse()?;
@@ -201,7 +201,7 @@ fn listing(page: TokensPage) -> Listing {
 async fn revoke(context: &Context, token: &str) -> Result<(), Failure> {
     let path = format!("/api/tokens/{}", encode(token));
     let answer: Answer = context.client.delete(&path).await?;
-    if context.console.json {
+    if context.console.json() {
         return context.console.print_json(&answer);
     }
     let revoked: Revoked = answer.parse()?;

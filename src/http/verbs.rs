@@ -16,12 +16,12 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     verbs().iter().map(|verb| Route {
         path: format!(
             "/api/repos/{{repo}}/branches/{{branch}}/git/{}",
-            verb.entry.name
+            verb.entry().name
         )
         .into(),
         access: Needs(verb.right()),
-        effect: match verb.entry.effect.writes {
-            true => Effect::Does(of_verb(verb.entry.name).into()),
+        effect: match verb.entry().effect.writes {
+            true => Effect::Does(of_verb(verb.entry().name).into()),
             false => Effect::Reads,
         },
         handled: post(

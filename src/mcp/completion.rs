@@ -95,7 +95,7 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
     let branch = chosen(request, "branch").and_then(|branch| BranchName::parse(branch).ok());
     let filter = Filter {
         repo: chosen_repo(call, request),
-        branch: branch.or_else(|| call.scope().branch.clone()),
+        branch: branch.or_else(|| call.scope().branch().cloned()),
         ..Filter::default()
     };
     let (runs, _) = runs::runs_by(call.app(), filter, CompletionInfo::MAX_VALUES + 1).await?;
@@ -104,7 +104,7 @@ async fn runs(call: &Call, request: &CompleteRequestParams) -> Result<Vec<String
 
 fn chosen_repo(call: &Call, request: &CompleteRequestParams) -> Option<RepoName> {
     let repo = chosen(request, "repo").and_then(|repo| RepoName::parse(repo).ok());
-    repo.or_else(|| call.scope().repo.clone())
+    repo.or_else(|| call.scope().repo().cloned())
 }
 
 fn chosen<'a>(request: &'a CompleteRequestParams, name: &str) -> Option<&'a str> {

@@ -83,8 +83,8 @@ fn strip(schema: &mut Value) {
 /// The input schema as this client sees it: what its configuration fixed may be left out.
 pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &ToolScope) -> Arc<JsonObject> {
     let fixed = [
-        ("repo", scope.repo.as_ref().map(ToString::to_string)),
-        ("branch", scope.branch.as_ref().map(ToString::to_string)),
+        ("repo", scope.repo().map(ToString::to_string)),
+        ("branch", scope.branch().map(ToString::to_string)),
     ];
     let mut schema = schema.clone();
     for (name, value) in fixed {
@@ -108,12 +108,12 @@ pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &ToolScope) -> Arc<
 
 /// The arguments with what the client's configuration fixed.
 pub(super) fn fill_in(arguments: &mut JsonObject, schema: &JsonObject, scope: &ToolScope) {
-    let repo = scope.repo.as_ref().map(ToString::to_string);
+    let repo = scope.repo().map(ToString::to_string);
     // A branch that was fixed beside a repo is that repo's.
     let is_elsewhere = repo.is_some()
         && arguments.contains_key("repo")
         && arguments.get("repo").and_then(Value::as_str) != repo.as_deref();
-    let branch = scope.branch.as_ref().filter(|_| !is_elsewhere);
+    let branch = scope.branch().filter(|_| !is_elsewhere);
     let fixed = [("repo", repo), ("branch", branch.map(ToString::to_string))];
     for (name, value) in fixed {
         if let Some(value) = value

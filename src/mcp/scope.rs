@@ -11,13 +11,21 @@ use branchyard_model::{BranchName, Problem, RepoName};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolScope {
     /// The repo that is meant where a call names none.
-    pub(super) repo: Option<RepoName>,
-    pub(super) branch: Option<BranchName>,
+    repo: Option<RepoName>,
+    branch: Option<BranchName>,
     toolsets: Vec<Toolset>,
-    pub(super) read_only: bool,
+    read_only: bool,
 }
 
 impl ToolScope {
+    pub(super) fn repo(&self) -> Option<&RepoName> {
+        self.repo.as_ref()
+    }
+
+    pub(super) fn branch(&self) -> Option<&BranchName> {
+        self.branch.as_ref()
+    }
+
     pub(super) fn read(
         headers: &HeaderMap,
         (config, auth): (&McpConfig, &AuthConfig),

@@ -19,7 +19,7 @@ pub(super) struct Window {
     /// More was asked for than is in it.
     cut: bool,
     /// How much output there was when it was read.
-    pub(super) total: Totals,
+    total: Totals,
 }
 
 /// What is shown of a window, and the bytes of the output that it stands for.
@@ -33,6 +33,10 @@ pub(super) struct ShownLines {
 }
 
 impl Window {
+    pub(super) fn total(&self) -> Totals {
+        self.total
+    }
+
     /// What follows on byte `from`.
     pub(super) async fn after(view: &View, from: u64) -> Result<Self, Problem> {
         view.with_output(move |mut output| {

@@ -56,13 +56,13 @@ fn settings(config: &Config, program: &Path) -> Settings {
         ssh_auth_sock: config
             .ssh_auth_sock
             .as_deref()
-            .filter(|_| access.ssh.agent)
+            .filter(|_| access.ssh().agent)
             .map(text),
-        ssh_command: ssh_command(&access.ssh),
-        proxy: access.http.proxy.clone(),
-        no_proxy: access.http.no_proxy.clone(),
+        ssh_command: ssh_command(access.ssh()),
+        proxy: access.http().proxy.clone(),
+        no_proxy: access.http().no_proxy.clone(),
         ca_file: access
-            .http
+            .http()
             .ca_file
             .as_deref()
             .map(|file| text(file.as_os_str())),

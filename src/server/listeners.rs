@@ -25,15 +25,19 @@ const OUT_OF_FILES: Duration = Duration::from_millis(100);
 
 /// What all ways in share.
 pub(super) struct Listeners {
-    pub(super) speaker: Speaker,
-    pub(super) places: Arc<ConnectionLimits>,
-    pub(super) tls: Option<Arc<Tls>>,
+    speaker: Speaker,
+    places: Arc<ConnectionLimits>,
+    tls: Option<Arc<Tls>>,
     /// Nobody is let in any more.
-    pub(super) close: CancellationToken,
-    pub(super) connections: TaskTracker,
+    close: CancellationToken,
+    connections: TaskTracker,
 }
 
 impl Listeners {
+    pub(super) fn connections(&self) -> &TaskTracker {
+        &self.connections
+    }
+
     pub(super) fn new(
         speaker: Speaker,
         places: Arc<ConnectionLimits>,

@@ -259,7 +259,7 @@ impl Server {
         let speaker = Speaker::new(service, &self.yard.config, close.clone(), cut.clone());
         let (places, tls) = (self.places.clone(), self.tls.clone());
         let listeners = Listeners::new(speaker, places, tls, close.clone());
-        let connections = listeners.connections.clone();
+        let connections = listeners.connections().clone();
         let socket = self.socket;
         let mut serving = tokio::spawn(async move {
             let at_socket = async {

@@ -19,8 +19,8 @@ use branchyard_model::RepoName;
 pub struct Access {
     hosts: Vec<(CredentialHost, Arc<Credential>)>,
     repos: BTreeMap<RepoName, Arc<Credential>>,
-    pub ssh: SshAccess,
-    pub http: HttpAccess,
+    ssh: SshAccess,
+    http: HttpAccess,
 }
 
 /// `[git.ssh]` with its files found.
@@ -51,6 +51,14 @@ impl Default for SshAccess {
 }
 
 impl Access {
+    pub fn ssh(&self) -> &SshAccess {
+        &self.ssh
+    }
+
+    pub fn http(&self) -> &HttpAccess {
+        &self.http
+    }
+
     /// What the file says, with everything found that it names.
     pub(super) fn find(
         document: &Document,
@@ -106,8 +114,8 @@ impl Access {
     pub fn bearer(&self) -> Option<&str> {
         let bearer = self
             .all()
-            .find(|credential| credential.scheme == Scheme::Bearer)?;
-        Some(&bearer.setting)
+            .find(|credential| credential.scheme() == Scheme::Bearer)?;
+        Some(bearer.setting())
     }
 }
 
@@ -120,7 +128,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn hosts(&self) -> Result<Vec<(CredentialHost, Arc<Credential>)>, ConfigError> {
         let mut hosts: Vec<(CredentialHost, Arc<Credential>)> = Vec::new();
-        for (name, settings) in &self.document.values.git.credentials {
+        for (name, settings) in &self.document.values().git.credentials {
             let section = ["git", "credentials", name];
             let refuse = |rule: String| self.document.error(&Fault::new(&section, rule));
             let host = CredentialHost::parse(name).map_err(|rule| refuse(rule.to_owned()))?;
@@ -160,7 +168,7 @@ impl Finder<'_> {
     }
 
     fn ssh(&self) -> Result<SshAccess, ConfigError> {
-        let ssh = &self.document.values.git.ssh;
+        let ssh = &self.document.values().git.ssh;
         let key = |key| ["git", "ssh", key];
         Ok(SshAccess {
             key_file: self.file(&key("key_file"), ssh.key_file.as_deref(), |path| {
@@ -172,7 +180,7 @@ impl Finder<'_> {
     }
 
     fn http(&self) -> Result<HttpAccess, ConfigError> {
-        let http = &self.document.values.git.http;
+        let http = &self.document.values().git.http;
         let ca_file = ["git", "http", "ca_file"];
         let no_proxy: Vec<_> = http.no_proxy.iter().map(|host| host.as_str()).collect();
         Ok(HttpAccess {

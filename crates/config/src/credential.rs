@@ -55,9 +55,9 @@ pub struct Token(String);
 #[derive(Debug, Clone)]
 pub struct Credential {
     /// The section that it stands in, for messages.
-    pub setting: Arc<str>,
-    pub username: Username,
-    pub scheme: Scheme,
+    setting: Arc<str>,
+    username: Username,
+    scheme: Scheme,
     kept: Kept<Token>,
 }
 
@@ -84,6 +84,18 @@ impl CredentialConfig {
 }
 
 impl Credential {
+    pub fn username(&self) -> &Username {
+        &self.username
+    }
+
+    pub fn setting(&self) -> &Arc<str> {
+        &self.setting
+    }
+
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
     /// The token as it is now, or why it cannot be had.
     pub fn token(&self) -> Result<Token, String> {
         self.kept.read()

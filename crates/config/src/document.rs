@@ -15,10 +15,14 @@ use super::values::Values;
 pub(super) struct Document {
     path: PathBuf,
     text: String,
-    pub values: Values,
+    values: Values,
 }
 
 impl Document {
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(path, text),

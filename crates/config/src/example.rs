@@ -86,10 +86,11 @@ fn the_defaults_are_what_the_example_says() {
         .lines()
         .map(|line| format!("{}\n", uncommented(line)))
         .collect();
-    let shown = match Document::parse(Path::new("all.toml"), all) {
-        Ok(document) => document.values,
+    let document = match Document::parse(Path::new("all.toml"), all) {
+        Ok(document) => document,
         Err(error) => panic!("{error}"),
     };
+    let shown = document.values();
     let mut default = Values::default();
     assert_eq!(shown.listen, default.listen);
     assert_eq!(shown.log, default.log);

@@ -161,7 +161,7 @@ mod tests {
             secret_files: &["/etc/yard/key".into(), "/etc/yard.toml".into()],
         };
         exposure
-            .checked(&document.values.sandbox, &mut BTreeMap::new())
+            .checked(&document.values().sandbox, &mut BTreeMap::new())
             .map_err(|error| error.to_string())
     }
 

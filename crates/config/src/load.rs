@@ -43,7 +43,7 @@ impl Config {
             home: home.as_deref(),
         };
         let document = &place.document;
-        let values = &document.values;
+        let values = document.values();
         let checked = values.timeouts.check();
         checked
             .and_then(|()| values.reaper.check())

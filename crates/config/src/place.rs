@@ -35,14 +35,14 @@ impl Place<'_> {
         } else if let Some(path) = env.path(WORKSPACES)? {
             (WrittenKey::Variable(WORKSPACES), path)
         } else {
-            let path = self.document.values.workspaces.clone();
+            let path = self.document.values().workspaces.clone();
             (WrittenKey::Key("workspaces"), path)
         };
         self.resolve(written, &path)
     }
 
     pub(crate) fn socket(&self) -> Result<Option<PathBuf>, ConfigError> {
-        let path = self.document.values.socket.as_deref();
+        let path = self.document.values().socket.as_deref();
         path.map(|path| self.resolve(WrittenKey::Key("socket"), path))
             .transpose()
     }
@@ -65,7 +65,7 @@ impl Place<'_> {
 
     /// `[auth]`, with its paths as they are meant here.
     pub(crate) fn auth(&self) -> Result<AuthConfig, ConfigError> {
-        let mut auth = self.document.values.auth.clone();
+        let mut auth = self.document.values().auth.clone();
         let absolute = |key: &[&str], path: &mut PathBuf| {
             let found = resolve(path, self.document.dir(), self.home);
             let refused = |rule| self.document.error(&Fault::new(key, rule));
@@ -103,7 +103,7 @@ impl Place<'_> {
         } else if env.text(SESSION_KEY)?.is_some() {
             None
         } else {
-            let path = self.document.values.key_file.clone();
+            let path = self.document.values().key_file.clone();
             path.map(|path| (WrittenKey::Key("key_file"), path))
         })
     }

@@ -17,9 +17,9 @@ pub(super) fn collect(
     env: &Environment,
     home: Option<&Path>,
 ) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
-    let policy = UrlPolicy::operator(&document.values.git);
+    let policy = UrlPolicy::operator(&document.values().git);
     let mut repos = named_by(env, &policy, home)?;
-    for (name, section) in &document.values.repos {
+    for (name, section) in &document.values().repos {
         let url = match repos.remove(name) {
             Some(named) => named.url,
             None => read_url(&section.url, document.dir(), home, &policy).map_err(|message| {

@@ -33,7 +33,7 @@ impl Secrets {
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
         let mut declared = BTreeMap::new();
-        for (name, settings) in &document.values.secrets {
+        for (name, settings) in &document.values().secrets {
             let found = settings.find(name, env, document.dir(), home);
             let secret = found.map_err(|(key, rule)| {
                 let mut at = vec!["secrets", name.as_str()];

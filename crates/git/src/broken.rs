@@ -65,12 +65,20 @@ impl BrokenRef {
 #[derive(Debug, Default)]
 pub(super) struct Refs {
     /// Whole ones; symbolic ones are left out.
-    pub(super) direct: BTreeMap<String, Oid>,
-    pub(super) unreadable: Vec<BrokenRef>,
+    direct: BTreeMap<String, Oid>,
+    unreadable: Vec<BrokenRef>,
     symbolic: Vec<String>,
 }
 
 impl Refs {
+    pub(super) fn into_direct(self) -> BTreeMap<String, Oid> {
+        self.direct
+    }
+
+    pub(super) fn direct(&self) -> &BTreeMap<String, Oid> {
+        &self.direct
+    }
+
     pub(super) fn read(store: &Path) -> Result<Self, Error> {
         let mut refs = Self::default();
         refs.read_packed(store)?;

@@ -93,7 +93,7 @@ fn gitlinks(index: &Path) -> io::Result<Vec<PathBuf>> {
     match IndexFile::read(index) {
         Ok(Some(index)) => {
             let links = index.entries().iter();
-            let links = links.filter(|entry| entry.mode == GITLINK);
+            let links = links.filter(|entry| entry.mode() == GITLINK);
             return Ok(links.map(|entry| as_path(index.path(entry))).collect());
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -49,7 +49,7 @@ impl RemoteCredential {
     }
 
     pub(super) fn setting(&self) -> Arc<str> {
-        self.credential.setting.clone()
+        self.credential.setting().clone()
     }
 
     /// The credential as it is now, for a git that reads the helper's command line from `variable`.
@@ -61,9 +61,9 @@ impl RemoteCredential {
         let told = HelperInput {
             protocol: self.place.protocol().to_owned(),
             host: self.place.address(),
-            username: self.credential.username.as_str().to_owned(),
+            username: self.credential.username().as_str().to_owned(),
             token: token.expose().to_owned(),
-            scheme: self.credential.scheme,
+            scheme: self.credential.scheme(),
         };
         let secret = serde_json::to_string(&told)
             .map_err(|error| Error::io("hand over a credential")(io::Error::other(error)))?;

@@ -50,7 +50,7 @@ pub struct IndexedFile {
     at: usize,
     path: Range<usize>,
     flags: u16,
-    pub mode: u32,
+    mode: u32,
 }
 
 /// Seconds and nanoseconds, as the index holds them.
@@ -59,11 +59,11 @@ pub type Moment = (u32, u32);
 /// What the index knows of a file besides its content, cut to the width that git gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileStat {
-    pub changed: Moment,
-    pub modified: Moment,
+    changed: Moment,
+    modified: Moment,
     inode: u32,
     owner: (u32, u32),
-    pub size: u32,
+    size: u32,
 }
 
 impl IndexFile {
@@ -243,6 +243,10 @@ fn write_hashed(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
 }
 
 impl IndexedFile {
+    pub fn mode(&self) -> u32 {
+        self.mode
+    }
+
     fn parse(bytes: &[u8], at: usize) -> Option<Self> {
         let flags = u16::from_be_bytes(bytes.get(at + FIXED - 2..at + FIXED)?.try_into().ok()?);
         let start = at + FIXED + if flags & EXTENDED == 0 { 0 } else { 2 };
@@ -276,6 +280,14 @@ impl IndexedFile {
 }
 
 impl FileStat {
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    pub fn modified(&self) -> Moment {
+        self.modified
+    }
+
     /// What libgit2 read of an entry.
     #[expect(
         clippy::cast_sign_loss,

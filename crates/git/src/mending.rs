@@ -63,7 +63,7 @@ impl<'a> Inspection<'a> {
 
     /// The short names of all branches that the store has or knows the remote to have.
     pub fn branches(&self) -> impl Iterator<Item = &str> {
-        self.refs.direct.keys().filter_map(|name| {
+        self.refs.direct().keys().filter_map(|name| {
             name.strip_prefix("refs/heads/")
                 .or_else(|| name.strip_prefix("refs/remotes/origin/"))
         })
@@ -93,7 +93,7 @@ impl<'a> Inspection<'a> {
         let own = worktree.branch().local_ref();
         let fine = match head.trim_end().strip_prefix("ref: ") {
             // Without a commit it is of use only where somebody meant it, on another branch.
-            Some(name) if name == own => self.refs.direct.contains_key(name),
+            Some(name) if name == own => self.refs.direct().contains_key(name),
             Some(name) => name.starts_with("refs/") && Reference::is_valid_name(name),
             None => broken::whole_id(head.trim_end()).is_some_and(|id| {
                 self.objects
@@ -200,7 +200,7 @@ pub fn mend_head(worktree: &Worktree, store: &Store) -> Result<String, Error> {
     let last = been.iter().copied().find(&exists);
     let dir = worktree.branch().dir();
     let parked = refs
-        .direct
+        .direct()
         .get(&format!("refs/branchyard/parked/{dir}"))
         .copied();
     if parked.is_some() || rebased_branch(worktree.admin()).is_some() {
@@ -210,7 +210,7 @@ pub fn mend_head(worktree: &Worktree, store: &Store) -> Result<String, Error> {
             return Ok(format!("HEAD put back to {at}"));
         }
     }
-    let tip = match refs.direct.get(&own) {
+    let tip = match refs.direct().get(&own) {
         Some(tip) => Some(*tip),
         None => {
             let guesses = former(store.path(), &own);

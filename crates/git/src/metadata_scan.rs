@@ -52,7 +52,7 @@ impl<'a> Tracked<'a> {
         let entries = index.entries().iter();
         Self {
             paths: entries
-                .map(|entry| (index.path(entry), entry.mode))
+                .map(|entry| (index.path(entry), entry.mode()))
                 .collect(),
             noted: Some(index),
         }

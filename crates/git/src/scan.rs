@@ -36,11 +36,19 @@ pub struct ScanResult {
 pub struct MetadataStatus {
     index: IndexFile,
     /// Tracked files that may differ from the index; no others do.
-    pub suspects: Vec<PathBuf>,
-    pub untracked: Vec<UntrackedEntry>,
+    suspects: Vec<PathBuf>,
+    untracked: Vec<UntrackedEntry>,
 }
 
 impl MetadataStatus {
+    pub fn untracked(&self) -> &[UntrackedEntry] {
+        &self.untracked
+    }
+
+    pub fn suspects(&self) -> &[PathBuf] {
+        &self.suspects
+    }
+
     /// `None` where the index is of a kind that does not tell.
     pub fn at(repo: &Repository, wanted: For) -> Result<Option<Self>, Error> {
         let index = IndexFile::read(&repo.path().join("index")).ok().flatten();
@@ -67,7 +75,7 @@ impl MetadataStatus {
     /// What the index has at `path`: its mode and blob.
     pub fn tracked(&self, path: &Path) -> Option<(u32, ObjectId)> {
         let entry = self.index.find(path.as_os_str().as_bytes())?;
-        Some((entry.mode, self.index.id(entry)?))
+        Some((entry.mode(), self.index.id(entry)?))
     }
 
     /// Whether tracked files or the index differ from HEAD.

@@ -15,7 +15,7 @@ use crate::{ObjectId, Repository};
 
 /// The refs under which the remote's branches stand, by full name.
 pub fn remote_refs(store: &Store) -> Result<BTreeMap<String, ObjectId>, Error> {
-    let mut refs = Refs::read(store.path())?.direct;
+    let mut refs = Refs::read(store.path())?.into_direct();
     refs.retain(|name, _| name.starts_with("refs/remotes/"));
     Ok(refs
         .into_iter()
@@ -32,7 +32,7 @@ pub fn settle_refs(
     for (name, id) in remote {
         set_ref(store.path(), name, id.git2())?;
     }
-    let refs = Refs::read(store.path())?.direct;
+    let refs = Refs::read(store.path())?.into_direct();
     let repo = Repository::open_bare(store.path())?;
     let objects = repo.git2().odb()?;
     let seen_remotely: Vec<Oid> = refs

@@ -59,7 +59,7 @@ fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
         let is_as_noted = stat.is_some_and(|stat| {
             let (noted, found) = (FileStat::noted(&entry), FileStat::of(&stat));
             // An executable bit changes the time of its change, too.
-            noted == found && found.modified < written
+            noted == found && found.modified() < written
         });
         if !is_as_noted {
             suspects.push((entry.mode, entry.id, path));
@@ -70,7 +70,7 @@ fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
 
 fn written(index: &Index) -> Moment {
     let stat = index.path().and_then(|path| rustix::fs::stat(path).ok());
-    stat.map_or((0, 0), |stat| FileStat::of(&stat).modified)
+    stat.map_or((0, 0), |stat| FileStat::of(&stat).modified())
 }
 
 /// FIFOs, sockets and devices under names that git opens in every directory with something tracked in it. Git follows

@@ -33,10 +33,13 @@ impl Mark {
         newlines: 0,
     };
 
-    /// Counts the output of a frame.
-    pub(super) fn pass(&mut self, payload: &[u8]) {
-        self.bytes += payload.len() as u64;
-        self.newlines += newlines(payload);
+    /// The same with the output of one more frame counted.
+    pub(super) fn past(self, payload: &[u8]) -> Self {
+        Self {
+            bytes: self.bytes + payload.len() as u64,
+            newlines: self.newlines + newlines(payload),
+            ..self
+        }
     }
 
     fn encode(self, salt: Salt) -> [u8; ENTRY_LEN] {
@@ -118,7 +121,7 @@ impl Indexer {
                 self.file = None;
             }
         }
-        self.here.pass(payload);
+        self.here = self.here.past(payload);
     }
 }
 

@@ -38,7 +38,7 @@ impl Output {
         let mut here = self.enter(|_| true);
         let mut unended = 0;
         while let Some(payload) = self.more()? {
-            here.pass(payload);
+            here = here.past(payload);
             if let Some(last) = payload.last() {
                 unended = u64::from(*last != b'\n');
             }
@@ -57,7 +57,7 @@ impl Output {
                 let within = byte - here.bytes;
                 return self.go_to(start, within);
             }
-            here.pass(payload);
+            here = here.past(payload);
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Output {
                 self.go_to(start, within)?;
                 return Ok(here.bytes + within);
             }
-            here.pass(payload);
+            here = here.past(payload);
         }
         Ok(here.bytes)
     }

@@ -111,7 +111,7 @@ impl Redactor {
         };
         let visible = self.visible_in(&self.held);
         let secret =
-            is_secret(&self.held) || visible.is_some_and(|visible| is_secret(&visible.text));
+            is_secret(&self.held) || visible.is_some_and(|visible| is_secret(visible.text()));
         if !secret {
             out.extend_from_slice(&self.held[self.shown..]);
             self.shown = self.held.len();
@@ -137,7 +137,7 @@ impl Redactor {
         let visible = self.visible_in(text);
         let kept = self.give(text, visible.as_ref(), |_, _| true, out);
         match visible {
-            Some(visible) if kept == text.len() => self.escapes = visible.end,
+            Some(visible) if kept == text.len() => self.escapes = visible.into_end(),
             Some(_) => self.escapes.each_visible(&text[..kept], |_| {}),
             None => {}
         }
@@ -193,12 +193,12 @@ impl Redactor {
         out: &mut Vec<u8>,
     ) -> usize {
         let undecided_from = |at: usize| {
-            let seen = self.unfinished(&visible.text, visible.first_from(at), &counts);
+            let seen = self.unfinished(visible.text(), visible.first_from(at), &counts);
             let seen = visible.place(seen).unwrap_or(text.len());
             self.unfinished(text, at, &counts).min(seen)
         };
         let (mut at, mut undecided) = (0, undecided_from(0));
-        if self.sees_nothing_in(text) && self.sees_nothing_in(&visible.text) {
+        if self.sees_nothing_in(text) && self.sees_nothing_in(visible.text()) {
             self.show(text, at..undecided, out);
             return undecided;
         }
@@ -230,7 +230,7 @@ impl Redactor {
     /// Where in `text` the first secret stands that begins at `at` or after.
     fn first_from(&self, text: &[u8], visible: &Visible, at: usize) -> Option<Range<usize>> {
         let plain = self.search.find(Input::new(text).range(at..));
-        let seen = Input::new(&visible.text).range(visible.first_from(at)..);
+        let seen = Input::new(visible.text()).range(visible.first_from(at)..);
         let seen = self.search.find(seen).and_then(|found| {
             let (first, last) = (
                 visible.place(found.start())?,

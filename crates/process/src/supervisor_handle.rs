@@ -145,7 +145,7 @@ impl Supervisor {
 /// Tells a supervisor of its run. It is watched before it has anything to do.
 fn hand_over(idle: Idle, message: &[u8], proof: &File) -> io::Result<(AsyncFd<OwnedFd>, Child)> {
     crash_point("spawned");
-    let pidfd = match pid_of(&idle.child).and_then(watch) {
+    let pidfd = match pid_of(idle.child()).and_then(watch) {
         Ok(pidfd) => pidfd,
         Err(error) => {
             idle.dismiss();

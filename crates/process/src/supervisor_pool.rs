@@ -40,7 +40,7 @@ pub struct SupervisorPool {
 /// A supervisor that was told nothing yet.
 #[derive(Debug)]
 pub(super) struct Idle {
-    pub(super) child: Child,
+    child: Child,
     line: UnixStream,
 }
 
@@ -109,6 +109,10 @@ impl Drop for SupervisorPool {
 }
 
 impl Idle {
+    pub(super) fn child(&self) -> &Child {
+        &self.child
+    }
+
     fn start(program: &Path) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
         let child = Command::new(program)

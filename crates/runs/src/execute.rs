@@ -46,7 +46,7 @@ impl Drive {
                 tmp
             }
         };
-        let profile = sandbox.as_ref().map(|sandbox| sandbox.profile);
+        let profile = sandbox.as_ref().map(|sandbox| sandbox.profile());
         let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
         self.live().change(|record| {
             record.state = RunState::Running;

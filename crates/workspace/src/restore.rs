@@ -32,7 +32,7 @@ pub async fn restore(
     let (this, by, report) = (workspace.clone(), by.to_owned(), report.clone());
     workspace.uninterrupted(async move {
             let _files = this.files().lock().await;
-            let is_its_own = saved.manifest.salvage.branch == *this.branch();
+            let is_its_own = saved.manifest.salvage().branch == *this.branch();
             if !is_its_own && (this.exists() || is_known(&this).await?) {
                 let detail = format!("{} already exists", this.branch());
                 return Err(conflict("branch_exists", detail)
@@ -51,8 +51,8 @@ pub async fn restore(
             }
             let tip = made_at.or(tip);
             let tip = tip.as_ref().map(git::object_id).transpose()?;
-            let stashes = saved.manifest.stashes.clone();
-            let salvage = saved.manifest.salvage.clone();
+            let stashes = saved.manifest.stashes().to_owned();
+            let salvage = saved.manifest.salvage().clone();
             this.blocking(move |this| {
                 guard::guard(this, &super::silent())?;
                 built_from::note_files_changed(this)?;

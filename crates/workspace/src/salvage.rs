@@ -83,13 +83,13 @@ pub(super) fn salvage(
         &contents,
         &workspace.yard().archives,
     )?;
-    let salvage = saved.salvage;
+    let salvage = saved.salvage();
     tracing::info!(repo = %salvage.repo, branch = %salvage.branch, salvage = %salvage.id, ?reason, by, work = salvage.summary(), "work was saved");
     let label = serde_json::to_value(reason).unwrap_or_default();
     let label = label.as_str().unwrap_or_default().to_owned();
     metrics::counter!("branchyard_salvages_total", "reason" => label).increment(1);
-    tell_news(workspace.repo(), &salvage, SalvageChange::Saved);
-    Ok(salvage)
+    tell_news(workspace.repo(), salvage, SalvageChange::Saved);
+    Ok(salvage.clone())
 }
 
 fn files_of(
@@ -172,7 +172,7 @@ pub async fn salvages(repo: &Arc<Repo>) -> Result<Vec<Manifest>, Error> {
             return Ok(Vec::new());
         }
         let mut found = git::salvages(&repo.open_store()?)?;
-        found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage.id));
+        found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage().id));
         Ok(found)
     })
     .await
@@ -183,15 +183,22 @@ pub async fn branch_of_salvage(
     repo: &Arc<Repo>,
     id: SalvageId,
 ) -> Result<Option<BranchName>, Error> {
-    in_store(repo, id, |_, saved| Ok(saved.manifest.salvage.branch)).await
+    in_store(repo, id, |_, saved| {
+        Ok(saved.manifest.salvage().branch.clone())
+    })
+    .await
 }
 
 /// How many seconds of the daemon's own time a salvage has left.
 pub fn salvage_expires_in(workspaces: &Workspaces, manifest: &Manifest, ttl: Duration) -> u64 {
-    let ticks = workspaces.yard().ticks.now().saturating_sub(manifest.tick);
+    let ticks = workspaces
+        .yard()
+        .ticks
+        .now()
+        .saturating_sub(manifest.tick());
     // Neither a clock that was set nor a damaged count of ticks makes it old: it must be by both.
     let wall = Timestamp::now()
-        .duration_since(manifest.salvage.at)
+        .duration_since(manifest.salvage().at)
         .as_secs();
     let age = ticks.min(u64::try_from(wall).unwrap_or(0));
     ttl.as_secs().saturating_sub(age)
@@ -208,7 +215,7 @@ pub async fn expire_salvage(
         if salvage_expires_in(workspaces, &manifest, ttl) > 0 {
             continue;
         }
-        let salvage = &manifest.salvage;
+        let salvage = manifest.salvage();
         drop_salvage(workspaces, repo, salvage.id).await?;
         tracing::info!(salvage = %salvage.id, repo = %salvage.repo, branch = %salvage.branch, at = %salvage.at, "a salvage expired");
         gone += 1;
@@ -260,7 +267,7 @@ pub async fn drop_salvage(
             let known = Saved::find(&store, id).ok().flatten();
             git::forget_salvage(&store, id, &archives)?;
             if let Some(saved) = known {
-                tell_news(&repo, &saved.manifest.salvage, SalvageChange::Dropped);
+                tell_news(&repo, saved.manifest.salvage(), SalvageChange::Dropped);
             }
         }
         Ok(is_here)

@@ -80,8 +80,8 @@ impl Auditor {
             for repo in self.0.repos.list() {
                 if let Ok(Some((manifest, _))) = salvage::read(&self.0.workspaces, &repo, id).await
                 {
-                    call.repo = Some(manifest.salvage.repo);
-                    call.branch = Some(manifest.salvage.branch);
+                    call.repo = Some(manifest.salvage().repo.clone());
+                    call.branch = Some(manifest.salvage().branch.clone());
                     return;
                 }
             }

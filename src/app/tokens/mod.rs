@@ -56,10 +56,10 @@ pub fn get(app: &AuthorizedApp, named: &str) -> Result<TokenView, Problem> {
 pub async fn revoke_token(app: &AuthorizedApp, named: &str) -> Result<RevokedTokens, Problem> {
     let token = known_token(app, named)?;
     let revoked = app.yard().tokens.revoke(&token).await?;
-    let with_it = revoked.iter().filter(|other| other.id != token.id);
+    let with_it = revoked.iter().filter(|other| other.id() != token.id());
     Ok(RevokedTokens {
         revoked: TokenView::new(&token, Timestamp::now()),
-        with_it: with_it.map(|other| other.name.clone()).collect(),
+        with_it: with_it.map(|other| other.name().to_owned()).collect(),
     })
 }
 

@@ -89,7 +89,7 @@ impl WhoAmI {
     pub(super) fn new(principal: &Principal, token: Option<&Token>) -> Self {
         Self {
             name: principal.name().to_owned(),
-            role: token.and_then(|token| token.role.clone()),
+            role: token.and_then(|token| token.role().map(str::to_owned)),
             created_by: token.map(maker),
             good: Good::of(principal.grant()),
         }
@@ -97,7 +97,7 @@ impl WhoAmI {
 }
 
 fn maker(token: &Token) -> String {
-    token.line.last().cloned().unwrap_or_default()
+    token.line().last().cloned().unwrap_or_default()
 }
 
 impl TokenView {
@@ -106,14 +106,14 @@ impl TokenView {
             || Good {
                 scopes: Vec::new(),
                 toolsets: Vec::new(),
-                ..Good::of(&token.grant)
+                ..Good::of(token.grant())
             },
             Good::of,
         );
         Self {
-            id: token.id.clone(),
-            name: token.name.clone(),
-            role: token.role.clone(),
+            id: token.id().to_owned(),
+            name: token.name().to_owned(),
+            role: token.role().map(str::to_owned),
             state: match token.state(now) {
                 Validity::Live => TokenState::Live,
                 Validity::Expired => TokenState::Expired,
@@ -121,7 +121,7 @@ impl TokenView {
                 Validity::Useless => TokenState::Useless,
             },
             good,
-            created_at: token.created_at,
+            created_at: token.created_at(),
             created_by: maker(token),
             last_used: token.last_used(),
             revoked_at: token.revoked_at(),

@@ -19,7 +19,7 @@ pub use verb::{At, Common, Effect, Entry, ErasedOutput, Render, Verb, VerbOutput
 
 /// The verb of this name.
 pub fn verb(name: &str) -> Result<&'static Verb, Problem> {
-    let found = verbs().iter().find(|verb| verb.entry.name == name);
+    let found = verbs().iter().find(|verb| verb.entry().name == name);
     found.ok_or_else(|| {
         let detail = format!("there is no git verb named {name:?}");
         Problem::new(ErrorKind::NotFound, "no_such_verb", detail)
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn every_verb_is_described_once_and_has_a_name_of_its_own() {
         let described = include_str!("../../../docs/GIT.md");
-        let mut names: Vec<_> = verbs().iter().map(|verb| verb.entry.name).collect();
+        let mut names: Vec<_> = verbs().iter().map(|verb| verb.entry().name).collect();
         for name in &names {
             let rows = described.lines().filter(|line| {
                 let cells = line.strip_prefix("| ").and_then(|row| row.split_once(" |"));

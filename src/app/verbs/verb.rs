@@ -69,11 +69,11 @@ impl Effect {
 }
 
 pub struct Verb {
-    pub entry: Entry,
+    entry: Entry,
     /// What it takes, besides repo and branch.
-    pub takes: Shape,
+    takes: Shape,
     /// What it gives, besides what every answer says.
-    pub gives: Shape,
+    gives: Shape,
     action: Box<Action>,
 }
 
@@ -109,7 +109,7 @@ pub struct Common {
 
 /// An answer whose type is not known any more.
 pub struct ErasedOutput {
-    pub common: Common,
+    common: Common,
     answer: Box<dyn Untyped>,
 }
 
@@ -134,6 +134,18 @@ impl<T: Render> Untyped for T {
 }
 
 impl Verb {
+    pub fn takes(&self) -> Shape {
+        self.takes
+    }
+
+    pub fn gives(&self) -> Shape {
+        self.gives
+    }
+
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
     pub(super) fn new<In, Out, BoxFuture>(
         entry: Entry,
         action: impl Fn(AuthorizedApp, At, In) -> BoxFuture + Clone + Send + Sync + 'static,

@@ -10,7 +10,7 @@ use branchyard_model::{BranchName, RepoName};
 pub(crate) struct MakeArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
-    pub repo: RepoName,
+    repo: RepoName,
     /// The branch, as git shows it (main, feature/login), or a glob for several (release/*)
     #[arg(value_parser = values::branch_or_glob)]
     branch: String,
@@ -22,9 +22,9 @@ pub(crate) struct MakeArgs {
     args: Vec<String>,
     /// Of several branches: show what they print, each line after the name of its branch
     #[arg(long)]
-    pub output: bool,
+    output: bool,
     #[command(flatten)]
-    pub flags: RunFlags,
+    flags: RunFlags,
     /// Whether the line ends in `--`, which clap does not tell.
     #[arg(skip)]
     ends_in_hyphens: bool,
@@ -39,6 +39,18 @@ pub(crate) enum Wanted {
 }
 
 impl MakeArgs {
+    pub(crate) fn repo(&self) -> &RepoName {
+        &self.repo
+    }
+
+    pub(crate) fn output(&self) -> bool {
+        self.output
+    }
+
+    pub(crate) fn flags(&self) -> &RunFlags {
+        &self.flags
+    }
+
     pub(crate) fn wanted(&self) -> Wanted {
         let (branches, args) = self.parted();
         match (&branches[..], BranchName::parse(&self.branch)) {

@@ -64,10 +64,10 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE)
             .tcp_keepalive(KEEPALIVE);
-        if let Some(socket) = &endpoint.socket {
-            http = http.unix_socket(socket.as_path());
+        if let Some(socket) = endpoint.socket() {
+            http = http.unix_socket(socket);
         }
-        if let Some(file) = &endpoint.ca_file {
+        if let Some(file) = endpoint.ca_file() {
             http = http.tls_certs_only(authorities(file)?);
         }
         let http = http.build().map_err(|error| {
@@ -201,7 +201,7 @@ impl Client {
             .http
             .request(method, url)
             .header(ACCEPT, "application/json");
-        if let Some(authorization) = &self.endpoint.authorization {
+        if let Some(authorization) = self.endpoint.authorization() {
             request = request.header(AUTHORIZATION, authorization);
         }
         request

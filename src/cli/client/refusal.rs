@@ -80,7 +80,7 @@ pub(super) fn strange(endpoint: &Endpoint, what: &str) -> ClientError {
     ClientError::Strange(
         Failure::daemon(format!(
             "what answers at {} is no branchyard daemon: {what}",
-            endpoint.url
+            endpoint.url()
         ))
         .help("check the address: --url, BRANCHYARD_URL"),
     )

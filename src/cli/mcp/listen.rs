@@ -27,7 +27,7 @@ struct Position {
 
 /// Listens in whatever session there is, for as long as this is wanted.
 pub(super) async fn listen(proxy: Arc<Proxy>) {
-    let mut sessions = proxy.sessions.changes();
+    let mut sessions = proxy.sessions().changes();
     loop {
         let session = sessions.borrow_and_update().clone();
         let listening = async {
@@ -56,17 +56,19 @@ async fn listen_in(proxy: &Proxy, session: &Session) {
         }
         let opened = Instant::now();
         let mut was_heard = false;
-        match proxy.daemon.listen(headers).await {
+        match proxy.daemon().listen(headers).await {
             Ok(answer) => {
                 // Only what is watched by now is repeated: at first, nothing is.
-                let repeating = proxy.watched.repeat(&proxy.daemon, session, &proxy.output);
+                let repeating = proxy
+                    .watched()
+                    .repeat(proxy.daemon(), session, proxy.output());
                 let hearing = hear(proxy, answer, &mut position);
                 ((), was_heard) = tokio::join!(repeating, hearing);
             }
             Err(Cut::Refused(StatusCode::METHOD_NOT_ALLOWED, _)) => return,
             Err(Cut::Refused(StatusCode::NOT_FOUND, _)) => {
                 // Whoever has something to say finds out as well, and says what is wrong.
-                let _ = proxy.sessions.renew(&proxy.daemon, session).await;
+                let _ = proxy.sessions().renew(proxy.daemon(), session).await;
             }
             // The daemon may be on its way back.
             Err(Cut::Unsent(_) | Cut::Broken(_) | Cut::Refused(..)) => {}
@@ -75,7 +77,7 @@ async fn listen_in(proxy: &Proxy, session: &Session) {
             position.last = None;
         }
         tokio::time::sleep(position.pause).await;
-        proxy.daemon.look_again();
+        proxy.daemon().look_again();
     }
 }
 
@@ -89,7 +91,7 @@ async fn hear(proxy: &Proxy, mut answer: Answer, position: &mut Position) -> boo
         }
         position.pause = event.retry.unwrap_or(position.pause);
         if !event.data.is_empty() {
-            proxy.output.message(&event.data).await;
+            proxy.output().message(&event.data).await;
         }
     }
     was_heard

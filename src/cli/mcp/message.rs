@@ -16,8 +16,8 @@ const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 #[derive(Debug)]
 pub(super) struct Message {
     /// As it came.
-    pub(super) line: Bytes,
-    pub(super) kind: MessageKind,
+    line: Bytes,
+    kind: MessageKind,
     /// The version that it names itself, as messages of the newer protocol do.
     version: Option<String>,
     /// What it is about, for whoever routes by header.
@@ -42,6 +42,14 @@ pub(super) enum MessageKind {
 }
 
 impl Message {
+    pub(super) fn line(&self) -> &Bytes {
+        &self.line
+    }
+
+    pub(super) fn kind(&self) -> &MessageKind {
+        &self.kind
+    }
+
     /// Reads a line; one that holds no message is refused.
     pub(super) fn parse(line: Vec<u8>) -> Result<Self, Refusal> {
         let value: Value = serde_json::from_slice(&line).map_err(|error| {

@@ -60,7 +60,7 @@ pub(super) async fn serve(
     let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
-    let url = client.endpoint().url.clone();
+    let url = client.endpoint().url().to_owned();
     let daemon = Daemon::new(client, scope::header_map(scope), console);
     check(&daemon, &url).await?;
     if io::stdin().is_terminal() {
@@ -79,9 +79,9 @@ pub(super) async fn serve(
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    if let Some(session) = proxy.sessions.current() {
+    if let Some(session) = proxy.sessions().current() {
         // One that stays is forgotten by the daemon in time.
-        let ending = proxy.daemon.delete(session.headers());
+        let ending = proxy.daemon().delete(session.headers());
         let _ = tokio::time::timeout(PARTING, ending).await;
     }
     drop(proxy);
@@ -102,7 +102,7 @@ async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
     });
     let hello = Message::parse(hello.to_string().into_bytes())
         .map_err(|refusal| Failure::local(refusal.message()))?;
-    let asking = daemon.post(hello.headers(None), hello.line);
+    let asking = daemon.post(hello.headers(None), hello.line().clone());
     let answered = tokio::time::timeout(HELLO, asking).await;
     let silent = |_| {
         Failure::daemon(format!("the daemon at {url} does not answer"))
@@ -134,10 +134,10 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
                 continue;
             }
         };
-        match message.kind.clone() {
+        match message.kind().clone() {
             MessageKind::Request { id, .. } => {
-                let size = message.line.len();
-                match proxy.underway.enter(&id, size, message.is_newer()) {
+                let size = message.line().len();
+                match proxy.underway().enter(&id, size, message.is_newer()) {
                     Err(refusal) => proxy.refuse(&refusal).await,
                     Ok(place) if message.is_initialize() => {
                         proxy.request(&message, &id, &place).await;
@@ -159,7 +159,7 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
             MessageKind::Notification { .. } | MessageKind::Response => {
                 proxy.notify(&message).await;
                 if message.is_initialized() {
-                    proxy.sessions.confirmed(message.line).await;
+                    proxy.sessions().confirmed(message.line().clone()).await;
                     if listening.is_empty() {
                         listening.spawn(listen::listen(proxy.clone()));
                     }

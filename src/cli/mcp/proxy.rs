@@ -30,11 +30,11 @@ const UNTIL_ACCEPTED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Proxy {
-    pub(super) daemon: Daemon,
-    pub(super) sessions: Sessions,
-    pub(super) watched: Watched,
-    pub(super) underway: Arc<Underway>,
-    pub(super) output: Output,
+    daemon: Daemon,
+    sessions: Sessions,
+    watched: Watched,
+    underway: Arc<Underway>,
+    output: Output,
     console: Console,
 }
 
@@ -48,6 +48,26 @@ struct Tries {
 }
 
 impl Proxy {
+    pub(super) fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    pub(super) fn underway(&self) -> &Arc<Underway> {
+        &self.underway
+    }
+
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(super) fn output(&self) -> &Output {
+        &self.output
+    }
+
+    pub(super) fn daemon(&self) -> &Daemon {
+        &self.daemon
+    }
+
     pub(super) fn new(daemon: Daemon, output: Output, console: Console) -> Self {
         Self {
             daemon,
@@ -100,7 +120,7 @@ impl Proxy {
         loop {
             let session = self.sessions.current();
             let headers = message.headers(session.as_ref());
-            let Err(cut) = self.daemon.post(headers, message.line.clone()).await else {
+            let Err(cut) = self.daemon.post(headers, message.line().clone()).await else {
                 return;
             };
             let Err(cut) = self.again(message, session, cut, &mut tries).await else {
@@ -145,7 +165,7 @@ impl Proxy {
         place: &UnderwayCall,
     ) -> Result<(), Cut> {
         let headers = message.headers(session);
-        let mut answer = self.daemon.post(headers, message.line.clone()).await?;
+        let mut answer = self.daemon.post(headers, message.line().clone()).await?;
         place.call().accepted.cancel();
         while let Some(event) = answer.next().await.map_err(Cut::Broken)? {
             if event.data.is_empty() {
@@ -153,7 +173,7 @@ impl Proxy {
             }
             let is_answer = answers(&event.data, id);
             if is_answer && message.is_initialize() {
-                let (line, id) = (message.line.clone(), id.clone());
+                let (line, id) = (message.line().clone(), id.clone());
                 self.sessions.open(line, id, &answer, &event.data).await;
                 self.watched.clear();
             }

@@ -27,15 +27,31 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 /// Where our words go, and how they may look there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Console {
-    pub json: bool,
-    pub quiet: bool,
-    pub stdout_is_terminal: bool,
-    pub stderr_is_terminal: bool,
+    json: bool,
+    quiet: bool,
+    stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
     color_stdout: bool,
     color_stderr: bool,
 }
 
 impl Console {
+    pub(super) fn stdout_is_terminal(&self) -> bool {
+        self.stdout_is_terminal
+    }
+
+    pub(super) fn stderr_is_terminal(&self) -> bool {
+        self.stderr_is_terminal
+    }
+
+    pub(super) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
     pub(super) fn new(global: &Global, surroundings: &Surroundings) -> Self {
         let stdout_is_terminal = io::stdout().is_terminal();
         let stderr_is_terminal = io::stderr().is_terminal();

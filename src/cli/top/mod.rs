@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) async fn top(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
-    let is_drawn = console.stdout_is_terminal && !console.json;
+    let is_drawn = console.stdout_is_terminal() && !console.json();
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let showing = async {
@@ -110,7 +110,7 @@ async fn print(context: &Context) -> Result<u8, Failure> {
     loop {
         match changes.next().await? {
             None => changes.resume().await?,
-            Some((_, mut line)) if console.json => {
+            Some((_, mut line)) if console.json() => {
                 line.push(b'\n');
                 console.passage().print(&line)?;
             }
@@ -171,7 +171,7 @@ async fn draw(context: &Context) -> Result<u8, Failure> {
                         }
                     }
                     None => {
-                        state.is_lost = true;
+                        state.lose();
                         screen.draw(&state)?;
                         changes.resume().await?;
                         state = TopState::read(&changes.client).await?;

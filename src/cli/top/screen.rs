@@ -55,7 +55,7 @@ impl Drop for Screen {
 }
 
 fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
-    let machine = &state.machine;
+    let machine = state.machine();
     let [one, five, fifteen] = machine.load;
     let mut text = format!(
         "{} running, {} waiting    load {one:.2} {five:.2} {fifteen:.2} on {} cores    memory {}    disk {}\n",
@@ -65,13 +65,13 @@ fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
         free(&machine.memory),
         free(&machine.disk),
     );
-    text.push_str(match state.is_lost {
+    text.push_str(match state.is_lost() {
         true => "the daemon is not there; looking for it\n",
         false => "\n",
     });
     let mut listing = Listing::new(&["STATE", "REPO", "BRANCH", "COMMAND", "WHO", "TIME"]);
     let (under_way, ended): (Vec<_>, Vec<_>) = state
-        .runs
+        .runs()
         .values()
         .rev()
         .partition(|run| run.is_under_way());

@@ -14,11 +14,11 @@ const REMEMBERED: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct TopState {
-    pub(super) machine: Machine,
+    machine: Machine,
     /// By id, which sorts by the time of the request.
-    pub(super) runs: BTreeMap<String, Run>,
+    runs: BTreeMap<String, Run>,
     /// The daemon is not there at the moment.
-    pub(super) is_lost: bool,
+    is_lost: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,6 +70,23 @@ impl Run {
 }
 
 impl TopState {
+    pub(super) fn runs(&self) -> &BTreeMap<String, Run> {
+        &self.runs
+    }
+
+    pub(super) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The daemon has gone.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
     /// All of it, from the daemon.
     pub(super) async fn read(client: &Client) -> Result<Self, Failure> {
         let mut state = Self::default();

@@ -89,7 +89,7 @@ fn paths(schemas: &mut Schemas) -> Map<String, Value> {
     for address in addresses() {
         for method in &address.methods {
             let found = operations.iter().position(|operation| {
-                operation.method == *method && operation.path == address.path
+                operation.method() == *method && operation.path() == address.path
             });
             if let Some(found) = found {
                 let written = operations.swap_remove(found).write(&address, schemas);

@@ -15,8 +15,8 @@ pub(super) const TEXT: &str = "text/plain";
 pub(super) const PROBLEM: &str = "application/problem+json";
 
 pub(super) struct Operation {
-    pub(super) method: Method,
-    pub(super) path: Cow<'static, str>,
+    method: Method,
+    path: Cow<'static, str>,
     id: Cow<'static, str>,
     tag: &'static str,
     summary: Cow<'static, str>,
@@ -77,6 +77,14 @@ macro_rules! begins {
 begins! { get GET; post POST; put PUT; delete DELETE; }
 
 impl Operation {
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(super) fn method(&self) -> &Method {
+        &self.method
+    }
+
     /// More than fits into the summary.
     pub(super) fn says(mut self, description: impl Into<Cow<'static, str>>) -> Self {
         self.description = description.into();

@@ -28,7 +28,7 @@ impl Arguments {
     pub(super) fn repo(&mut self) -> Result<Option<RepoName>, Problem> {
         let repo = self.take("repo")?;
         let repo = repo.map(|repo| RepoName::parse(&repo)).transpose()?;
-        Ok(repo.or_else(|| self.scope.repo.clone()))
+        Ok(repo.or_else(|| self.scope.repo().cloned()))
     }
 
     pub(super) fn branch(&mut self) -> Result<Option<BranchName>, Problem> {
@@ -36,7 +36,7 @@ impl Arguments {
         let branch = branch
             .map(|branch| BranchName::parse(&branch))
             .transpose()?;
-        Ok(branch.or_else(|| self.scope.branch.clone()))
+        Ok(branch.or_else(|| self.scope.branch().cloned()))
     }
 
     /// To be called when all have been taken: what is left is unknown.

@@ -120,7 +120,7 @@ you are told to do.\n\n{outcome}\n"
             text,
             "\nThe end of its output, from line {} of {} on:\n",
             window.first_line(&tail),
-            window.total.lines
+            window.total().lines
         );
         for line in tail.text.lines() {
             let _ = writeln!(text, "| {line}");

@@ -43,8 +43,8 @@ pub(super) fn all(scope: &ToolScope) -> Vec<Prompt> {
             WRAP_UP,
             Some("Review, build, commit and push what was done on a branch: what is the case, what is left."),
             Some(vec![
-                repo.with_required(scope.repo.is_none()),
-                branch.with_required(scope.branch.is_none()),
+                repo.with_required(scope.repo().is_none()),
+                branch.with_required(scope.branch().is_none()),
             ]),
         )
         .with_title("Wrap up a branch"),

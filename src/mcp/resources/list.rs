@@ -20,8 +20,8 @@ const LONGEST_COMMAND: usize = 120;
 pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
     call.app().require(Scope::RepoRead)?;
     let filter = Filter {
-        repo: call.scope().repo.clone(),
-        branch: call.scope().branch.clone(),
+        repo: call.scope().repo().cloned(),
+        branch: call.scope().branch().cloned(),
         ..Filter::default()
     };
     let runs = match call.scope().offers(LOGS, true) {

@@ -99,7 +99,7 @@ async fn log(call: &Call, run: RunId) -> Result<String, Problem> {
     Ok(format!(
         "[the end of the log, from line {} of {} on: the `run_log` tool reads any part of it]\n{}",
         window.first_line(&tail),
-        window.total.lines,
+        window.total().lines,
         tail.text
     ))
 }

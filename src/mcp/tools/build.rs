@@ -161,7 +161,7 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start.run(&call, request).await
+    start_and_wait(&start, &call, request).await
 }
 
 async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
@@ -186,7 +186,7 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start.run(&call, request).await
+    start_and_wait(&start, &call, request).await
 }
 
 /// Where a run is started, and how long its answer may take.
@@ -198,20 +198,22 @@ pub(super) struct Start {
     pub(super) key: Option<String>,
 }
 
-impl Start {
-    /// Starts the run and waits for it. It is nobody's connection: only `on_cancel` ends it.
-    pub(super) async fn run(&self, call: &Call, mut request: RunRequest) -> Result<Reply, Problem> {
-        let since = Instant::now();
-        request.options.unwatched = true;
-        let started = runs::start(
-            call.app(),
-            &self.repo,
-            &self.branch,
-            request,
-            self.key.as_deref(),
-        )
-        .await?;
-        let record = until_ended(call, started.id, (since, self.wait), self.on_cancel).await?;
-        outcome::of(call, &record, 0).await
-    }
+/// Starts the run and waits for it. It is nobody's connection: only `on_cancel` ends it.
+pub(super) async fn start_and_wait(
+    start: &Start,
+    call: &Call,
+    mut request: RunRequest,
+) -> Result<Reply, Problem> {
+    let since = Instant::now();
+    request.options.unwatched = true;
+    let started = runs::start(
+        call.app(),
+        &start.repo,
+        &start.branch,
+        request,
+        start.key.as_deref(),
+    )
+    .await?;
+    let record = until_ended(call, started.id, (since, start.wait), start.on_cancel).await?;
+    outcome::of(call, &record, 0).await
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::build::Start;
+use super::build::{Start, start_and_wait};
 use crate::app::{About, GitOutput, QuickRequest, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
@@ -101,7 +101,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: None,
     };
-    start.run(&call, request).await
+    start_and_wait(&start, &call, request).await
 }
 
 fn look(

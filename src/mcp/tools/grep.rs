@@ -120,24 +120,19 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
 }
 
 fn shortened(found: &LineMatch, room: usize) -> LineMatch {
-    let mut found = found.clone();
-    let around = found.before.iter_mut().chain(&mut found.after);
-    for line in around.chain([&mut found.text]) {
-        *line = cut(line, room);
-    }
-    found
+    found.with_lines(|line| cut(line, room))
 }
 
 /// As the command of this name prints it.
 fn told(matches: &[LineMatch]) -> String {
     let mut text = String::new();
     for found in matches {
-        let (path, line) = (&found.path, found.line);
-        for (number, before) in (line - found.before.len() as u64..).zip(&found.before) {
+        let (path, line) = (found.path(), found.line());
+        for (number, before) in (line - found.before().len() as u64..).zip(found.before()) {
             let _ = writeln!(text, "{path}-{number}-{before}");
         }
-        let _ = writeln!(text, "{path}:{line}:{}", found.text);
-        for (number, after) in (line + 1..).zip(&found.after) {
+        let _ = writeln!(text, "{path}:{line}:{}", found.text());
+        for (number, after) in (line + 1..).zip(found.after()) {
             let _ = writeln!(text, "{path}-{number}-{after}");
         }
     }

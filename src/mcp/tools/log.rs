@@ -117,7 +117,7 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
             true => window.tail(room),
             false => window.head(room),
         };
-        let more = shown.to < window.total.bytes || !ended;
+        let more = shown.to < window.total().bytes || !ended;
         let logged = Logged {
             run_id: asked.run_id,
             ended,

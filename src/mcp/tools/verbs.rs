@@ -25,12 +25,12 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 fn tool(verb: &'static Verb) -> Tool {
-    let effect = verb.entry.effect;
-    let name = format!("git_{}", verb.entry.name);
+    let effect = verb.entry().effect;
+    let name = format!("git_{}", verb.entry().name);
     let entry = Entry {
         name: &name,
-        title: verb.entry.title,
-        description: verb.entry.description,
+        title: verb.entry().title,
+        description: verb.entry().description,
         set: match effect.writes {
             true => Toolset::GitWrite,
             false => Toolset::GitRead,
@@ -43,9 +43,9 @@ fn tool(verb: &'static Verb) -> Tool {
             open_world: effect.reaches_out,
         },
     };
-    let takes = schema::joined(schema::of::<VerbTarget>(), schema::taken(verb.takes));
+    let takes = schema::joined(schema::of::<VerbTarget>(), schema::taken(verb.takes()));
     let takes = portable::taken(takes);
-    let gives = schema::joined(schema::of_answer::<Common>(), schema::given(verb.gives));
+    let gives = schema::joined(schema::of_answer::<Common>(), schema::given(verb.gives()));
     let gives = portable::given(gives);
     Tool::untyped(&entry, takes, gives, move |call, arguments| {
         run(call, verb, arguments)

@@ -50,7 +50,7 @@ async fn no_address_is() {
             let verb = path.rsplit_once("/git/").map(|(_, verb)| verb);
             let verb = verb.and_then(|verb| branchyard::app::verbs::verb(verb).ok());
             if LOOKS.iter().any(|look| path.ends_with(look))
-                || verb.is_some_and(|verb| !verb.entry.effect.writes)
+                || verb.is_some_and(|verb| !verb.entry().effect.writes)
             {
                 assert!(records.is_empty(), "{what}");
                 continue;

@@ -88,7 +88,7 @@ pub(super) const LOOKS: [&str; 10] = [
 fn verbs() -> Vec<(Method, String, String, About, String)> {
     let all = branchyard::app::verbs::verbs().iter();
     all.map(|verb| {
-        let name = verb.entry.name;
+        let name = verb.entry().name;
         let right = if LOOKS.contains(&name) {
             "git:read"
         } else {

@@ -55,12 +55,12 @@ const ROWS: &[Row] = &[
 
 fn rows() -> Vec<(String, String, String, About, String)> {
     let verbs = branchyard::app::verbs::verbs().iter().map(|verb| {
-        let (set, right) = match super::addresses::LOOKS.contains(&verb.entry.name) {
+        let (set, right) = match super::addresses::LOOKS.contains(&verb.entry().name) {
             true => ("git_read", "git:read"),
             false => ("git_write", "git:write"),
         };
         let place = r#"{"repo":"{repo}","branch":"{branch}"}"#;
-        let name = format!("git_{}", verb.entry.name);
+        let name = format!("git_{}", verb.entry().name);
         (
             name,
             set.to_owned(),

@@ -11,7 +11,7 @@ impl Rules {
     pub(super) fn granted(&self, claims: &Claims) -> Result<Grant, Refusal> {
         let mut grant = self.allowed(claims)?;
         if let Some(tenant) = claims.text("tid")? {
-            let repos = self.tenants.get(tenant).cloned();
+            let repos = self.tenants().get(tenant).cloned();
             let repos = repos.map_or_else(|| RepoGlobs::parse([]), Ok);
             grant = grant.within(Area::of_repos(repos.map_err(|_| NO_GLOB)?));
         }
@@ -30,12 +30,12 @@ impl Rules {
     /// Roles allow, and scopes narrow that: they are what the caller let this client have of it. Without a
     /// role the scopes count by themselves. What is not known here counts for nothing.
     fn allowed(&self, claims: &Claims) -> Result<Grant, Refusal> {
-        let scopes = claims.words(&self.scope_claim)?;
+        let scopes = claims.words(self.scope_claim())?;
         let scopes: Scopes = scopes.into_iter().filter_map(Scope::parse).collect();
-        let named = claims.words(&self.role_claim)?;
+        let named = claims.words(self.role_claim())?;
         let roles: Vec<&Role> = named
             .iter()
-            .filter_map(|role| self.roles.get(*role))
+            .filter_map(|role| self.roles().get(*role))
             .collect();
         if !roles.is_empty() {
             let mut grant = of_roles(&roles);
@@ -44,7 +44,7 @@ impl Rules {
             }
             return Ok(grant);
         }
-        let default = self.default_role.as_ref();
+        let default = self.default_role();
         if let Some(role) = default.filter(|_| scopes.is_empty() && named.is_empty()) {
             return Ok(Grant::of_role(role));
         }

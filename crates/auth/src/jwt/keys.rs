@@ -25,7 +25,7 @@ pub(super) struct Keys {
 pub(super) struct Key {
     kid: Option<String>,
     /// What it may be used for; what a token says of itself does not widen it.
-    pub(super) algorithms: Vec<Algorithm>,
+    algorithms: Vec<Algorithm>,
     key: DecodingKey,
 }
 

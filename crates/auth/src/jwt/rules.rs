@@ -25,14 +25,34 @@ pub(super) struct Rules {
     audience: String,
     algorithms: Option<Vec<Algorithm>>,
     leeway: Duration,
-    pub(super) scope_claim: String,
-    pub(super) role_claim: String,
-    pub(super) default_role: Option<Role>,
-    pub(super) roles: BTreeMap<String, Role>,
-    pub(super) tenants: BTreeMap<String, RepoGlobs>,
+    scope_claim: String,
+    role_claim: String,
+    default_role: Option<Role>,
+    roles: BTreeMap<String, Role>,
+    tenants: BTreeMap<String, RepoGlobs>,
 }
 
 impl Rules {
+    pub(super) fn tenants(&self) -> &BTreeMap<String, RepoGlobs> {
+        &self.tenants
+    }
+
+    pub(super) fn scope_claim(&self) -> &str {
+        &self.scope_claim
+    }
+
+    pub(super) fn roles(&self) -> &BTreeMap<String, Role> {
+        &self.roles
+    }
+
+    pub(super) fn role_claim(&self) -> &str {
+        &self.role_claim
+    }
+
+    pub(super) fn default_role(&self) -> Option<&Role> {
+        self.default_role.as_ref()
+    }
+
     /// Which algorithms count is up to the keys there.
     pub(super) fn of_jwt(jwt: &JwtConfig, auth: &AuthConfig) -> Self {
         Self {

@@ -84,7 +84,7 @@ impl Tokens {
                 let detail = format!("a grant cannot be written: {error}");
                 Problem::new(ErrorKind::Internal, "token_not_made", detail)
             })?,
-            parent: parent.as_ref().map(|parent| parent.id.clone()),
+            parent: parent.as_ref().map(|parent| parent.id().to_owned()),
             account: account_of(asker),
             created_by: asker.name().to_owned(),
             created_at: now,
@@ -95,7 +95,7 @@ impl Tokens {
         let token = Arc::new(Token::new(&row, grant, parent.as_deref(), &self.0.config));
         let added = self.0.trust.add_token(row).await;
         if !added.map_err(|error| not_kept(&error))? {
-            let detail = format!("there is, or was, a token with the name {}", token.name);
+            let detail = format!("there is, or was, a token with the name {}", token.name());
             return Err(Problem::new(ErrorKind::Conflict, "name_taken", detail)
                 .field("name")
                 .help("choose another: a name is given once, also after its token is gone"));
@@ -105,7 +105,7 @@ impl Tokens {
             let ended = token.ended_at(now);
             ended.is_none_or(|ended| now.duration_since(ended) < REMEMBERED)
         });
-        known.insert(token.id.clone(), token.clone());
+        known.insert(token.id().to_owned(), token.clone());
         Ok((token, credential))
     }
 
@@ -116,7 +116,7 @@ impl Tokens {
         parent: Option<&Token>,
         now: Timestamp,
     ) -> Result<(), Problem> {
-        let mut line = parent.map_or_else(Vec::new, |parent| parent.line.clone());
+        let mut line = parent.map_or_else(Vec::new, |parent| parent.line().to_owned());
         line.push(asker.name().to_owned());
         if line.len() > DEEPEST {
             let detail = format!("{DEEPEST} credentials stand above this one already");

@@ -72,7 +72,7 @@ impl Tokens {
                     "a token is good for nothing: it, or one that it was made with, has a role that is not in the configuration"
                 );
             }
-            known.insert(token.id.clone(), Arc::new(token));
+            known.insert(token.id().to_owned(), Arc::new(token));
         }
         Ok(Self(Arc::new(Shared {
             trust,
@@ -86,14 +86,14 @@ impl Tokens {
     pub fn list(&self) -> Vec<Arc<Token>> {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = known.values().cloned().collect();
-        all.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        all.sort_by(|a, b| (a.created_at(), a.id()).cmp(&(b.created_at(), b.id())));
         all
     }
 
     /// By its id or its name.
     pub fn find(&self, named: &str) -> Option<Arc<Token>> {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
-        let by_name = || known.values().find(|token| token.name == named);
+        let by_name = || known.values().find(|token| token.name() == named);
         known.get(named).or_else(by_name).cloned()
     }
 
@@ -108,8 +108,8 @@ impl Tokens {
         let _changing = self.0.changing.lock().await;
         let (now, name) = (Timestamp::now(), token.principal_name());
         let mut all = self.list();
-        all.retain(|other| other.id == token.id || other.is_below(&name));
-        let ids = all.iter().map(|token| token.id.clone()).collect();
+        all.retain(|other| other.id() == token.id() || other.is_below(&name));
+        let ids = all.iter().map(|token| token.id().to_owned()).collect();
         let before = all.clone();
         all.retain(|token| token.revoked_at().is_none());
         for token in &before {
@@ -141,12 +141,12 @@ impl Verifier for Tokens {
             known.get(id).cloned()
         };
         let token = token
-            .filter(|token| bool::from(token.hash.ct_eq(&hash)))
+            .filter(|token| bool::from(token.hash().ct_eq(&hash)))
             .ok_or_else(unknown)?;
         let now = Timestamp::now();
         let principal = token.holder(now)?;
         if token.used(now) {
-            self.0.trust.note_token_use(&token.id, now);
+            self.0.trust.note_token_use(token.id(), now);
         }
         Ok(Some(principal))
     }

@@ -141,7 +141,7 @@ async fn an_expired_token_says_so_to_its_holder() {
     let (name, role) = (Name::Given("brief".to_owned()), Some("ui".to_owned()));
     let made = tokens.make(&session(), name, role, &wish).await;
     let (token, credential) = made.unwrap();
-    Principal::new("x", token.grant.clone()).gone().await;
+    Principal::new("x", token.grant().clone()).gone().await;
     let problem = refusal(&tokens, &credential.expose()).await;
     assert_eq!(problem.detail, "the token brief has expired");
     let tokens = yard.open();

@@ -18,15 +18,15 @@ const NEVER: i64 = i64::MIN;
 
 #[derive(Debug)]
 pub struct Token {
-    pub id: String,
-    pub name: String,
-    pub role: Option<String>,
-    pub created_at: Timestamp,
+    id: String,
+    name: String,
+    role: Option<String>,
+    created_at: Timestamp,
     /// The principals above it, from the first one to the one who made it.
-    pub line: Vec<String>,
-    pub(super) hash: [u8; 32],
+    line: Vec<String>,
+    hash: [u8; 32],
     /// What it was given. What it is good for is within that, and in `standing`.
-    pub grant: Grant,
+    grant: Grant,
     standing: Result<Principal, Problem>,
     revoked: CancellationToken,
     revoked_at: OnceLock<Timestamp>,
@@ -45,6 +45,34 @@ pub enum Validity {
 }
 
 impl Token {
+    pub fn role(&self) -> Option<&str> {
+        self.role.as_deref()
+    }
+
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn line(&self) -> &[String] {
+        &self.line
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
     /// What the row stands for under this configuration; `parent` is the token that it was made with.
     pub(super) fn new(
         row: &TokenRow,

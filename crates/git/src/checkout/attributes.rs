@@ -27,19 +27,19 @@ pub(super) fn leave_what_is_converted(
         .iter()
         .filter(|entry| entry.name() == FILE_NAME)
     {
-        let directory = &entry.path[..entry.path.len() - FILE_NAME.len()];
+        let directory = &entry.path()[..entry.path().len() - FILE_NAME.len()];
         // Git reads a link of that name as well, when it looks into the index.
-        if entry.kind != Kind::Submodule {
-            let blob = repo.git2().find_blob(entry.id)?;
+        if entry.kind() != Kind::Submodule {
+            let blob = repo.git2().find_blob(entry.id())?;
             suspects.extend(suspects_of(blob.content(), directory));
         }
     }
     for entry in &mut plan.entries {
         // Links and directories are never converted.
-        let is_file = matches!(entry.kind, Kind::File | Kind::Program);
-        entry.is_left = is_file && suspects.iter().any(|files| files.include(&entry.path));
+        let is_file = matches!(entry.kind(), Kind::File | Kind::Program);
+        entry.leave_if(is_file && suspects.iter().any(|files| files.include(entry.path())));
     }
-    match plan.entries.iter().all(|entry| entry.is_left) {
+    match plan.entries.iter().all(|entry| entry.is_left()) {
         true => LeftToGit::unusual("every file may be converted"),
         false => Ok(()),
     }

@@ -102,16 +102,16 @@ fn content(plan: &CheckoutPlan, stamps: &[Option<Stamp>]) -> Vec<u8> {
             stamp.modified.1,
             stamp.device,
             stamp.inode,
-            entry.kind.mode(),
+            entry.kind().mode(),
             stamp.user,
             stamp.group,
             stamp.size,
         ] {
             out.extend_from_slice(&number.to_be_bytes());
         }
-        out.extend_from_slice(entry.id.as_bytes());
-        out.extend_from_slice(&length_flag(&entry.path).to_be_bytes());
-        out.extend_from_slice(&entry.path);
+        out.extend_from_slice(entry.id().as_bytes());
+        out.extend_from_slice(&length_flag(entry.path()).to_be_bytes());
+        out.extend_from_slice(entry.path());
         // At least one zero, and a multiple of eight in all.
         let padded = start + (out.len() - start + 1).next_multiple_of(8);
         out.resize(padded, 0);

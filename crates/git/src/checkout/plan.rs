@@ -25,12 +25,12 @@ pub(super) struct CheckoutPlan {
 #[derive(Debug)]
 pub(super) struct Entry {
     /// From the root of the workspace.
-    pub path: Box<[u8]>,
+    path: Box<[u8]>,
     name_at: usize,
-    pub id: Oid,
-    pub kind: Kind,
+    id: Oid,
+    kind: Kind,
     /// Git writes it.
-    pub is_left: bool,
+    is_left: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,27 @@ pub(super) struct Directory {
 }
 
 impl Entry {
+    pub(super) fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Leaves it to git to write.
+    pub(super) fn leave_if(&mut self, is_left: bool) {
+        self.is_left = is_left;
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    pub(super) fn id(&self) -> Oid {
+        self.id
+    }
+
     pub(super) fn name(&self) -> &[u8] {
         &self.path[self.name_at..]
     }

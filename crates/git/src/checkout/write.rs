@@ -110,8 +110,8 @@ impl<'a> FileWriter<'a> {
             let place = self.directory(&directory.path)?;
             for number in portion {
                 let entry = &self.plan.entries[*number];
-                let stamp = match entry.kind {
-                    _ if entry.is_left => None,
+                let stamp = match entry.kind() {
+                    _ if entry.is_left() => None,
                     Kind::File => self.file(&place, entry, 0o666)?,
                     Kind::Program => self.file(&place, entry, 0o777)?,
                     Kind::Submodule => Some(submodule(&place, entry)?),
@@ -127,7 +127,7 @@ impl<'a> FileWriter<'a> {
         for directory in &self.plan.directories {
             for number in &directory.own {
                 let entry = &self.plan.entries[*number];
-                if entry.kind == Kind::Link {
+                if entry.kind() == Kind::Link {
                     let place = self.directory(&directory.path)?;
                     stamps[*number] = self.link(&place, entry)?;
                 }
@@ -163,10 +163,10 @@ impl<'a> FileWriter<'a> {
 
     /// A blob, unless it is a large one.
     fn blob(&self, entry: &Entry) -> Result<Option<OdbObject<'_>>, LeftToGit> {
-        if self.odb.read_header(entry.id)?.0 > MAX_SIZE {
+        if self.odb.read_header(entry.id())?.0 > MAX_SIZE {
             return Ok(None);
         }
-        let object = self.odb.read(entry.id)?;
+        let object = self.odb.read(entry.id())?;
         match object.kind() {
             ObjectType::Blob => Ok(Some(object)),
             _ => LeftToGit::unusual("a file's content is not a blob"),

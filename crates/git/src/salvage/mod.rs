@@ -53,12 +53,12 @@ const PREFIX: &str = "refs/branchyard/salvage/";
 pub struct Manifest {
     version: u32,
     #[serde(flatten)]
-    pub salvage: Salvage,
+    salvage: Salvage,
     /// The daemon's own time when it was made: its age does not depend on the clock.
-    pub tick: u64,
+    tick: u64,
     /// Where the workspace's own branch was.
     tip: Option<CommitId>,
-    pub stashes: Vec<SavedStash>,
+    stashes: Vec<SavedStash>,
     /// Files and directories to which a checkout would give other permissions, and theirs.
     modes: Vec<(ExactPath, u32)>,
     /// Directories without a file in them.
@@ -74,6 +74,22 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    pub fn stashes(&self) -> &[SavedStash] {
+        &self.stashes
+    }
+
+    pub fn into_salvage(self) -> Salvage {
+        self.salvage
+    }
+
+    pub fn salvage(&self) -> &Salvage {
+        &self.salvage
+    }
+
     /// The commit at which the branch is to be made, where there is no workspace.
     pub fn start(&self) -> Option<&CommitId> {
         self.tip.as_ref().or(self.salvage.commit.as_ref())

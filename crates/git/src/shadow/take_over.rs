@@ -138,7 +138,7 @@ impl Shadow {
             let known = old.find(path.as_os_str().as_bytes());
             let is_dir = FileType::from_raw_mode(found.st_mode).is_dir();
             // Git leaves a submodule's directory with anything in it alone.
-            if is_dir && known.is_some_and(|known| known.mode == GITLINK) {
+            if is_dir && known.is_some_and(|known| known.mode() == GITLINK) {
                 let _ = fs::remove_dir(self.worktree.join(path));
                 continue;
             }
@@ -165,7 +165,7 @@ impl Shadow {
         let mut placed = Vec::new();
         for path in touched {
             let entry = new.find(path.as_os_str().as_bytes());
-            if entry.is_some_and(|entry| entry.mode == GITLINK) {
+            if entry.is_some_and(|entry| entry.mode() == GITLINK) {
                 // Git does no more than to warn where it cannot.
                 let made = files.make_dir(path);
                 made.map_err(Error::io("make a submodule's directory"))?;
@@ -225,7 +225,7 @@ impl Shadow {
 /// Whether an entry of `new` says what `old` said of its path.
 fn is_as_before(entry: &IndexedFile, new: &IndexFile, old: &IndexFile) -> bool {
     old.find(new.path(entry)).is_some_and(|known| {
-        known.is_merged() && known.mode == entry.mode && old.id(known) == new.id(entry)
+        known.is_merged() && known.mode() == entry.mode() && old.id(known) == new.id(entry)
     })
 }
 

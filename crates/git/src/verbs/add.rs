@@ -72,7 +72,7 @@ pub struct AddPlan {
     everything_but: Option<Vec<PathBuf>>,
     /// What is staged because it was named.
     paths: Vec<PathBuf>,
-    pub ignored: Vec<String>,
+    ignored: Vec<String>,
 }
 
 impl Request {
@@ -106,6 +106,10 @@ impl Request {
 }
 
 impl AddPlan {
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
     /// Of `paths`, which lie inside the worktree of `repo`, those that there are; with a refusal for what
     /// git would get wrong. Of everything, what `left_out` names stays out.
     pub fn new(

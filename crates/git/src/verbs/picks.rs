@@ -71,23 +71,6 @@ impl Picks {
         Ok(())
     }
 
-    /// Begins to apply them to what is checked out at `dir`.
-    pub(super) async fn start(self, git: &Git, dir: &Path) -> Result<(Origin, Ended), Error> {
-        let operation = self.operation;
-        let mut command = command(git, dir).args([operation.name()]).args(self.args);
-        if self.no_commit {
-            command = command.arg("--no-commit");
-        }
-        if let Some(mainline) = self.mainline {
-            command = command.arg(format!("--mainline={mainline}"));
-        }
-        command = command.args(self.strategy_options.iter().map(|option| option.arg()));
-        let (origin, commits) = at(dir, move |repo| self.prepare(repo)).await?;
-        let command = command.args(commits.iter().map(Oid::to_string));
-        let ended = go_on(git, command, dir, operation, Moment::now()).await?;
-        Ok((origin, ended))
-    }
-
     /// The commits, resolved, with nothing in their way. Blocks.
     fn prepare(&self, repo: &Repository) -> Result<(Origin, Vec<Oid>), Error> {
         let mut commits = Vec::new();
@@ -138,6 +121,23 @@ impl Picks {
             _ => Ok(()),
         }
     }
+}
+
+/// Begins to apply them to what is checked out at `dir`.
+pub(super) async fn start(picks: Picks, git: &Git, dir: &Path) -> Result<(Origin, Ended), Error> {
+    let operation = picks.operation;
+    let mut command = command(git, dir).args([operation.name()]).args(picks.args);
+    if picks.no_commit {
+        command = command.arg("--no-commit");
+    }
+    if let Some(mainline) = picks.mainline {
+        command = command.arg(format!("--mainline={mainline}"));
+    }
+    command = command.args(picks.strategy_options.iter().map(|option| option.arg()));
+    let (origin, commits) = at(dir, move |repo| picks.prepare(repo)).await?;
+    let command = command.args(commits.iter().map(Oid::to_string));
+    let ended = go_on(git, command, dir, operation, Moment::now()).await?;
+    Ok((origin, ended))
 }
 
 /// The commits of `A..B`, the oldest first.

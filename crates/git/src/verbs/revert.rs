@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Verbosity;
 use super::integration::{Ended, Origin};
 use super::operation::Operation;
-use super::picks::{Action, Picks};
+use super::picks::{self, Action, Picks};
 use super::strategy::StrategyOption;
 use crate::{Error, Git};
 use branchyard_model::Problem;
@@ -58,5 +58,5 @@ impl Request {
 
 /// Begins to revert in what is checked out at `dir`.
 pub async fn start(git: &Git, dir: &Path, request: &Request) -> Result<(Origin, Ended), Error> {
-    request.picks().start(git, dir).await
+    picks::start(request.picks(), git, dir).await
 }

@@ -48,13 +48,17 @@ pub enum Against {
 /// Files that may differ, with what the index has of them; no others do.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Suspects {
-    pub paths: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     entries: Vec<(u32, Oid, Vec<u8>)>,
     /// The index has several sides of one of them, or only its name: nothing less than all of it will do.
     needs_index: bool,
 }
 
 impl Suspects {
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
     /// Those of all files, as far as metadata tells.
     pub fn against(status: &MetadataStatus, against: Against) -> Option<Self> {
         match against {
@@ -66,8 +70,8 @@ impl Suspects {
 
     /// `None` where there are too many.
     pub fn of(status: &MetadataStatus) -> Option<Self> {
-        (status.suspects.len() <= FEW).then(|| Self {
-            paths: status.suspects.clone(),
+        (status.suspects().len() <= FEW).then(|| Self {
+            paths: status.suspects().to_owned(),
             entries: status
                 .entries_of_suspects()
                 .map(|(mode, id, path)| (mode, id, path.to_vec()))

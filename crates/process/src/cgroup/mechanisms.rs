@@ -18,12 +18,12 @@ const FEWEST: u64 = 64;
 /// Found out once, when the daemon starts, and told to each supervisor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Mechanisms {
-    pub(super) unified: Option<Unified>,
+    unified: Option<Unified>,
     /// Where groups of version 1 are made, for what the unified hierarchy cannot limit here.
-    pub(super) pids: Option<PathBuf>,
-    pub(super) memory: Option<PathBuf>,
+    pids: Option<PathBuf>,
+    memory: Option<PathBuf>,
     /// How many processes and threads all runs may have together.
-    pub(super) all_processes: u64,
+    all_processes: u64,
     /// Why something is missing, in the words of the system.
     obstacles: Vec<String>,
 }
@@ -39,6 +39,46 @@ pub(super) struct Unified {
 }
 
 impl Mechanisms {
+    pub(super) fn unified(&self) -> Option<&Unified> {
+        self.unified.as_ref()
+    }
+
+    pub(super) fn pids(&self) -> Option<&Path> {
+        self.pids.as_deref()
+    }
+
+    pub(super) fn memory(&self) -> Option<&Path> {
+        self.memory.as_deref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn without_unified(self) -> Self {
+        Self {
+            unified: None,
+            ..self
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn without_groups(self) -> Self {
+        Self {
+            unified: None,
+            pids: None,
+            memory: None,
+            ..self
+        }
+    }
+
+    /// Where the groups of runs are made.
+    pub(super) fn parents(&self) -> impl Iterator<Item = &Path> {
+        let unified = self.unified.as_ref().map(|unified| &*unified.parent);
+        [unified, self.pids(), self.memory()].into_iter().flatten()
+    }
+
+    pub(super) fn all_processes(&self) -> u64 {
+        self.all_processes
+    }
+
     /// Makes and removes a group in each place that looks possible. The daemon itself is never moved.
     pub fn probe() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();

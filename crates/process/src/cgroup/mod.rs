@@ -120,16 +120,16 @@ impl Cgroup {
         start: impl Fn(&Path, &str) -> Option<PathBuf>,
     ) -> Self {
         let name = format!("branchyard-{run}");
-        let group = |parent: &PathBuf| {
+        let group = |parent: &Path| {
             let all = all_runs(parent);
             Group::new(&start(&all, &name).unwrap_or(all), &name)
         };
         let limiting = mechanisms.limiting_processes();
         Self {
             start: limiting.and_then(|parent| start(&all_runs(parent), &name)),
-            unified: mechanisms.unified.as_ref().map(|u| group(&u.parent)),
-            pids: mechanisms.pids.as_ref().map(group),
-            memory: mechanisms.memory.as_ref().map(group),
+            unified: mechanisms.unified().map(|u| group(&u.parent)),
+            pids: mechanisms.pids().map(group),
+            memory: mechanisms.memory().map(group),
             mechanisms: mechanisms.clone(),
         }
     }
@@ -161,7 +161,7 @@ impl Cgroup {
     /// Kills everything inside and waits a moment for it to be gone. Returns how many were met.
     pub fn kill(&self) -> usize {
         let mut met: HashSet<Pid> = self.members().collect();
-        let at_once = self.mechanisms.unified.as_ref().is_some_and(|u| u.kill);
+        let at_once = self.mechanisms.unified().is_some_and(|u| u.kill);
         if at_once && let Some(group) = &self.unified {
             let _ = group.write("cgroup.kill", "1");
         } else {
@@ -223,7 +223,7 @@ impl Cgroup {
         for group in self.groups() {
             group.remove();
         }
-        for parent in self.parents() {
+        for parent in self.mechanisms.parents() {
             start::remove_if_empty(&all_runs(parent));
         }
     }
@@ -231,8 +231,11 @@ impl Cgroup {
     /// Makes a group of this run, within the one of all runs. That goes with its last run, which may be now.
     fn make(&self, group: &Group) -> io::Result<()> {
         for _ in 0..MAKING_ROUNDS {
-            for parent in self.parents() {
-                limit_all(&Group::at(&all_runs(parent)), self.mechanisms.all_processes)?;
+            for parent in self.mechanisms.parents() {
+                limit_all(
+                    &Group::at(&all_runs(parent)),
+                    self.mechanisms.all_processes(),
+                )?;
             }
             match group.make() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -240,19 +243,6 @@ impl Cgroup {
             }
         }
         Err(io::Error::other("the group of all runs does not stay"))
-    }
-
-    fn parents(&self) -> impl Iterator<Item = &PathBuf> {
-        let Mechanisms {
-            unified,
-            pids,
-            memory,
-            ..
-        } = &self.mechanisms;
-        let unified = unified.as_ref().map(|unified| &unified.parent);
-        [unified, pids.as_ref(), memory.as_ref()]
-            .into_iter()
-            .flatten()
     }
 
     fn groups(&self) -> impl Iterator<Item = &Group> {
@@ -280,7 +270,7 @@ impl Cgroup {
     }
 
     fn limit(&self, limits: &Limits) -> io::Result<()> {
-        let unified = self.mechanisms.unified.as_ref().zip(self.unified.as_ref());
+        let unified = self.mechanisms.unified().zip(self.unified.as_ref());
         if let Some(most) = limits.processes.map(|most| most.to_string()) {
             if let Some((_, group)) = unified.filter(|(can, _)| can.pids) {
                 group.write("pids.max", &most)?;

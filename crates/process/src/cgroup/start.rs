@@ -36,7 +36,7 @@ impl StartLimit {
     pub fn of(mechanisms: &Mechanisms, processes: Option<u64>) -> Option<Self> {
         Some(Self {
             all: all_runs(mechanisms.limiting_processes()?),
-            all_processes: mechanisms.all_processes,
+            all_processes: mechanisms.all_processes(),
             processes: processes?.saturating_add(OWN_PROCESSES),
         })
     }

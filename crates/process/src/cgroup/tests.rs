@@ -90,13 +90,12 @@ fn mechanisms(can: fn(&Mechanisms) -> bool) -> Option<Mechanisms> {
 }
 
 fn has_groups(mechanisms: &Mechanisms) -> bool {
-    mechanisms.unified.is_some() || mechanisms.limits_processes()
+    mechanisms.unified().is_some() || mechanisms.limits_processes()
 }
 
 /// The same machine without what is killed at once.
-fn one_by_one(mut mechanisms: Mechanisms) -> Mechanisms {
-    mechanisms.unified = None;
-    mechanisms
+fn one_by_one(mechanisms: Mechanisms) -> Mechanisms {
+    mechanisms.without_unified()
 }
 
 fn forks_until_capped_and_goes_whole(mechanisms: &Mechanisms) {
@@ -134,7 +133,7 @@ fn a_fork_loop_is_capped_and_killed_whole() {
 
 #[test]
 fn a_fork_loop_is_killed_whole_without_a_kill_file() {
-    if let Some(found) = mechanisms(|found| found.pids.is_some()) {
+    if let Some(found) = mechanisms(|found| found.pids().is_some()) {
         forks_until_capped_and_goes_whole(&one_by_one(found));
     }
 }
@@ -249,8 +248,7 @@ fn as_a_supervisor() {
         memory: Some(1 << 30),
         ..Limits::default()
     };
-    let mut nothing = one_by_one(Mechanisms::probe());
-    (nothing.pids, nothing.memory) = (None, None);
+    let nothing = Mechanisms::probe().without_groups();
     let cgroup = Cgroup::find(&nothing, RunId::new());
     let prepared = cgroup.prepare(cgroup.inheritable(&limits)).unwrap();
     let mut child = Command::new("sh")

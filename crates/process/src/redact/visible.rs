@@ -12,14 +12,23 @@ const BREAK: u8 = 0;
 
 #[derive(Debug, Default)]
 pub(super) struct Visible {
-    pub(super) text: Vec<u8>,
+    text: Vec<u8>,
     /// Where runs of it begin: in `text`, and in what it was taken from.
     runs: Vec<(usize, usize)>,
     /// Whether a sequence is under way at the end.
-    pub(super) end: AnsiFilter,
+    end: AnsiFilter,
 }
 
 impl Visible {
+    pub(super) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Where the escapes stand after the whole of it.
+    pub(super) fn into_end(self) -> AnsiFilter {
+        self.end
+    }
+
     /// Of `whole`, which begins where `escapes` is.
     pub(super) fn of(mut escapes: AnsiFilter, whole: &[u8]) -> Self {
         let mut found = Self::default();

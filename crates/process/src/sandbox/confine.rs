@@ -131,7 +131,7 @@ impl Confinement {
 /// filters refuse what it would keep apart.
 fn base(system: &System) -> Vec<u8> {
     let mut options = Vec::new();
-    if system.user_namespace {
+    if system.user_namespace() {
         list(&mut options, &["--unshare-user"], &[]);
     }
     list(

@@ -34,7 +34,7 @@ pub const SANDBOX_TMP: &str = "/tmp";
 /// The walls around one command, as its supervisor is to put them up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sandbox {
-    pub profile: SandboxProfile,
+    profile: SandboxProfile,
     /// bwrap.
     program: PathBuf,
     options: Vec<String>,
@@ -46,6 +46,10 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
+    pub fn profile(&self) -> SandboxProfile {
+        self.profile
+    }
+
     pub(super) fn program(&self) -> &Path {
         &self.program
     }

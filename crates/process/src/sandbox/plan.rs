@@ -34,7 +34,7 @@ impl Sandbox {
         plan.end();
         Ok(Self {
             profile,
-            program: system.bubblewrap.clone(),
+            program: system.bubblewrap().to_owned(),
             options: plan.options,
             writable: plan.writable,
             cwd: real(shown.cwd)?,
@@ -45,13 +45,21 @@ impl Sandbox {
 
 pub(super) struct SandboxPlan {
     size: String,
-    pub(super) options: Vec<String>,
+    options: Vec<String>,
     /// What is there of the machine, so that what lies below it is there as well.
     visible: Vec<PathBuf>,
-    pub(super) writable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
 }
 
 impl SandboxPlan {
+    pub(super) fn writable(&self) -> &[PathBuf] {
+        &self.writable
+    }
+
+    pub(super) fn options(&self) -> &[String] {
+        &self.options
+    }
+
     /// The machine without anything of the yard's.
     pub(super) fn begin(system: &System, profile: SandboxProfile, tmp_size: u64) -> Self {
         let mut plan = Self {
@@ -60,7 +68,7 @@ impl SandboxPlan {
             visible: system.visible(profile),
             writable: ["/dev", "/proc", TMP].map(PathBuf::from).into(),
         };
-        if system.user_namespace {
+        if system.user_namespace() {
             plan.add(&["--unshare-user"]);
         }
         plan.add(&["--unshare-ipc", "--unshare-pid", "--unshare-uts"]);
@@ -70,7 +78,7 @@ impl SandboxPlan {
         }
         // Root would keep all of its rights.
         plan.add(&["--cap-drop", "ALL", "--die-with-parent", "--as-pid-1"]);
-        if system.is_root {
+        if system.is_root() {
             for capability in LEFT_TO_INIT {
                 plan.add(&["--cap-add", capability]);
             }

@@ -125,12 +125,12 @@ async fn try_once(
         cwd: PathBuf::from("/"),
         env: Vec::new(),
         limits: Inheritable::default(),
-        writable: plan.writable,
+        writable: plan.writable().to_owned(),
     };
     let failed = |error: &dyn std::error::Error| format!("{BUBBLEWRAP}: {error}");
     let program = File::open(program).map_err(|error| failed(&error))?;
-    let mut command = plain_command(&system.bubblewrap, Path::new("/"));
-    let options = &plan.options;
+    let mut command = plain_command(system.bubblewrap(), Path::new("/"));
+    let options = plan.options();
     start::give(command.as_std_mut(), options, &orders, program, Vec::new())
         .map_err(|error| failed(&error))?;
     let said = on_trial(command).await?;
@@ -164,7 +164,7 @@ fn describe(
         mechanism("bubblewrap", program),
         mechanism(
             "user_namespaces",
-            inside(&|trial| match trial.system.user_namespace {
+            inside(&|trial| match trial.system.user_namespace() {
                 true => Ok("in use".to_owned()),
                 false => Err("none to be had; root does without".to_owned()),
             }),

@@ -60,11 +60,11 @@ const FOR_ALL: u32 = 0o004;
 /// The machine as it was found when the daemon started.
 #[derive(Debug, Clone)]
 pub(super) struct System {
-    pub bubblewrap: PathBuf,
+    bubblewrap: PathBuf,
     /// Root can do without one.
-    pub user_namespace: bool,
+    user_namespace: bool,
     /// Builds are root as well, and own whatever root owns.
-    pub is_root: bool,
+    is_root: bool,
     programs: Vec<SystemEntry>,
     to_start: Vec<SystemEntry>,
     to_build: Vec<SystemEntry>,
@@ -80,6 +80,18 @@ struct SystemEntry {
 }
 
 impl System {
+    pub(super) fn user_namespace(&self) -> bool {
+        self.user_namespace
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.is_root
+    }
+
+    pub(super) fn bubblewrap(&self) -> &Path {
+        &self.bubblewrap
+    }
+
     pub(super) fn look(bubblewrap: PathBuf, user_namespace: bool) -> Self {
         let etc = |names: &[&str]| -> Vec<SystemEntry> {
             let paths = names.iter().map(|name| Path::new("/etc").join(name));

@@ -69,7 +69,7 @@ pub(super) async fn answer_from_earlier(
         return None;
     };
     metrics::counter!("branchyard_runs_reused_total").increment(1);
-    let run = earlier.run;
+    let run = earlier.run();
     drive.live().change(|record| {
         record.about = Some(about.clone());
         record.cached = Some(run);
@@ -93,7 +93,7 @@ pub(super) async fn answer_from_earlier(
 /// Says what an earlier run said, but for the pieces that were said before. `None` if the daemon leaves
 /// first: the next one goes on.
 async fn say_again(this: &Arc<Drive>, earlier: Earlier, before: usize) -> Option<Ending> {
-    let (drive, run) = (this.clone(), earlier.run);
+    let (drive, run) = (this.clone(), earlier.run());
     let saying = move || earlier.say_again(&drive, before);
     let said = this.shared().tasks.spawn_blocking(saying).await;
     match said.map_err(io::Error::other).flatten() {

@@ -11,12 +11,16 @@ use branchyard_model::{Event, RunId};
 
 /// A run that can answer: its journal is open, so whoever lets go of old runs takes nothing away.
 pub(super) struct Earlier {
-    pub(super) run: RunId,
+    run: RunId,
     reader: Reader,
     len: u64,
 }
 
 impl Earlier {
+    pub(super) fn run(&self) -> RunId {
+        self.run
+    }
+
     /// `None` where its journal is gone, or damaged anywhere.
     pub(super) fn open(history: &History, run: RunId) -> Option<Self> {
         let opened = || {

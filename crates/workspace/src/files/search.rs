@@ -43,24 +43,55 @@ pub struct Matches {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LineMatch {
     /// Relative to the workspace.
-    pub path: String,
+    path: String,
     /// Counted from 1.
-    pub line: u64,
+    line: u64,
     /// The byte of the line at which the match begins, counted from 1.
-    pub column: usize,
+    column: usize,
     /// The line; of a long one the part around the match.
-    pub text: String,
+    text: String,
     /// The lines right before it. None is told twice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<String>,
+    before: Vec<String>,
     /// The lines right after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub after: Vec<String>,
+    after: Vec<String>,
     #[serde(skip)]
     at: PathBuf,
 }
 
 impl LineMatch {
+    /// The same with its own and the lines around it rewritten.
+    pub fn with_lines(&self, rewrite: impl Fn(&str) -> String) -> Self {
+        let all = |lines: &[String]| lines.iter().map(|line| rewrite(line)).collect();
+        Self {
+            text: rewrite(&self.text),
+            before: all(&self.before),
+            after: all(&self.after),
+            ..self.clone()
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    pub fn before(&self) -> &[String] {
+        &self.before
+    }
+
+    pub fn after(&self) -> &[String] {
+        &self.after
+    }
+
     /// Where a search goes on after this match.
     pub fn cursor(&self) -> String {
         SearchCursor::after(&self.at, self.line).write()

@@ -26,7 +26,7 @@ const MAX_SIZE: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
-    version: u32,
+    pub(crate) version: u32,
     pub(crate) branch: BranchName,
     pub(crate) created_at: Timestamp,
     /// For people; idleness is counted from `used_tick`.

@@ -15,18 +15,39 @@ type Stage = (Option<u8>, Option<Result<(), RepoError>>);
 
 #[derive(Debug)]
 pub(super) struct Cloner {
-    pub(super) git: Git,
-    pub(super) name: RepoName,
-    pub(super) url: String,
-    pub(super) store: PathBuf,
+    name: RepoName,
+    url: String,
+    store: PathBuf,
     /// Directory for half-made clones, on the same file system.
-    pub(super) staging: PathBuf,
-    pub(super) tasks: TaskTracker,
-    pub(super) news: EventBus,
-    pub(super) flight: Mutex<Option<watch::Receiver<Stage>>>,
+    staging: PathBuf,
+    git: Git,
+    tasks: TaskTracker,
+    news: EventBus,
+    flight: Mutex<Option<watch::Receiver<Stage>>>,
 }
 
 impl Cloner {
+    pub(super) fn new(
+        name: RepoName,
+        url: String,
+        store: PathBuf,
+        staging: PathBuf,
+        git: Git,
+        tasks: TaskTracker,
+        news: EventBus,
+    ) -> Self {
+        Self {
+            name,
+            url,
+            store,
+            staging,
+            git,
+            tasks,
+            news,
+            flight: Mutex::new(None),
+        }
+    }
+
     pub(super) fn is_cloned(&self) -> bool {
         self.store.join("branchyard.json").is_file()
     }

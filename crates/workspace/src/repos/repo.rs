@@ -93,16 +93,15 @@ impl Repo {
         let url = config.url.as_str().to_owned();
         Self {
             store: Store::at(path.clone(), url.clone()),
-            cloner: Cloner {
-                git: git.clone(),
-                name: name.clone(),
+            cloner: Cloner::new(
+                name.clone(),
                 url,
-                store: path,
-                staging: workspaces.join(".branchyard/staging"),
-                tasks: tasks.clone(),
-                news: news.clone(),
-                flight: Mutex::new(None),
-            },
+                path,
+                workspaces.join(".branchyard/staging"),
+                git.clone(),
+                tasks.clone(),
+                news.clone(),
+            ),
             name,
             config,
             source,

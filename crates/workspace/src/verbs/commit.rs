@@ -20,7 +20,14 @@ pub async fn stage(workspace: &Arc<Workspace>, request: add::Request) -> Result<
     let verbosity = request.verbosity;
     let (plan, withheld) = stage_only(workspace, request).await?;
     workspace
-        .with_repository(move |_, repo| Ok(Added::of(repo, verbosity, plan.ignored, withheld)?))
+        .with_repository(move |_, repo| {
+            Ok(Added::of(
+                repo,
+                verbosity,
+                plan.ignored().to_owned(),
+                withheld,
+            )?)
+        })
         .await
 }
 
@@ -119,8 +126,8 @@ async fn stage_named(
             ),
         )));
     }
-    if !plan.ignored.is_empty() {
-        let left_out = plan.ignored.join(", ");
+    if !plan.ignored().is_empty() {
+        let left_out = plan.ignored().join(", ");
         report(Report::Warning(Warning::new(
             "ignored_left_out",
             format!("not committed, for an ignore rule covers them: {left_out}"),

@@ -111,14 +111,14 @@ pub async fn diff(
     verbs::look(workspace, move |_, repo| {
         let comparison = Comparison::resolve(repo, &request)?;
         let paths = match &suspects {
-            None => Some(&paths),
-            Some(suspects) if suspects.paths.is_empty() => None,
+            None => Some(&paths[..]),
+            Some(suspects) if suspects.paths().is_empty() => None,
             Some(suspects) => {
                 suspects.stand_for_index(repo)?;
-                Some(&suspects.paths)
+                Some(suspects.paths())
             }
         };
-        Ok(comparison.differences(repo, paths.map(Vec::as_slice), &request)?)
+        Ok(comparison.differences(repo, paths, &request)?)
     })
     .await
 }

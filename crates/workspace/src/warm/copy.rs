@@ -76,7 +76,7 @@ impl<'a> Copies<'a> {
         let new = || (Hand::new(), Vec::new());
         let shares = parallel::share(entries.len(), AT_ONCE, new, |(hand, stats), n| {
             if let Some(expected) = expected[n] {
-                let stat = self.tracked_file(hand, path(n), entries[n].mode, expected)?;
+                let stat = self.tracked_file(hand, path(n), entries[n].mode(), expected)?;
                 stats.push((n, stat));
             }
             Ok(())
@@ -168,7 +168,7 @@ impl<'a> Copies<'a> {
     ) -> io::Result<FileStat> {
         let place = self.ends().enter(&mut hand.place, path)?;
         let name = path.file_name().unwrap_or_default();
-        let (seconds, nanos) = expected.modified;
+        let (seconds, nanos) = expected.modified();
         let times = modified(i64::from(seconds), i64::from(nanos));
         if mode & TYPE == LINK {
             copy_link(place, name, &times)?;
@@ -178,7 +178,7 @@ impl<'a> Copies<'a> {
         let source = open_source(&place.from, name)?;
         // As git gives them, whatever the sibling's are.
         let copy = create(&place.to, name, 0o666 | mode & 0o111)?;
-        let size = u64::from(expected.size);
+        let size = u64::from(expected.size());
         self.transfer
             .copy(&mut hand.buffer, (&source, &copy), size, false)?;
         if FileStat::of(&fstat(&source)?) != expected {

@@ -36,7 +36,7 @@ fn is_done(root: &OwnedFd, index: &IndexFile, change: &TreeChange) -> bool {
     match (change.is, entry) {
         (None, None) => true,
         (Some(id), Some(entry)) => {
-            let is_true = entry.mode & TYPE == GITLINK
+            let is_true = entry.mode() & TYPE == GITLINK
                 || stat.is_ok_and(|stat| FileStat::of(&stat) == index.stat(entry));
             index.id(entry) == Some(id) && is_true
         }

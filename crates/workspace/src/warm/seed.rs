@@ -170,7 +170,7 @@ impl Seed {
         let doubtful = tracked.doubtful.iter().map(|n| &entries[*n]);
         let doubtful = doubtful.filter_map(|entry| {
             let path = Path::new(OsStr::from_bytes(index.path(entry)));
-            Some((entry.mode, index.id(entry)?, path))
+            Some((entry.mode(), index.id(entry)?, path))
         });
         if git::is_any_changed(&repo, doubtful)? {
             return Ok(Err("it has changes"));

@@ -42,7 +42,7 @@ impl Tracked {
         let entries = index.entries();
         let looked = parallel::share(entries.len(), AT_ONCE, Looked::default, |looked, n| {
             let entry = &entries[n];
-            if entry.mode & TYPE == GITLINK || looked.fault.is_some() {
+            if entry.mode() & TYPE == GITLINK || looked.fault.is_some() {
                 return Ok(());
             }
             let stat = match statat(root, index.path(entry), AtFlags::SYMLINK_NOFOLLOW) {
@@ -53,17 +53,17 @@ impl Tracked {
                 }
             };
             let kind = FileType::from_raw_mode(stat.st_mode);
-            let is_as_tracked = match entry.mode & TYPE {
+            let is_as_tracked = match entry.mode() & TYPE {
                 LINK => kind.is_symlink(),
                 _ => {
-                    let bits = (entry.mode ^ stat.st_mode) & EXECUTABLE;
+                    let bits = (entry.mode() ^ stat.st_mode) & EXECUTABLE;
                     kind.is_file() && bits == 0
                 }
             };
             let is = FileStat::of(&stat);
             if !is_as_tracked {
                 looked.fault = Some("a tracked file is of another kind");
-            } else if is.modified > now {
+            } else if is.modified() > now {
                 looked.fault = Some("a file is from the future");
             }
             if is != index.stat(entry) || index.is_racy(&is) {
@@ -87,6 +87,6 @@ impl Tracked {
 
     pub(super) fn bytes(&self) -> u64 {
         let stats = self.stats.iter().flatten();
-        stats.map(|stat| u64::from(stat.size)).sum()
+        stats.map(|stat| u64::from(stat.size())).sum()
     }
 }

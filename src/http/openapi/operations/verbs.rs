@@ -12,11 +12,11 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let common = schemas.given(of::<Common>());
     let mut operations = Vec::new();
     for verb in verbs() {
-        let name = verb.entry.name;
+        let name = verb.entry().name;
         let type_name = type_name(name);
-        let takes = whole(SchemaSettings::draft2020_12(), verb.takes);
+        let takes = whole(SchemaSettings::draft2020_12(), verb.takes());
         let takes = schemas.named(&format!("{type_name}Request"), takes);
-        let gives = whole(SchemaSettings::draft2020_12().for_serialize(), verb.gives);
+        let gives = whole(SchemaSettings::draft2020_12().for_serialize(), verb.gives());
         let gives = json!({ "allOf": [common, gives] });
         let gives = schemas.named(&format!("{type_name}Answer"), gives);
         operations.push(
@@ -24,9 +24,9 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 GIT,
                 format!("/api/repos/{{repo}}/branches/{{branch}}/git/{name}"),
                 format!("git_{name}"),
-                verb.entry.title,
+                verb.entry().title,
             )
-            .says(verb.entry.description)
+            .says(verb.entry().description)
             .takes_content(Content::Is(takes))
             .answers(200, "What came of it.", vec![(JSON, Content::Is(gives))]),
         );

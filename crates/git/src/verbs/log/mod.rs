@@ -65,7 +65,7 @@ pub fn log(repo: &Repository, query: &Query, path: Option<&Path>) -> Result<Log,
         repo,
         &query.ends(repo)?,
         path,
-        query.bounds,
+        query.bounds(),
         Budget::of_a_look(),
     )?;
     pick(repo, query, LogSource::Walk(Box::new(walk)), path)
@@ -82,13 +82,13 @@ fn pick(
     mut source: LogSource<'_>,
     path: Option<&Path>,
 ) -> Result<Log, Error> {
-    let teller = Teller::new(repo, &query.request)?;
+    let teller = Teller::new(repo, query.request())?;
     let path = path.map(Path::to_string_lossy);
     // The whole tree needs no filter.
     let path = path.as_deref().filter(|path| *path != ".");
     let mut log = Log {
         commits: Vec::new(),
-        skip: query.request.skip,
+        skip: query.request().skip,
         next: None,
         truncated: false,
         stopped_at: None,
@@ -113,7 +113,7 @@ fn pick(
             passed += 1;
             continue;
         }
-        if log.commits.len() == query.count || patches > MOST_PATCHES {
+        if log.commits.len() == query.count() || patches > MOST_PATCHES {
             log.next = Some(log.skip + log.commits.len());
             return Ok(log);
         }

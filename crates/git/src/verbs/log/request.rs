@@ -78,9 +78,9 @@ pub enum Merges {
 /// A request that makes sense.
 #[derive(Debug, Clone)]
 pub struct Query {
-    pub(super) request: Request,
-    pub(super) bounds: Bounds,
-    pub(super) count: usize,
+    request: Request,
+    bounds: Bounds,
+    count: usize,
     author: Option<Regex>,
     committer: Option<Regex>,
     grep: Option<Regex>,
@@ -142,6 +142,14 @@ fn pattern(field: &str, written: Option<&str>) -> Result<Option<Regex>, Problem>
 }
 
 impl Query {
+    pub(super) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The path as the caller gave it.
     pub fn path(&self) -> Option<&str> {
         self.request.path.as_deref()

@@ -58,17 +58,17 @@ pub enum Detail {
 /// The files that differ.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Files {
-    pub files: Vec<FileDiff>,
+    files: Vec<FileDiff>,
     /// Of all files, also of those that are not in this answer.
-    pub totals: Totals,
+    totals: Totals,
     /// Lock files of package managers that are here without their patches; `lock_files` shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
+    left_out: Vec<String>,
     /// There is more than this answer holds.
-    pub truncated: bool,
+    truncated: bool,
     /// What to ask for to go on, where there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Place>,
+    next: Option<Place>,
     #[serde(skip)]
     from: Place,
 }

@@ -127,14 +127,14 @@ impl Plan {
     /// Writes the files and stages them. The index comes last, so that whatever is cut off is still in
     /// conflict. What is there has been taken away by then: a file that is there was written since, and stays.
     pub async fn carry_out(&self, git: &Git, dir: &Path) -> Result<(), Error> {
-        if let Some(file) = self.content.clone() {
+        if let Some(file) = self.content().cloned() {
             let workdir = dir.to_owned();
             tokio::task::spawn_blocking(move || {
                 Working::open(&workdir)?.write(&file.path, &file.content, file.executable)
             })
             .await??;
         }
-        for (stage, paths) in [(1, &self.base), (2, &self.ours), (3, &self.theirs)] {
+        for (stage, paths) in [(1, self.base()), (2, self.ours()), (3, self.theirs())] {
             for paths in paths.chunks(AT_ONCE) {
                 let checkout = command(git, dir).arg("checkout-index");
                 let checkout = checkout
@@ -149,11 +149,11 @@ impl Plan {
             let staged = update().args(["--add", "--remove", "--"]).args(paths);
             staged.output().await?;
         }
-        for paths in self.removed.chunks(AT_ONCE) {
+        for paths in self.removed().chunks(AT_ONCE) {
             let removed = update().args(["--force-remove", "--"]).args(paths);
             removed.output().await?;
         }
-        for (path, id) in &self.submodules {
+        for (path, id) in self.submodules() {
             let mut entry = std::ffi::OsString::from(format!("160000,{id},"));
             entry.push(path);
             let entry = update().args(["--add", "--cacheinfo"]).arg(entry);

@@ -34,17 +34,41 @@ pub(super) struct Written {
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Files that are written as a stage has them.
-    pub(super) base: Vec<PathBuf>,
-    pub(super) ours: Vec<PathBuf>,
-    pub(super) theirs: Vec<PathBuf>,
-    pub(super) removed: Vec<PathBuf>,
-    pub(super) content: Option<Written>,
+    base: Vec<PathBuf>,
+    ours: Vec<PathBuf>,
+    theirs: Vec<PathBuf>,
+    removed: Vec<PathBuf>,
+    content: Option<Written>,
     /// Files that are staged as they are.
     as_is: Vec<PathBuf>,
-    pub(super) submodules: Vec<(PathBuf, Oid)>,
+    submodules: Vec<(PathBuf, Oid)>,
 }
 
 impl Plan {
+    pub(super) fn theirs(&self) -> &[PathBuf] {
+        &self.theirs
+    }
+
+    pub(super) fn submodules(&self) -> &[(PathBuf, Oid)] {
+        &self.submodules
+    }
+
+    pub(super) fn removed(&self) -> &[PathBuf] {
+        &self.removed
+    }
+
+    pub(super) fn ours(&self) -> &[PathBuf] {
+        &self.ours
+    }
+
+    pub(super) fn content(&self) -> Option<&Written> {
+        self.content.as_ref()
+    }
+
+    pub(super) fn base(&self) -> &[PathBuf] {
+        &self.base
+    }
+
     /// The files that go, or are written anew. Blocks.
     pub fn replaced(&self, workdir: &Path) -> Result<Vec<PathBuf>, Error> {
         let working = Working::open(workdir)?;

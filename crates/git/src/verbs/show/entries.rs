@@ -14,14 +14,14 @@ const LINK: i32 = 0o120_000;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Entries {
-    pub entries: Vec<Entry>,
+    entries: Vec<Entry>,
     /// How many there are, shown or not.
-    pub total: usize,
+    total: usize,
     /// There are more.
-    pub truncated: bool,
+    truncated: bool,
     /// What `skip` is to be to go on, where there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<usize>,
+    next: Option<usize>,
     #[serde(skip)]
     skipped: usize,
 }
@@ -51,6 +51,18 @@ pub enum EntryKind {
 }
 
 impl Entries {
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    pub fn next(&self) -> Option<usize> {
+        self.next
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, request: &Request) -> Result<Self, Error> {
         let with_all = request.verbosity == Verbosity::Full;
         let odb = repo.git2().odb()?;

@@ -21,27 +21,27 @@ const WIDEST_ESCAPE: usize = 6;
 pub struct FileAt {
     /// Left out where it was named by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
+    path: Option<String>,
     /// As git writes it, such as 100644; 120000 is a link, whose content is where it leads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
+    mode: Option<String>,
     /// Bytes.
-    pub size: usize,
+    size: usize,
     /// It is no text, and is not shown.
-    pub binary: bool,
+    binary: bool,
     /// The content holds replacement characters where the file has bytes that are no UTF-8.
-    pub lossy: bool,
+    lossy: bool,
     /// Lines of the file; not with `minimal`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<String>,
+    content: Option<String>,
     /// How many lines it has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lines: Option<usize>,
+    lines: Option<usize>,
     /// There is more than this answer holds.
-    pub truncated: bool,
+    truncated: bool,
     /// What `skip` is to be to go on, where there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<usize>,
+    next: Option<usize>,
     #[serde(skip)]
     skipped: usize,
     #[serde(skip)]
@@ -54,6 +54,22 @@ fn is_binary(content: &[u8]) -> bool {
 }
 
 impl FileAt {
+    pub fn binary(&self) -> bool {
+        self.binary
+    }
+
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    pub fn next(&self) -> Option<usize> {
+        self.next
+    }
+
+    pub fn content(&self) -> Option<&str> {
+        self.content.as_deref()
+    }
+
     pub(super) fn of(blob: &Blob<'_>, at: Option<(&Path, i32)>, request: &Request) -> Self {
         let mut file = Self {
             path: at.map(|(path, _)| path.display().to_string()),

@@ -52,7 +52,7 @@ impl CommitDetails {
 impl Entries {
     fn text(&self) -> String {
         let mut text = String::new();
-        for entry in &self.entries {
+        for entry in self.entries() {
             let mark = match entry.kind {
                 EntryKind::Directory => "/",
                 EntryKind::Link => "@",
@@ -61,8 +61,8 @@ impl Entries {
             };
             text += &format!("{}{mark}\n", entry.name);
         }
-        if let Some(next) = self.next {
-            text += &format!("{} in all, more with skip: {next}\n", self.total);
+        if let Some(next) = self.next() {
+            text += &format!("{} in all, more with skip: {next}\n", self.total());
         }
         text
     }
@@ -70,12 +70,12 @@ impl Entries {
 
 impl FileAt {
     fn text(&self) -> String {
-        let mut text = match &self.content {
-            Some(content) => content.clone(),
-            None if self.binary => format!("binary, {} bytes\n", self.size),
-            None => format!("{} bytes\n", self.size),
+        let mut text = match self.content() {
+            Some(content) => content.to_owned(),
+            None if self.binary() => format!("binary, {} bytes\n", self.size()),
+            None => format!("{} bytes\n", self.size()),
         };
-        if let Some(next) = self.next {
+        if let Some(next) = self.next() {
             text += &format!("\nmore with skip: {next}\n");
         }
         text

@@ -86,62 +86,67 @@ impl Found {
             let untracked = untracked.iter().filter(|path| is_asked_for(path));
             found.untracked = untracked.map(|path| shown(path)).collect();
         }
-        found.move_announced(&index);
+        move_announced(&mut found, &index);
         // Of a file that became a directory git says only that the file is gone.
         let is_tracked = |path: &str| index.get_path(Path::new(path), 0).is_some();
         let was_file = |path: &String| path.strip_suffix('/').is_some_and(is_tracked);
         found.untracked.retain(|path| !was_file(path));
-        found.add_overlooked(repo, &index, paths);
+        add_overlooked(&mut found, repo, &index, paths);
         Ok(found)
     }
 
     pub fn has_tracked_changes(&self) -> bool {
         !(self.staged.is_empty() && self.unstaged.is_empty() && self.conflicted.is_empty())
     }
+}
 
-    /// Files that were announced (`add --intent-to-add`) are not staged: the index has nothing of them.
-    fn move_announced(&mut self, index: &Index) {
-        let is_announced = |change: &Change| {
-            let entry = index.get_path(Path::new(&change.path), 0);
-            change.kind == Kind::Added
-                && entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0)
-        };
-        for mut announced in self.staged.extract_if(.., |change| is_announced(change)) {
-            let here = |change: &&mut Change| change.path == announced.path;
-            match self.unstaged.iter_mut().find(here) {
-                Some(change) if change.kind == Kind::Modified => change.kind = Kind::Added,
-                Some(_) => {}
-                None => {
-                    (announced.old, announced.new) = (None, None);
-                    self.unstaged.push(announced);
-                }
+/// Files that were announced (`add --intent-to-add`) are not staged: the index has nothing of them.
+fn move_announced(found: &mut Found, index: &Index) {
+    let is_announced = |change: &Change| {
+        let entry = index.get_path(Path::new(&change.path), 0);
+        change.kind == Kind::Added
+            && entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0)
+    };
+    for mut announced in found.staged.extract_if(.., |change| is_announced(change)) {
+        let here = |change: &&mut Change| change.path == announced.path;
+        match found.unstaged.iter_mut().find(here) {
+            Some(change) if change.kind == Kind::Modified => change.kind = Kind::Added,
+            Some(_) => {}
+            None => {
+                (announced.old, announced.new) = (None, None);
+                found.unstaged.push(announced);
             }
         }
     }
+}
 
-    /// Adds what differs of the files that git was told to overlook.
-    pub(super) fn add_overlooked(&mut self, repo: &Repository, index: &Index, paths: &[PathBuf]) {
-        let Some(workdir) = files_of(repo) else {
-            return;
-        };
-        for entry in overlooked_changes(index, &workdir) {
-            let path = text(&entry.path);
-            if !is_within(Path::new(&path), paths) {
-                continue;
-            }
-            let is_there = workdir.join(&path).symlink_metadata().is_ok();
-            self.unstaged.push(Change {
-                path,
-                kind: match is_there {
-                    true => Kind::Modified,
-                    false => Kind::Deleted,
-                },
-                from: None,
-                overlooked: true,
-                old: None,
-                new: None,
-            });
+/// Adds what differs of the files that git was told to overlook.
+pub(super) fn add_overlooked(
+    found: &mut Found,
+    repo: &Repository,
+    index: &Index,
+    paths: &[PathBuf],
+) {
+    let Some(workdir) = files_of(repo) else {
+        return;
+    };
+    for entry in overlooked_changes(index, &workdir) {
+        let path = text(&entry.path);
+        if !is_within(Path::new(&path), paths) {
+            continue;
         }
+        let is_there = workdir.join(&path).symlink_metadata().is_ok();
+        found.unstaged.push(Change {
+            path,
+            kind: match is_there {
+                true => Kind::Modified,
+                false => Kind::Deleted,
+            },
+            from: None,
+            overlooked: true,
+            old: None,
+            new: None,
+        });
     }
 }
 

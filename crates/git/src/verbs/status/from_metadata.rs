@@ -23,7 +23,7 @@ impl Found {
         let mut found = Self::default();
         if request.untracked {
             let mode_of = |path: &Path| status.tracked(path).map(|(mode, _)| mode);
-            let untracked = Untracked::among(&status.untracked, repo, mode_of, request.each_file)?;
+            let untracked = Untracked::among(status.untracked(), repo, mode_of, request.each_file)?;
             if untracked.is_doubtful {
                 return Ok(None);
             }

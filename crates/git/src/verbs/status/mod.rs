@@ -142,7 +142,7 @@ pub fn status_of(
     mut found: Found,
 ) -> Result<Status, Error> {
     if may_have_flagged_files(repo) {
-        found.add_overlooked(repo, &repo.git2().index()?, paths);
+        found::add_overlooked(&mut found, repo, &repo.git2().index()?, paths);
     }
     Status::new(repo, branch, &head(repo)?, found, request)
 }
