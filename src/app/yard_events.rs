@@ -9,7 +9,7 @@ use tokio_stream::Stream;
 use super::AuthorizedApp;
 use branchyard_auth::Principal;
 use branchyard_model::Scope;
-use branchyard_runtime::yard_events::{EventCursor, Item, YardChange};
+use branchyard_runtime::yard_events::{EventCursor, EventItem, YardChange};
 
 /// Something that a watcher is told, and the place after it.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub enum Bulletin {
     Hello,
     /// What was missed is not known any more: everything is to be looked at again.
     Reset,
-    Changed(Arc<Item>),
+    Changed(Arc<EventItem>),
     Queue(Queue),
 }
 

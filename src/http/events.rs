@@ -14,7 +14,7 @@ use super::negotiate::{Format, last_event_id};
 use super::problem::ProblemResponse;
 use super::streams::{FollowParams, streamed};
 use crate::app::{AuthorizedApp, Bulletin, Told, yard_events};
-use branchyard_runtime::yard_events::{EventCursor, Item, YardChange};
+use branchyard_runtime::yard_events::{EventCursor, EventItem, YardChange};
 
 /// Proxies close what is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -84,7 +84,7 @@ fn data(told: &Told) -> Value {
     data
 }
 
-fn changed(item: &Item) -> Value {
+fn changed(item: &EventItem) -> Value {
     let mut data = match &item.change {
         YardChange::Workspace(news) => json!(news),
         YardChange::Run(news) => json!(news),

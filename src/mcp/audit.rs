@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::reply::Reply;
-use crate::app::audit::{Answer, AuditCall, Auditor, Entry, Named, Outcome, Via};
+use crate::app::audit::{Answer, AuditCall, AuditEntry, AuditOutcome, Auditor, Named, Via};
 use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_runs::argv::{self, Args};
@@ -92,7 +92,7 @@ pub(super) struct Watched {
     is_of_tokens: bool,
     recorded: AuditCall,
     /// Where it changes something.
-    entry: Option<Entry>,
+    entry: Option<AuditEntry>,
 }
 
 impl Watched {
@@ -141,7 +141,7 @@ impl Watched {
                 entry.tell(|begun| *begun = self.recorded);
                 entry.end(end);
             }
-            None if end.outcome == Outcome::Refused => {
+            None if end.outcome == AuditOutcome::Refused => {
                 self.auditor.refused(self.recorded, end);
             }
             None => {}
@@ -156,7 +156,7 @@ pub(super) fn looked<T>(call: &Call, what: &str, answer: &Result<T, Problem>) {
     }
     let recorded = recorded(call, format!("mcp {what}"));
     let end = Answer::of(answer).end(Some(call.app().principal()), &recorded);
-    if end.outcome == Outcome::Refused {
+    if end.outcome == AuditOutcome::Refused {
         call.app().auditor().refused(recorded, end);
     }
 }

@@ -26,7 +26,8 @@ const ROOM: usize = 5_000;
 const ROOM_IF_WELL: usize = 2_000;
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Outcome<'a> {
+#[schemars(rename = "Outcome")]
+pub(super) struct RunOutcome<'a> {
     run_id: RunId,
     repo: &'a RepoName,
     branch: &'a BranchName,
@@ -94,7 +95,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
         let spent: usize = complaints.iter().map(Complaint::size).sum();
         let output = window.tail(room - spent);
         let truncated = output.cut || complaints.len() < found.items.len();
-        let outcome = Outcome {
+        let outcome = RunOutcome {
             run_id: id,
             repo: &record.spec.repo,
             branch: &record.spec.branch,
@@ -151,7 +152,7 @@ fn next(record: &RunRecord, more: bool) -> Option<String> {
     }
 }
 
-fn text(outcome: &Outcome<'_>) -> String {
+fn text(outcome: &RunOutcome<'_>) -> String {
     let mut text = format!(
         "{} on {}/{}: {}",
         outcome.command, outcome.repo, outcome.branch, outcome.state

@@ -32,7 +32,7 @@ pub(super) struct Tool {
 
 /// Everything about a tool but what it takes, gives and does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(super) struct ToolEntry<'a> {
     /// Short, for it stands beside the server's name in a client's list.
     pub(super) name: &'a str,
     pub(super) title: &'static str,
@@ -66,7 +66,7 @@ impl Hints {
 impl Tool {
     /// `In` is what it takes, `Out` what its structured content is.
     pub(super) fn new<In, Out, Doing>(
-        entry: &Entry<'_>,
+        entry: &ToolEntry<'_>,
         action: impl Fn(Call, In) -> Doing + Clone + Send + Sync + 'static,
     ) -> Self
     where
@@ -84,7 +84,7 @@ impl Tool {
 
     /// Whose types are known by their schemas alone.
     pub(super) fn untyped<Doing>(
-        entry: &Entry<'_>,
+        entry: &ToolEntry<'_>,
         takes: JsonObject,
         gives: JsonObject,
         action: impl Fn(Call, Value) -> Doing + Send + Sync + 'static,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use branchyard_config::Config;
-use branchyard_db::security_db::audit::{Audit, Call, End, MISSING, Outcome, Retention, Via};
+use branchyard_db::security_db::audit::{Audit, AuditOutcome, Call, End, MISSING, Retention, Via};
 use branchyard_db::security_db::{Condition, Opened, SecurityDb};
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::clock::SteadyClock;
@@ -72,7 +72,7 @@ pub(super) fn audit(
     let audit = Audit::open(trust, retention, loops, move || reserve.make_room())
         .context("failed to open the audit")?;
     if missing > 0 {
-        let end = End::new(Outcome::Unknown).detail(format!(
+        let end = End::new(AuditOutcome::Unknown).detail(format!(
             "{missing} changes of tokens and audit are not in trust.db any more"
         ));
         audit.record(Call::new(Via::Daemon, MISSING), end);

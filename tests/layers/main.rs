@@ -18,7 +18,7 @@ use source::{Files, Source, files};
 /// A rule: what it is about, how often it may be broken, and what breaks it.
 type Rule = (&'static str, usize, fn(&Source, &Files) -> Vec<String>);
 
-/// What is not yet so only goes down, to none.
+/// Three circles would be allowed; where there are fewer, there are not to be more.
 const RULES: [Rule; 6] = [
     ("imports of what is not below", 0, |source, _| {
         layers::forbidden_imports(source)
@@ -29,10 +29,10 @@ const RULES: [Rule; 6] = [
         layers::calls_out_of_their_room,
     ),
     ("crowded types", 0, |source, _| walls::crowds(source)),
-    ("types with fields in sight", 45, |source, _| {
+    ("types with fields in sight", 0, |source, _| {
         walls::unguarded_fields(source)
     }),
-    ("names of many types", 7, |source, _| {
+    ("names of many types", 0, |source, _| {
         walls::shared_names(source)
     }),
     ("circles of imports", 2, |source, _| {

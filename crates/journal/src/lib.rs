@@ -49,7 +49,7 @@ pub use excerpt::{Excerpt, Pieces, stream};
 pub use follow::follow;
 pub use format::{Frame, FrameKind, MAX_OUTPUT, Stream};
 pub use frontier::Frontier;
-pub use lines::{Eol, Item, Splitter};
+pub use lines::{Eol, LineItem, Splitter};
 pub use output::{Output, Totals};
 pub use overflow::{Recorder, give_up_tail, recover_tail};
 pub use packed::{length, pack};

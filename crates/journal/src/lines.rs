@@ -29,7 +29,7 @@ impl Eol {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Item<'a> {
+pub enum LineItem<'a> {
     Output {
         stream: Stream,
         /// Without the ending.
@@ -75,7 +75,7 @@ impl Splitter {
         &mut self,
         frame: &Frame<'_>,
         skip: usize,
-        mut emit: impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        mut emit: impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> usize {
         let continues = frame.kind == FrameKind::Output(self.stream);
         if !continues && self.flush_all(&mut emit).is_break() {
@@ -83,7 +83,7 @@ impl Splitter {
         }
         match frame.kind {
             FrameKind::Event => {
-                let event = Item::Event {
+                let event = LineItem::Event {
                     json: frame.payload,
                 };
                 // Enough or not: there is nothing left of this frame.
@@ -113,7 +113,7 @@ impl Splitter {
     /// called again before more came, it gives out those too.
     pub fn flush(
         &mut self,
-        mut emit: impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        mut emit: impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let tail = unfinished_char(&self.pending);
         if tail == 0 || tail == self.pending.len() || tail > self.last_added {
@@ -135,7 +135,7 @@ impl Splitter {
     /// Gives out all of an unfinished line.
     pub fn flush_all(
         &mut self,
-        emit: &mut impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        emit: &mut impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.pending.is_empty() {
             return ControlFlow::Continue(());
@@ -153,7 +153,7 @@ impl Splitter {
         &mut self,
         frame: &Frame<'_>,
         skip: usize,
-        emit: &mut impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        emit: &mut impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> usize {
         let payload = frame.payload;
         let mut at = skip;
@@ -179,7 +179,7 @@ impl Splitter {
         frame: &Frame<'_>,
         at: &mut usize,
         newline: Option<usize>,
-        emit: &mut impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        emit: &mut impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let rest = &frame.payload[*at..];
         let room = MAX_OUTPUT - self.pending.len();
@@ -214,7 +214,7 @@ impl Splitter {
         frame: &Frame<'_>,
         at: usize,
         added: usize,
-        emit: &mut impl FnMut(Item<'_>, Cursor) -> ControlFlow<()>,
+        emit: &mut impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let tail = unfinished_char(&self.pending);
         let tail = if tail > added { 0 } else { tail };
@@ -234,8 +234,8 @@ impl Splitter {
         self.last_added = added;
     }
 
-    fn partial<'a>(&self, bytes: &'a [u8]) -> Item<'a> {
-        Item::Output {
+    fn partial<'a>(&self, bytes: &'a [u8]) -> LineItem<'a> {
+        LineItem::Output {
             stream: self.stream,
             bytes,
             eol: Eol::None,
@@ -243,9 +243,9 @@ impl Splitter {
     }
 }
 
-fn whole(stream: Stream, line: &[u8]) -> Item<'_> {
+fn whole(stream: Stream, line: &[u8]) -> LineItem<'_> {
     let (bytes, eol) = Eol::of(line);
-    Item::Output { stream, bytes, eol }
+    LineItem::Output { stream, bytes, eol }
 }
 
 /// How many bytes at the end are the beginning of a UTF-8 character whose rest is missing.

@@ -22,12 +22,12 @@ const ANY: i32 = -1;
 
 #[derive(Debug, Clone)]
 pub struct Watcher {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherInner>,
     _listening: Arc<AbortOnDropHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WatcherInner {
     inotify: AsyncFd<OwnedFd>,
     journals: Mutex<HashMap<i32, Arc<Journal>>>,
 }
@@ -41,7 +41,7 @@ struct Journal {
 /// A journal under watch; dropping it ends the watch.
 #[derive(Debug)]
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherInner>,
     journal: Arc<Journal>,
     descriptor: i32,
 }
@@ -50,7 +50,7 @@ impl Watcher {
     /// Listens on the current runtime for as long as a clone of it is held.
     pub fn start(loops: Loops) -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WatcherInner {
             inotify: listenable(inotify)?,
             journals: Mutex::default(),
         });
@@ -103,7 +103,7 @@ impl Drop for Watch {
     }
 }
 
-impl Shared {
+impl WatcherInner {
     fn lock(&self) -> MutexGuard<'_, HashMap<i32, Arc<Journal>>> {
         self.journals.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,7 +150,7 @@ fn listenable(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
-async fn listen(shared: Arc<Shared>) {
+async fn listen(shared: Arc<WatcherInner>) {
     // Started again, it has missed what came meanwhile.
     let mut changed = vec![ANY];
     loop {

@@ -9,13 +9,13 @@ use branchyard_model::Problem;
 /// The body that asks for it, and of which kind it is. An idempotency key is compared by it too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Written {
-    pub(super) action: Action,
+    pub(super) action: RequestKind,
     pub(super) request: RunBody,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Action {
+pub(super) enum RequestKind {
     Make,
     Git { operation: String },
     Task { task: String },
@@ -26,7 +26,7 @@ impl From<RunRequest> for Written {
         let rest = RunBody::from(request.options);
         match request.command {
             Command::Make { args, env, reuse } => Self {
-                action: Action::Make,
+                action: RequestKind::Make,
                 request: RunBody {
                     args,
                     env,
@@ -35,7 +35,7 @@ impl From<RunRequest> for Written {
                 },
             },
             Command::Git { operation, args } => Self {
-                action: Action::Git {
+                action: RequestKind::Git {
                     operation: operation.clone(),
                 },
                 request: RunBody {
@@ -50,7 +50,7 @@ impl From<RunRequest> for Written {
                 env,
                 reuse,
             } => Self {
-                action: Action::Task { task: task.clone() },
+                action: RequestKind::Task { task: task.clone() },
                 request: RunBody {
                     task: Some(task),
                     args,
@@ -67,9 +67,9 @@ impl TryFrom<Written> for RunRequest {
     type Error = Problem;
     fn try_from(written: Written) -> Result<Self, Problem> {
         match written.action {
-            Action::Make => written.request.make(),
-            Action::Git { .. } => written.request.git(),
-            Action::Task { .. } => written.request.task(),
+            RequestKind::Make => written.request.make(),
+            RequestKind::Git { .. } => written.request.git(),
+            RequestKind::Task { .. } => written.request.task(),
         }
     }
 }

@@ -15,10 +15,10 @@ use branchyard_db::security_db::audit::{Audit, Call, Filter, Order, Record};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
 pub use actions::{ACTIONS, of_verb};
+pub use branchyard_db::security_db::audit::{AuditEntry, AuditOutcome, End, Sender, Via};
 pub use branchyard_db::security_db::audit::{
     Call as AuditCall, Filter as AuditFilter, Record as AuditRecord,
 };
-pub use branchyard_db::security_db::audit::{End, Entry, Outcome, Sender, Via};
 pub use place::Named;
 
 /// Records that are read at once.
@@ -37,7 +37,7 @@ impl Auditor {
     }
 
     /// Takes note of a call that may change something, before it does. One that cannot be noted is refused.
-    pub async fn begin(&self, call: Call) -> Result<Entry, Problem> {
+    pub async fn begin(&self, call: Call) -> Result<AuditEntry, Problem> {
         self.audit().begin(call).await.ok_or_else(|| {
             let detail = "the audit cannot be written, and nothing is changed without a record of it";
             let problem = Problem::new(ErrorKind::Unavailable, "audit_unavailable", detail)
@@ -173,10 +173,10 @@ impl<'a> Answer<'a> {
                 || principal.is_some_and(|who| !is_within(who, call))
         };
         let outcome = match self.status {
-            401 | 403 | 429 => Outcome::Refused,
-            404 if is_out_of_bounds() => Outcome::Refused,
-            status if status < 400 => Outcome::Allowed,
-            _ => Outcome::Failed,
+            401 | 403 | 429 => AuditOutcome::Refused,
+            404 if is_out_of_bounds() => AuditOutcome::Refused,
+            status if status < 400 => AuditOutcome::Allowed,
+            _ => AuditOutcome::Failed,
         };
         let end = End::new(outcome).status(self.status);
         match self.code {
@@ -217,15 +217,15 @@ mod tests {
             };
             let outcome = |who| answer.clone().end(who, &call).outcome;
             let expected = match is_theirs {
-                true => Outcome::Failed,
-                false => Outcome::Refused,
+                true => AuditOutcome::Failed,
+                false => AuditOutcome::Refused,
             };
             assert_eq!(outcome(Some(&bounded)), expected, "{repo:?} {branch:?}");
-            assert_eq!(outcome(Some(&free)), Outcome::Failed);
-            assert_eq!(outcome(None), Outcome::Failed);
+            assert_eq!(outcome(Some(&free)), AuditOutcome::Failed);
+            assert_eq!(outcome(None), AuditOutcome::Failed);
             let record = Record {
                 id: 1,
-                end: End::new(Outcome::Allowed),
+                end: End::new(AuditOutcome::Allowed),
                 call,
             };
             assert_eq!(sees(&bounded, &record), is_theirs && repo.is_some());

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use super::verb::{At, Effect, Render, Verb, VerbEntry, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::verbs::run_verb;
-use branchyard_git::verbs::integration::{Ended, Origin, Outcome};
+use branchyard_git::verbs::integration::{Ended, IntegrationOutcome, Origin};
 use branchyard_git::verbs::operation::Operation;
-use branchyard_git::verbs::picks::Action;
+use branchyard_git::verbs::picks::PickAction;
 use branchyard_git::verbs::{Verbosity, cherry_pick, merge, rebase, resolve, revert};
 use branchyard_model::Problem;
 use branchyard_workspace::{Error, Files, GoOn, Reporter, Workspace, verbs};
 
 pub(super) fn verbs() -> Vec<Verb> {
-    let entry = |name, title, description| Entry {
+    let entry = |name, title, description| VerbEntry {
         name,
         title,
         description,
@@ -68,14 +68,14 @@ async fn merging(
     app: AuthorizedApp,
     at: At,
     request: merge::Request,
-) -> Result<VerbOutput<Outcome>, Problem> {
+) -> Result<VerbOutput<IntegrationOutcome>, Problem> {
     request.check()?;
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let how = match request.action {
-            merge::Action::Start => None,
-            merge::Action::Continue => Some(GoOn::Continue),
-            merge::Action::Abort => Some(GoOn::Abort),
+            merge::MergeAction::Start => None,
+            merge::MergeAction::Continue => Some(GoOn::Continue),
+            merge::MergeAction::Abort => Some(GoOn::Abort),
         };
         let came = match how {
             Some(how) => verbs::go_on(&workspace, Operation::Merge, how, by, &report).await?,
@@ -93,7 +93,7 @@ async fn rebasing(
     app: AuthorizedApp,
     at: At,
     request: rebase::Request,
-) -> Result<VerbOutput<Outcome>, Problem> {
+) -> Result<VerbOutput<IntegrationOutcome>, Problem> {
     request.check()?;
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
@@ -113,7 +113,7 @@ async fn picking(
     app: AuthorizedApp,
     at: At,
     request: cherry_pick::Request,
-) -> Result<VerbOutput<Outcome>, Problem> {
+) -> Result<VerbOutput<IntegrationOutcome>, Problem> {
     request.check()?;
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
@@ -133,7 +133,7 @@ async fn reverting(
     app: AuthorizedApp,
     at: At,
     request: revert::Request,
-) -> Result<VerbOutput<Outcome>, Problem> {
+) -> Result<VerbOutput<IntegrationOutcome>, Problem> {
     request.check()?;
     let by = app.by();
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
@@ -159,12 +159,12 @@ async fn resolving(
     run_verb::change(&app, &at, "git resolve", Files::Move, work).await
 }
 
-fn going_on(action: Action) -> Option<GoOn> {
+fn going_on(action: PickAction) -> Option<GoOn> {
     match action {
-        Action::Start => None,
-        Action::Continue => Some(GoOn::Continue),
-        Action::Skip => Some(GoOn::Skip),
-        Action::Abort => Some(GoOn::Abort),
+        PickAction::Start => None,
+        PickAction::Continue => Some(GoOn::Continue),
+        PickAction::Skip => Some(GoOn::Skip),
+        PickAction::Abort => Some(GoOn::Abort),
     }
 }
 
@@ -172,19 +172,21 @@ async fn told(
     workspace: &Arc<Workspace>,
     (origin, ended): (Origin, Ended),
     verbosity: Verbosity,
-) -> Result<Outcome, Error> {
+) -> Result<IntegrationOutcome, Error> {
     workspace
-        .with_repository(move |_, repo| Ok(Outcome::read(repo, &origin, ended, verbosity)?))
+        .with_repository(move |_, repo| {
+            Ok(IntegrationOutcome::read(repo, &origin, ended, verbosity)?)
+        })
         .await
 }
 
-impl Render for Outcome {
+impl Render for IntegrationOutcome {
     fn text(&self) -> String {
-        Outcome::text(self)
+        IntegrationOutcome::text(self)
     }
 
     fn cut(&mut self, room: usize) {
-        Outcome::cut(self, room);
+        IntegrationOutcome::cut(self, room);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod answers;
 
-use super::verb::{At, Effect, Entry, Verb, VerbOutput};
+use super::verb::{At, Effect, Verb, VerbEntry, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::verbs::run_verb;
 use branchyard_git::verbs::{add, checkout, clean, commit, reset, stash};
@@ -22,7 +22,7 @@ pub(super) fn verbs() -> Vec<Verb> {
     ]
 }
 
-const ADD: Entry = Entry {
+const ADD: VerbEntry = VerbEntry {
     name: "add",
     title: "Stage changes",
     description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out new files that look like build output (`withheld`); name them in `paths` to stage them. git_commit commits what is staged.",
@@ -32,14 +32,14 @@ const ADD: Entry = Entry {
     },
 };
 
-const COMMIT: Entry = Entry {
+const COMMIT: VerbEntry = VerbEntry {
     name: "commit",
     title: "Commit",
     description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. `amend` replaces the last commit. No hooks run; nothing is pushed, which git_push does.",
     effect: Effect::WRITES,
 };
 
-const RESET: Entry = Entry {
+const RESET: VerbEntry = VerbEntry {
     name: "reset",
     title: "Reset",
     description: "Moves the branch to another commit (soft, mixed, hard), or takes `paths` out of the next commit. Mode hard discards changes and needs `confirm: true`; they are saved first, and the answer says how to have them back.",
@@ -49,7 +49,7 @@ const RESET: Entry = Entry {
     },
 };
 
-const CLEAN: Entry = Entry {
+const CLEAN: VerbEntry = VerbEntry {
     name: "clean",
     title: "Remove untracked files",
     description: "Lists untracked files, with `directories` and `ignored` more of them; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
@@ -59,14 +59,14 @@ const CLEAN: Entry = Entry {
     },
 };
 
-const STASH: Entry = Entry {
+const STASH: VerbEntry = VerbEntry {
     name: "stash",
     title: "Put changes aside",
     description: "Puts changes aside (push) and brings them back (pop, apply); list, show and drop. Only stashes of this branch are seen, and each is taken by its id. Conflicts are listed in the answer, and the stash is kept then.",
     effect: Effect::DESTROYS,
 };
 
-const CHECKOUT: Entry = Entry {
+const CHECKOUT: VerbEntry = VerbEntry {
     name: "checkout",
     title: "Bring files back",
     description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: for another one use git_branch or `workspace`, which give it a workspace of its own.",

@@ -1,6 +1,6 @@
 //! status, diff, show.
 
-use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use super::verb::{At, Effect, Render, Verb, VerbEntry, VerbOutput};
 use crate::app::verbs::run_verb;
 use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::show::Shown;
@@ -9,7 +9,7 @@ use branchyard_model::{About, Problem};
 use branchyard_workspace::verbs;
 
 pub(super) fn verbs() -> Vec<Verb> {
-    let entry = |name, title, description| Entry {
+    let entry = |name, title, description| VerbEntry {
         name,
         title,
         description,

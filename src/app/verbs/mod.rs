@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use branchyard_model::{ErrorKind, Problem};
 
-pub use verb::{At, Common, Effect, Entry, ErasedOutput, Render, Verb, VerbOutput};
+pub use verb::{At, Common, Effect, ErasedOutput, Render, Verb, VerbEntry, VerbOutput};
 
 /// The verb of this name.
 pub fn verb(name: &str) -> Result<&'static Verb, Problem> {

@@ -2,7 +2,7 @@
 
 mod answers;
 
-use super::verb::{At, Effect, Entry, Verb, VerbOutput};
+use super::verb::{At, Effect, Verb, VerbEntry, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::verbs::run_verb;
 use branchyard_git::verbs::Verbosity;
@@ -20,7 +20,7 @@ const REACHES_OUT: Effect = Effect {
 pub(super) fn verbs() -> Vec<Verb> {
     vec![
         Verb::new(
-            Entry {
+            VerbEntry {
                 name: "fetch",
                 title: "Fetch from the remote",
                 description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them \
@@ -33,7 +33,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             fetch_verb,
         ),
         Verb::new(
-            Entry {
+            VerbEntry {
                 name: "pull",
                 title: "Take in what the remote has",
                 description: "Fetches a branch of the remote and rebases the workspace's own commits onto it (or merges \
@@ -44,7 +44,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             pull_verb,
         ),
         Verb::new(
-            Entry {
+            VerbEntry {
                 name: "push",
                 title: "Push to the remote",
                 description: "Commits (if a message is given), takes in what the remote has by rebase or merge, pushes the \
@@ -60,7 +60,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             push_verb,
         ),
         Verb::new(
-            Entry {
+            VerbEntry {
                 name: "remote",
                 title: "Show the remote",
                 description: "Tells where the repository comes from, its default branch, and which branches are protected. \

@@ -2,7 +2,7 @@
 
 use super::branch;
 use super::shorten::{missing, shorten};
-use super::verb::{At, Effect, Entry, Render, Verb, VerbOutput};
+use super::verb::{At, Effect, Render, Verb, VerbEntry, VerbOutput};
 use crate::app::verbs::run_verb;
 use crate::app::{AuthorizedApp, inspect};
 use branchyard_git::verbs::{tag, worktree};
@@ -17,7 +17,7 @@ pub(super) fn verbs() -> Vec<Verb> {
     ]
 }
 
-const BRANCH: Entry = Entry {
+const BRANCH: VerbEntry = VerbEntry {
     name: "branch",
     title: "Branches",
     description: "Lists branches (merged, unmerged, by glob, of the remote), shows one, creates one from a start point with a workspace of its own, renames or deletes one here. A branch with commits or work of its own is deleted with `force: true` only, and saved first; build output does not move with a rename.",
@@ -27,14 +27,14 @@ const BRANCH: Entry = Entry {
     },
 };
 
-const WORKTREE: Entry = Entry {
+const WORKTREE: VerbEntry = VerbEntry {
     name: "worktree",
     title: "List workspaces",
     description: "Lists the workspaces of the repository: branch, directory, commit, who is at work there. They come with the first request for a branch (git_branch with action create, `workspace`), and go with `workspace` and action remove.",
     effect: Effect::READS,
 };
 
-const TAG: Entry = Entry {
+const TAG: VerbEntry = VerbEntry {
     name: "tag",
     title: "Tags",
     description: "Lists tags by version or date, shows, creates (lightweight, or annotated and signed with a message), verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",

@@ -28,7 +28,7 @@ pub struct At {
 
 /// Everything about a verb but what it takes, gives and does.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct VerbEntry {
     /// One word for addresses, such as `cherry_pick`; agents know it as `git_cherry_pick`.
     pub name: &'static str,
     pub title: &'static str,
@@ -69,7 +69,7 @@ impl Effect {
 }
 
 pub struct Verb {
-    entry: Entry,
+    entry: VerbEntry,
     /// What it takes, besides repo and branch.
     takes: Shape,
     /// What it gives, besides what every answer says.
@@ -142,12 +142,12 @@ impl Verb {
         self.gives
     }
 
-    pub fn entry(&self) -> &Entry {
+    pub fn entry(&self) -> &VerbEntry {
         &self.entry
     }
 
     pub(super) fn new<In, Out, BoxFuture>(
-        entry: Entry,
+        entry: VerbEntry,
         action: impl Fn(AuthorizedApp, At, In) -> BoxFuture + Clone + Send + Sync + 'static,
     ) -> Self
     where

@@ -15,7 +15,7 @@ use axum::routing::MethodRouter;
 
 use super::problem::{ProblemCode, ProblemResponse, status};
 use crate::app::App;
-use crate::app::audit::{Answer, AuditCall as Call, Auditor, Named, Outcome, Sender, Via};
+use crate::app::audit::{Answer, AuditCall as Call, AuditOutcome, Auditor, Named, Sender, Via};
 use branchyard_auth::{Peer, Principal};
 use branchyard_model::Problem;
 
@@ -104,7 +104,7 @@ async fn noted(State(route): State<Arc<Watched>>, request: Request, next: Next) 
     auditor.locate(&mut call, &noted.named()).await;
     auditor.locate(&mut call, &made(response.headers())).await;
     let end = answer(&response).end(principal.as_ref(), &call);
-    match noted.was_a_look() && end.outcome == Outcome::Allowed {
+    match noted.was_a_look() && end.outcome == AuditOutcome::Allowed {
         true => entry.forget(),
         false => {
             entry.tell(|begun| *begun = call);
@@ -133,7 +133,7 @@ async fn record_refusal(
     call.principal = principal.as_ref().map(|who| who.name().to_owned());
     auditor.locate(&mut call, &named).await;
     let end = answer(&response).end(principal.as_ref(), &call);
-    if end.outcome == Outcome::Refused {
+    if end.outcome == AuditOutcome::Refused {
         auditor.refused(call, end);
     }
     response
@@ -148,7 +148,7 @@ pub(super) async fn turned_away(app: &App, parts: &mut request::Parts, problem: 
     let status = status(problem.kind).as_u16();
     let code = Some(problem.code.as_str().into());
     let end = Answer { status, code }.end(None, &call);
-    if end.outcome == Outcome::Refused {
+    if end.outcome == AuditOutcome::Refused {
         route.auditor.refused(call, end);
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_stream::StreamExt;
 
 use crate::app::AuthorizedApp;
-use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
+use crate::app::audit::{AuditFilter, AuditOutcome, AuditRecord};
 use crate::http::extract::Params;
 use crate::http::listed::Listed;
 use crate::http::negotiate::Format;
@@ -33,7 +33,7 @@ pub(in crate::http) struct AuditParams {
     /// The id of a run, group, salvage or token.
     run: Option<String>,
     /// Only calls that ended so.
-    #[schemars(with = "Option<Outcome>")]
+    #[schemars(with = "Option<AuditOutcome>")]
     outcome: Option<String>,
     /// Only calls since: a time, or how long ago, such as `2h`.
     since: Option<String>,
@@ -94,9 +94,9 @@ impl AuditParams {
     }
 }
 
-fn outcome(text: &str) -> Result<Outcome, Problem> {
-    Outcome::parse(text).ok_or_else(|| {
-        let known = Outcome::ALL.map(Outcome::as_str).join(", ");
+fn outcome(text: &str) -> Result<AuditOutcome, Problem> {
+    AuditOutcome::parse(text).ok_or_else(|| {
+        let known = AuditOutcome::ALL.map(AuditOutcome::as_str).join(", ");
         Problem::unprocessable("outcome", format!("{text:?} is not an outcome"))
             .help(format!("the outcomes are {known}"))
     })

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::encode::Encoder;
 use crate::http::negotiate::Format;
-use branchyard_journal::{Cursor, Frame, FrameKind, Item, Sink, Splitter};
+use branchyard_journal::{Cursor, Frame, FrameKind, LineItem, Sink, Splitter};
 
 /// Renders a journal as server-sent events or NDJSON.
 #[derive(Debug)]
@@ -83,14 +83,14 @@ impl Sink for Events {
 }
 
 /// One, and no more before it was looked whether there is room.
-fn event(out: &mut Encoder, item: Item<'_>, cursor: Cursor) -> ControlFlow<()> {
+fn event(out: &mut Encoder, item: LineItem<'_>, cursor: Cursor) -> ControlFlow<()> {
     match item {
-        Item::Event { json } => {
+        LineItem::Event { json } => {
             out.open(cursor, event_type(json));
             // The stored object goes on after its opening brace.
             out.put(json.get(1..).unwrap_or_default());
         }
-        Item::Output { stream, bytes, eol } => {
+        LineItem::Output { stream, bytes, eol } => {
             out.open(cursor, stream.as_str());
             out.output(stream, bytes, eol);
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::encode::Encoder;
 use crate::http::negotiate::Format;
-use branchyard_journal::{Frame, Item, Sink, Splitter};
+use branchyard_journal::{Frame, LineItem, Sink, Splitter};
 use branchyard_model::Member;
 
 /// Renders the output of one run among those of others: each event, or line of text, says whose it is.
@@ -38,8 +38,8 @@ impl Output {
         }
     }
 
-    fn item(out: &mut Encoder, format: Format, label: &str, item: Item<'_>) -> ControlFlow<()> {
-        let Item::Output { stream, bytes, eol } = item else {
+    fn item(out: &mut Encoder, format: Format, label: &str, item: LineItem<'_>) -> ControlFlow<()> {
+        let LineItem::Output { stream, bytes, eol } = item else {
             return ControlFlow::Continue(());
         };
         if format == Format::Text {

@@ -7,14 +7,14 @@ use super::action::{needed, only_for};
 use crate::app::{RepoSummary, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_workspace::repos::Registration;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<AdminArgs, Acted, _>(
-        &Entry {
+        &ToolEntry {
             name: "repos",
             title: "Register and remove repositories",
             description: "Registers a repository by name and URL, to be cloned at its first use, or removes one \

@@ -3,7 +3,7 @@
 use crate::app::{Begun, CloneRequest, InitRequest, agents};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{Problem, Scope};
 
@@ -16,7 +16,7 @@ pub(super) fn tools() -> Vec<Tool> {
     };
     vec![
         Tool::new::<CloneRequest, Begun, _>(
-            &Entry {
+            &ToolEntry {
                 name: "git_clone",
                 title: "Begin a task on a branch of its own",
                 description: "Gives an agent's task a branch and workspace of its own, agent-{agent_id}-{task_id}, made \
@@ -29,7 +29,7 @@ pub(super) fn tools() -> Vec<Tool> {
             clone,
         ),
         Tool::new::<InitRequest, Begun, _>(
-            &Entry {
+            &ToolEntry {
                 name: "git_init",
                 title: "Make a new repository",
                 description: "Makes an empty repository that the yard itself keeps, and a workspace of its first branch. \

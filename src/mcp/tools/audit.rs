@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::app::audit::{AuditFilter, AuditRecord, Outcome};
+use crate::app::audit::{AuditFilter, AuditOutcome, AuditRecord};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted_items};
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
 
@@ -15,7 +15,7 @@ const PAGE: usize = 100;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<AuditArgs, ListedRecords<'_>, _>(
-        &Entry {
+        &ToolEntry {
             name: "audit",
             title: "Who did what",
             description: "Lists who changed what in the yard and whom it refused, the newest first: by principal, \
@@ -50,7 +50,7 @@ struct AuditArgs {
     run_id: Option<String>,
     /// Only what was allowed, refused, failed, or came to an unknown end.
     #[serde(default)]
-    outcome: Option<Outcome>,
+    outcome: Option<AuditOutcome>,
     /// Only since then: a time such as 2026-11-15T08:00:00Z, or how long ago, such as 2h.
     #[serde(default)]
     since: Option<String>,

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::app::runs;
 use crate::mcp::call::Call;
-use crate::mcp::outcome::{self, Outcome};
+use crate::mcp::outcome::{self, RunOutcome};
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
@@ -26,7 +26,7 @@ const BUILDS: Hints = Hints {
 };
 
 pub(super) fn tools() -> Vec<Tool> {
-    let entry = |name, title, description| Entry {
+    let entry = |name, title, description| ToolEntry {
         name,
         title,
         description,
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Tool> {
         hints: BUILDS,
     };
     vec![
-        Tool::new::<Make, Outcome<'_>, _>(
+        Tool::new::<Make, RunOutcome<'_>, _>(
             &entry(
                 "make",
                 "Build a branch",
@@ -45,7 +45,7 @@ pub(super) fn tools() -> Vec<Tool> {
             ),
             make,
         ),
-        Tool::new::<Task, Outcome<'_>, _>(
+        Tool::new::<Task, RunOutcome<'_>, _>(
             &entry(
                 "task",
                 "Run a declared task",

@@ -12,13 +12,13 @@ use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Scope};
 use branchyard_workspace::{EntryKind, FileText, ListRequest, ReadRequest};
 
 pub(super) fn tools() -> Vec<Tool> {
-    let entry = |name, title, description| Entry {
+    let entry = |name, title, description| ToolEntry {
         name,
         title,
         description,

@@ -7,7 +7,7 @@ use super::build::{Start, start_and_wait};
 use crate::app::{About, GitOutput, QuickRequest, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope, SyncMode};
@@ -19,7 +19,7 @@ const ROOM: usize = 8_000;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Git, Said, _>(
-        &Entry {
+        &ToolEntry {
             name: "git",
             title: "Run git",
             description: "Runs a git command in a branch's workspace: status, log, diff, show, branch, add, commit, \

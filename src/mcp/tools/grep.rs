@@ -9,14 +9,14 @@ use crate::app::inspect;
 use crate::mcp::call::Call;
 use crate::mcp::page::fitted_page;
 use crate::mcp::reply::{Reply, cut};
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{GrepRequest, LineMatch};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Grep, Found, _>(
-        &Entry {
+        &ToolEntry {
             name: "grep",
             title: "Search files",
             description: "Searches the files of a branch's workspace for lines that match a regular expression. \

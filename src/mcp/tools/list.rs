@@ -11,7 +11,7 @@ use crate::app::{RepoSummary, Unavailable, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, Holder, Problem, RepoName, Scope};
 use branchyard_workspace::{Description, Pin};
@@ -21,7 +21,7 @@ const PAGE: usize = 64;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<List, ListedRepos, _>(
-        &Entry {
+        &ToolEntry {
             name: "list",
             title: "List repos and workspaces",
             description: "Lists the repositories with their default branch and tasks; with repo its workspaces, \

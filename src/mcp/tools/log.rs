@@ -8,7 +8,7 @@ use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::window::{Window, readable};
 use branchyard_config::Toolset;
 use branchyard_journal::{Pieces, Query, Report, Search, SearchLine, pattern};
@@ -27,7 +27,7 @@ const LINE_CHARS: usize = 400;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<RunLog, Logged, _>(
-        &Entry {
+        &ToolEntry {
             name: "run_log",
             title: "Read a run's log",
             description: "Reads what a run printed, live or ended: its last lines, a range of lines, the lines that match \

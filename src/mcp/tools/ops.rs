@@ -9,7 +9,7 @@ use crate::app::{inconsistencies, reaper};
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{Problem, RepoName, Scope};
 use branchyard_workspace::{Mended, ReapAction, Reaping};
@@ -17,7 +17,7 @@ use branchyard_workspace::{Mended, ReapAction, Reaping};
 pub(super) fn tools() -> Vec<Tool> {
     vec![
         Tool::new::<Reap, Reaped, _>(
-            &Entry {
+            &ToolEntry {
                 name: "reap",
                 title: "Make room",
                 description: "Says which build output, workspaces and clones would go to make room, and why the \
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Tool> {
             reap,
         ),
         Tool::new::<Findings, DiskFindings, _>(
-            &Entry {
+            &ToolEntry {
                 name: "findings",
                 title: "Find and mend damage",
                 description: "Lists what is on disk and should not be so: half-made workspaces, broken refs, stale \

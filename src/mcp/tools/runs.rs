@@ -10,9 +10,9 @@ use crate::mcp::call::Call;
 use crate::mcp::complaints::{self, Complaint};
 use crate::mcp::cursor;
 use crate::mcp::log_cursor::LogCursor;
-use crate::mcp::outcome::{self, Outcome};
+use crate::mcp::outcome::{self, RunOutcome};
 use crate::mcp::reply::{Reply, fitted_items};
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_db::run_index::Filter;
@@ -26,7 +26,7 @@ const PAGE: usize = 50;
 const COMPLAINTS: usize = 30;
 
 pub(super) fn tools() -> Vec<Tool> {
-    let entry = |name, title, description, right, hints| Entry {
+    let entry = |name, title, description, right, hints| ToolEntry {
         name,
         title,
         description,
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Tool> {
         hints,
     };
     vec![
-        Tool::new::<RunWait, Outcome<'_>, _>(
+        Tool::new::<RunWait, RunOutcome<'_>, _>(
             &entry(
                 "run_wait",
                 "Wait for a run",

@@ -13,14 +13,14 @@ use crate::mcp::call::Call;
 use crate::mcp::cursor;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, Scope, Warning};
 use branchyard_workspace::Description;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<SalvageArgs, Answer, _>(
-        &Entry {
+        &ToolEntry {
             name: "salvage",
             title: "Look at and restore saved work",
             description: "Work that a reset, a clean or a forced removal would have discarded is kept for a time \

@@ -7,7 +7,7 @@ use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView,
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{Problem, Scope};
 
@@ -20,7 +20,7 @@ pub(super) fn tools() -> Vec<Tool> {
     };
     vec![
         Tool::new::<Nothing, WhoAmI, _>(
-            &Entry {
+            &ToolEntry {
                 name: "whoami",
                 title: "Say who you are here",
                 description: "Says under which name you are known here, what you may do, in which repos and branches, and \
@@ -32,7 +32,7 @@ pub(super) fn tools() -> Vec<Tool> {
             whoami,
         ),
         Tool::new::<TokenRequest, MadeToken, _>(
-            &Entry {
+            &ToolEntry {
                 name: "token_create",
                 title: "Make a token for an agent",
                 description: "Makes a token for an agent that you start: for what you may do yourself, or less, and for no \
@@ -45,7 +45,7 @@ pub(super) fn tools() -> Vec<Tool> {
             create,
         ),
         Tool::new::<WantedToken, Listed<'_>, _>(
-            &Entry {
+            &ToolEntry {
                 name: "token_list",
                 title: "List tokens",
                 description: "Lists the tokens that there are, with what each is good for, who made it, when it expires and \
@@ -57,7 +57,7 @@ pub(super) fn tools() -> Vec<Tool> {
             list,
         ),
         Tool::new::<NamedToken, RevokedTokens, _>(
-            &Entry {
+            &ToolEntry {
                 name: "token_revoke",
                 title: "Revoke a token",
                 description: "Takes a token back at once, by name or id, with every token that was made with it. Streams \

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::app::verbs::{At, Common, ErasedOutput, Verb, verbs};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply};
-use crate::mcp::tool::{Entry, Hints, Tool, read};
+use crate::mcp::tool::{Hints, Tool, ToolEntry, read};
 use crate::mcp::{portable, schema};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName};
@@ -27,7 +27,7 @@ pub(super) fn tools() -> Vec<Tool> {
 fn tool(verb: &'static Verb) -> Tool {
     let effect = verb.entry().effect;
     let name = format!("git_{}", verb.entry().name);
-    let entry = Entry {
+    let entry = ToolEntry {
         name: &name,
         title: verb.entry().title,
         description: verb.entry().description,

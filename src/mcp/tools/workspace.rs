@@ -7,14 +7,14 @@ use super::action::only_for;
 use crate::app::{branches, reaper};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Entry, Hints, Tool};
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<WorkspaceArgs, Acted, _>(
-        &Entry {
+        &ToolEntry {
             name: "workspace",
             title: "Manage a workspace",
             description: "Describes a branch's workspace, prepares it (made and brought up to date; with from the \

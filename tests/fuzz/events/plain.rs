@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use branchyard::http::Format;
-use branchyard_journal::{Cursor, Eol, Item, Splitter};
+use branchyard_journal::{Cursor, Eol, LineItem, Splitter};
 use serde_json::Value;
 
 use crate::script::{Step, frame};
@@ -35,21 +35,21 @@ pub fn rendered(steps: &[Step], format: Format) -> String {
 fn write(
     format: Format,
     plain: &mut String,
-) -> impl FnMut(Item<'_>, Cursor) -> ControlFlow<()> + '_ {
+) -> impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()> + '_ {
     move |item, cursor| {
         plain.push_str(&event(format, item, cursor));
         ControlFlow::Continue(())
     }
 }
 
-fn event(format: Format, item: Item<'_>, cursor: Cursor) -> String {
+fn event(format: Format, item: LineItem<'_>, cursor: Cursor) -> String {
     let (kind, fields) = match item {
-        Item::Event { json } => {
+        LineItem::Event { json } => {
             let value: Value = serde_json::from_slice(json).unwrap();
             let fields = std::str::from_utf8(&json[1..]).unwrap().to_owned();
             (value["type"].as_str().unwrap().to_owned(), fields)
         }
-        Item::Output { stream, bytes, eol } => {
+        LineItem::Output { stream, bytes, eol } => {
             let said = match std::str::from_utf8(bytes) {
                 Ok(text) => format!("\"line\":{}", serde_json::to_string(text).unwrap()),
                 Err(_) => format!("\"b64\":\"{}\"", STANDARD.encode(bytes)),

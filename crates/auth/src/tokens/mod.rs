@@ -38,10 +38,10 @@ const KEPT: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// All tokens; cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Tokens(Arc<Shared>);
+pub struct Tokens(Arc<TokensInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct TokensInner {
     trust: SecurityDb,
     config: AuthConfig,
     known: RwLock<HashMap<String, Arc<Token>>>,
@@ -74,7 +74,7 @@ impl Tokens {
             }
             known.insert(token.id().to_owned(), Arc::new(token));
         }
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(TokensInner {
             trust,
             config: config.clone(),
             known: RwLock::new(known),

@@ -42,7 +42,7 @@ pub use retention::Retention;
 
 /// The index of all runs; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct RunIndex(Arc<Shared>);
+pub struct RunIndex(Arc<RunIndexInner>);
 
 /// A store, and what its file turned out to be.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct Opened {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RunIndexInner {
     file: IndexFile,
     /// Taken when the store goes, which ends the writer.
     orders: Option<mpsc::Sender<Order>>,
@@ -75,7 +75,7 @@ impl RunIndex {
             name: SCHEMA.name,
             source,
         })?;
-        let store = Self(Arc::new(Shared {
+        let store = Self(Arc::new(RunIndexInner {
             file,
             orders: Some(orders),
             writer: Some(writer),
@@ -184,7 +184,7 @@ impl RunIndex {
     }
 }
 
-impl Drop for Shared {
+impl Drop for RunIndexInner {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(writer) = self.writer.take()

@@ -29,7 +29,7 @@ pub use tokens::TokenRow;
 
 /// The file, open; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct SecurityDb(Arc<Shared>);
+pub struct SecurityDb(Arc<SecurityDbInner>);
 
 /// The file, and what it turned out to be.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Opened {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SecurityDbInner {
     path: PathBuf,
     reader: Mutex<Connection>,
     tally: Tally,
@@ -68,7 +68,7 @@ impl SecurityDb {
         let (orders, inbox) = mpsc::channel();
         let writer = writer::spawn(connection, inbox, tally.clone(), loops, Box::new(make_room));
         let writer = writer.map_err(thread)?;
-        let trust = Self(Arc::new(Shared {
+        let trust = Self(Arc::new(SecurityDbInner {
             path: path.to_owned(),
             reader: Mutex::new(reader),
             tally,
@@ -127,7 +127,7 @@ impl SecurityDb {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SecurityDbInner {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(writer) = self.writer.take()

@@ -2,7 +2,7 @@
 //! convert anything counts for every file that its pattern could match, and git decides about those.
 
 use super::LeftToGit;
-use super::plan::{CheckoutPlan, Kind};
+use super::plan::{CheckoutKind, CheckoutPlan};
 use crate::Repository;
 
 pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
@@ -29,14 +29,14 @@ pub(super) fn leave_what_is_converted(
     {
         let directory = &entry.path()[..entry.path().len() - FILE_NAME.len()];
         // Git reads a link of that name as well, when it looks into the index.
-        if entry.kind() != Kind::Submodule {
+        if entry.kind() != CheckoutKind::Submodule {
             let blob = repo.git2().find_blob(entry.id())?;
             suspects.extend(suspects_of(blob.content(), directory));
         }
     }
     for entry in &mut plan.entries {
         // Links and directories are never converted.
-        let is_file = matches!(entry.kind(), Kind::File | Kind::Program);
+        let is_file = matches!(entry.kind(), CheckoutKind::File | CheckoutKind::Program);
         entry.leave_if(is_file && suspects.iter().any(|files| files.include(entry.path())));
     }
     match plan.entries.iter().all(|entry| entry.is_left()) {

@@ -17,24 +17,24 @@ const PATH_MAX: usize = 4096;
 #[derive(Debug)]
 pub(super) struct CheckoutPlan {
     /// Sorted as the index is.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CheckoutEntry>,
     /// Each before those in it; the first is the root.
     pub directories: Vec<Directory>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct CheckoutEntry {
     /// From the root of the workspace.
     path: Box<[u8]>,
     name_at: usize,
     id: Oid,
-    kind: Kind,
+    kind: CheckoutKind,
     /// Git writes it.
     is_left: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CheckoutKind {
     File,
     Program,
     Link,
@@ -54,12 +54,12 @@ pub(super) struct Directory {
     pub subdirectories: Vec<usize>,
 }
 
-impl Entry {
+impl CheckoutEntry {
     pub(super) fn path(&self) -> &[u8] {
         &self.path
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> CheckoutKind {
         self.kind
     }
 
@@ -81,7 +81,7 @@ impl Entry {
     }
 }
 
-impl Kind {
+impl CheckoutKind {
     fn of(mode: i32) -> Option<Self> {
         match mode {
             0o100_644 => Some(Self::File),
@@ -169,10 +169,10 @@ impl TreeWalk<'_> {
     }
 
     fn take(&mut self, path: Vec<u8>, entry: &TreeEntry<'_>) -> Result<(), LeftToGit> {
-        let Some(kind) = Kind::of(entry.filemode_raw()) else {
+        let Some(kind) = CheckoutKind::of(entry.filemode_raw()) else {
             return LeftToGit::unusual(format!("a mode is {:o}", entry.filemode_raw()));
         };
-        self.plan.entries.push(Entry {
+        self.plan.entries.push(CheckoutEntry {
             name_at: path.len() - entry.name_bytes().len(),
             path: path.into(),
             id: entry.id(),

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::LeftToGit;
 use super::index::Stamp;
-use super::plan::{CheckoutPlan, Directory, Entry, Kind};
+use super::plan::{CheckoutEntry, CheckoutKind, CheckoutPlan, Directory};
 use branchyard_runtime::disk::parallel::on_threads;
 
 /// A thread takes so many files of a directory at a time, and is not worth starting for fewer.
@@ -112,10 +112,10 @@ impl<'a> FileWriter<'a> {
                 let entry = &self.plan.entries[*number];
                 let stamp = match entry.kind() {
                     _ if entry.is_left() => None,
-                    Kind::File => self.file(&place, entry, 0o666)?,
-                    Kind::Program => self.file(&place, entry, 0o777)?,
-                    Kind::Submodule => Some(submodule(&place, entry)?),
-                    Kind::Link => continue,
+                    CheckoutKind::File => self.file(&place, entry, 0o666)?,
+                    CheckoutKind::Program => self.file(&place, entry, 0o777)?,
+                    CheckoutKind::Submodule => Some(submodule(&place, entry)?),
+                    CheckoutKind::Link => continue,
                 };
                 written.push((*number, stamp));
             }
@@ -127,7 +127,7 @@ impl<'a> FileWriter<'a> {
         for directory in &self.plan.directories {
             for number in &directory.own {
                 let entry = &self.plan.entries[*number];
-                if entry.kind() == Kind::Link {
+                if entry.kind() == CheckoutKind::Link {
                     let place = self.directory(&directory.path)?;
                     stamps[*number] = self.link(&place, entry)?;
                 }
@@ -162,7 +162,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// A blob, unless it is a large one.
-    fn blob(&self, entry: &Entry) -> Result<Option<OdbObject<'_>>, LeftToGit> {
+    fn blob(&self, entry: &CheckoutEntry) -> Result<Option<OdbObject<'_>>, LeftToGit> {
         if self.odb.read_header(entry.id())?.0 > MAX_SIZE {
             return Ok(None);
         }
@@ -173,7 +173,12 @@ impl<'a> FileWriter<'a> {
         }
     }
 
-    fn file(&self, place: &OwnedFd, entry: &Entry, mode: u32) -> Result<Option<Stamp>, LeftToGit> {
+    fn file(
+        &self,
+        place: &OwnedFd,
+        entry: &CheckoutEntry,
+        mode: u32,
+    ) -> Result<Option<Stamp>, LeftToGit> {
         let Some(blob) = self.blob(entry)? else {
             return Ok(None);
         };
@@ -184,7 +189,7 @@ impl<'a> FileWriter<'a> {
         Ok(Some(Stamp::of(&rustix::fs::fstat(&file)?)))
     }
 
-    fn link(&self, place: &OwnedFd, entry: &Entry) -> Result<Option<Stamp>, LeftToGit> {
+    fn link(&self, place: &OwnedFd, entry: &CheckoutEntry) -> Result<Option<Stamp>, LeftToGit> {
         let Some(target) = self.blob(entry)? else {
             return Ok(None);
         };
@@ -193,12 +198,12 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-fn submodule(place: &OwnedFd, entry: &Entry) -> Result<Stamp, LeftToGit> {
+fn submodule(place: &OwnedFd, entry: &CheckoutEntry) -> Result<Stamp, LeftToGit> {
     rustix::fs::mkdirat(place, entry.name(), Mode::from_raw_mode(0o777))?;
     stamp_of(place, entry)
 }
 
-fn stamp_of(place: &OwnedFd, entry: &Entry) -> Result<Stamp, LeftToGit> {
+fn stamp_of(place: &OwnedFd, entry: &CheckoutEntry) -> Result<Stamp, LeftToGit> {
     let stat = rustix::fs::statat(place, entry.name(), AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(Stamp::of(&stat))
 }

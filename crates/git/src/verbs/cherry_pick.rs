@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Verbosity;
 use super::integration::{Ended, Origin};
 use super::operation::Operation;
-use super::picks::{self, Action, Picks};
+use super::picks::{self, PickAction, Picks};
 use super::strategy::StrategyOption;
 use crate::{Error, Git};
 use branchyard_model::Problem;
@@ -19,7 +19,7 @@ pub struct Request {
     /// Start picking; or, with a pick under way, go on once all conflicts are resolved, leave out the
     /// commit at which it stopped, or put all back.
     #[serde(default)]
-    pub action: Action,
+    pub action: PickAction,
     /// The commits, in the order in which they are to be applied.
     #[serde(default)]
     pub commits: Vec<String>,

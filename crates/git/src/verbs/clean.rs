@@ -61,13 +61,14 @@ pub struct Cleaned {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Leaving {
     pub path: String,
-    pub kind: Kind,
+    pub kind: CleanKind,
     pub ignored: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum CleanKind {
     File,
     Directory,
     Repository,
@@ -125,9 +126,9 @@ impl Sweeping<'_> {
             return Ok(false);
         }
         match item.kind {
-            UntrackedKind::File => self.leaves(path, Kind::File, ignored),
+            UntrackedKind::File => self.leaves(path, CleanKind::File, ignored),
             UntrackedKind::Repository if self.named.has(path) => {
-                self.leaves(path, Kind::Repository, ignored);
+                self.leaves(path, CleanKind::Repository, ignored);
             }
             UntrackedKind::Repository => {
                 if is_covered {
@@ -153,12 +154,12 @@ impl Sweeping<'_> {
         if goes_whole {
             self.found.paths.truncate(before.0);
             self.found.entries.truncate(before.1);
-            self.leaves(path, Kind::Directory, ignored);
+            self.leaves(path, CleanKind::Directory, ignored);
         }
         Ok(goes_whole)
     }
 
-    fn leaves(&mut self, path: &Path, kind: Kind, ignored: bool) {
+    fn leaves(&mut self, path: &Path, kind: CleanKind, ignored: bool) {
         self.found.paths.push(path.to_owned());
         self.found.entries.push(Leaving {
             path: shown(path),

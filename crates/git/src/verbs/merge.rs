@@ -18,7 +18,7 @@ use branchyard_model::{BranchName, ErrorKind, Problem};
 pub struct Request {
     /// Start a merge; or, with one under way, go on once all conflicts are resolved, or put all back.
     #[serde(default)]
-    pub action: Action,
+    pub action: MergeAction,
     /// What to merge, needed to start: a branch, `origin/main`, a tag or a commit. One at a time.
     #[serde(default, deserialize_with = "one")]
     #[schemars(with = "Option<String>")]
@@ -49,7 +49,8 @@ pub struct Request {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+#[schemars(rename = "Action")]
+pub enum MergeAction {
     #[default]
     Start,
     Continue,
@@ -71,7 +72,7 @@ pub enum FastForward {
 impl Request {
     /// What makes no sense together, before anything is looked at.
     pub fn check(&self) -> Result<(), Problem> {
-        if self.action != Action::Start {
+        if self.action != MergeAction::Start {
             return match self.from {
                 Some(_) => Err(Problem::unprocessable("from", "it belongs to action start")),
                 None => Ok(()),

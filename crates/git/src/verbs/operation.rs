@@ -39,13 +39,14 @@ pub struct UnderWay {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applying: Option<Brief>,
     /// What `ours` means in its conflicts. In a rebase that is not the work of this branch.
-    pub ours_is: Side,
+    pub ours_is: OperationSide,
     /// What `theirs` means in its conflicts.
-    pub theirs_is: Side,
+    pub theirs_is: OperationSide,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Side {
+#[schemars(rename = "Side")]
+pub struct OperationSide {
     pub what: String,
     #[serde(flatten)]
     pub at: Option<Brief>,
@@ -151,13 +152,13 @@ impl UnderWay {
             step,
             total,
             applying: applying.as_ref().map(Brief::of),
-            ours_is: Side::new(ours, Some(&head)),
-            theirs_is: Side::new(what, theirs.as_ref()),
+            ours_is: OperationSide::new(ours, Some(&head)),
+            theirs_is: OperationSide::new(what, theirs.as_ref()),
         }))
     }
 }
 
-impl Side {
+impl OperationSide {
     fn new(what: &str, at: Option<&Commit<'_>>) -> Self {
         Self {
             what: what.to_owned(),

@@ -20,7 +20,8 @@ const MOST: usize = 500;
 /// What is to be done with an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+#[schemars(rename = "Action")]
+pub enum PickAction {
     #[default]
     Start,
     Continue,
@@ -43,12 +44,12 @@ pub(super) struct Picks {
 
 impl Picks {
     /// What makes no sense together, before anything is looked at.
-    pub(super) fn check(&self, action: Action) -> Result<(), Problem> {
+    pub(super) fn check(&self, action: PickAction) -> Result<(), Problem> {
         let named = !self.commits.is_empty() || self.range.is_some();
         let refused = |field: &str, why: &str| Err(Problem::unprocessable(field, why));
         match action {
-            Action::Start if !named => return refused("commits", "which commits?"),
-            Action::Start => {}
+            PickAction::Start if !named => return refused("commits", "which commits?"),
+            PickAction::Start => {}
             _ if named => return refused("commits", "they belong to action start"),
             _ => return Ok(()),
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::integration::{Ended, Origin, Way, at, base_of, begin, command, with_usual_cleanup};
-use super::picks::Action;
+use super::picks::PickAction;
 use super::strategy::StrategyOption;
 use super::{Verbosity, revision};
 use crate::{Error, Git, Repository, head, read_ref};
@@ -19,7 +19,7 @@ pub struct Request {
     /// Start a rebase; or, with one under way, go on once all conflicts are resolved, leave out the
     /// commit at which it stopped, or put all back.
     #[serde(default)]
-    pub action: Action,
+    pub action: PickAction,
     /// Where the commits go: a branch, `origin/main`, a tag or a commit. The branch's own remote branch
     /// where neither this nor `upstream` is given.
     #[serde(default)]
@@ -48,10 +48,10 @@ impl Request {
     /// What makes no sense together, before anything is looked at.
     pub fn check(&self) -> Result<(), Problem> {
         let misplaced = |field: &str, why: &str| Err(Problem::unprocessable(field, why));
-        if self.action != Action::Start && self.onto.is_some() {
+        if self.action != PickAction::Start && self.onto.is_some() {
             return misplaced("onto", "it belongs to action start");
         }
-        if self.action != Action::Start && self.upstream.is_some() {
+        if self.action != PickAction::Start && self.upstream.is_some() {
             return misplaced("upstream", "it belongs to action start");
         }
         if self.keep_base && self.onto.is_some() {

@@ -17,7 +17,7 @@ pub struct Request {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Worktrees {
     /// In the order of their branches' names.
-    pub worktrees: Vec<Item>,
+    pub worktrees: Vec<WorktreeItem>,
     pub total: usize,
     /// How to have one more, and how to be rid of one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,8 @@ pub struct Worktrees {
 pub const HOW: &str = "a request for a branch makes its workspace (PUT /api/repos/REPO/branches/BRANCH, the tool `workspace` with action prepare, git_branch with action create); DELETE of the same address or action remove takes it away";
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Item {
+#[schemars(rename = "Item")]
+pub struct WorktreeItem {
     /// The branch whose workspace it is.
     pub of: BranchName,
     pub path: String,

@@ -11,8 +11,8 @@ fn view(path: &std::path::Path, cursor: Cursor, len: u64, moods: &[Mood]) -> See
     let mut reader = Reader::open(path).unwrap();
     reader.seek(cursor, len).unwrap().unwrap();
     let (mut splitter, mut seen) = (Splitter::default(), Seen::new());
-    let mut take = |item: Item<'_>, cursor: Cursor| {
-        if let Item::Output { stream, bytes, eol } = item {
+    let mut take = |item: LineItem<'_>, cursor: Cursor| {
+        if let LineItem::Output { stream, bytes, eol } = item {
             assert!(bytes.len() <= MAX_OUTPUT);
             let mut bytes = bytes.to_vec();
             bytes.extend_from_slice(match eol {

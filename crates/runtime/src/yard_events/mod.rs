@@ -37,11 +37,11 @@ struct Latest {
     /// How many there ever were.
     count: u64,
     /// The latest last.
-    items: VecDeque<Arc<Item>>,
+    items: VecDeque<Arc<EventItem>>,
 }
 
 #[derive(Debug)]
-pub struct Item {
+pub struct EventItem {
     /// The place after it.
     pub place: EventCursor,
     pub at: Timestamp,
@@ -72,7 +72,7 @@ impl EventBus {
         if latest.items.len() == KEPT {
             latest.items.pop_front();
         }
-        latest.items.push_back(Arc::new(Item {
+        latest.items.push_back(Arc::new(EventItem {
             place: self.0.place(count),
             at: Timestamp::now(),
             change: change.into(),
@@ -87,7 +87,7 @@ impl EventBus {
     }
 
     /// What was told after `place`; waits while that is nothing.
-    pub async fn after(&self, place: EventCursor) -> Result<Vec<Arc<Item>>, Forgotten> {
+    pub async fn after(&self, place: EventCursor) -> Result<Vec<Arc<EventItem>>, Forgotten> {
         let mut count = self.0.count.subscribe();
         // The sender is our own, so it cannot go while we wait.
         let _ = count.wait_for(|count| *count != place.count).await;
@@ -107,7 +107,7 @@ impl BusShared {
         }
     }
 
-    fn since(&self, place: EventCursor) -> Result<Vec<Arc<Item>>, Forgotten> {
+    fn since(&self, place: EventCursor) -> Result<Vec<Arc<EventItem>>, Forgotten> {
         let latest = self.lock();
         let missed = latest.count.checked_sub(place.count).ok_or(Forgotten)?;
         let missed = usize::try_from(missed).map_err(|_| Forgotten)?;
@@ -131,8 +131,8 @@ mod tests {
         }
     }
 
-    fn names(items: &[Arc<Item>]) -> Vec<String> {
-        let name = |item: &Arc<Item>| item.change.repo().to_string();
+    fn names(items: &[Arc<EventItem>]) -> Vec<String> {
+        let name = |item: &Arc<EventItem>| item.change.repo().to_string();
         items.iter().map(name).collect()
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Reaper;
 use super::act::{IN_USE, kept_store};
-use super::plan::{Action, Facts, Limits, Plan, Pressure, StoreFacts, plan};
+use super::plan::{Facts, Limits, Plan, Pressure, ReapAction, StoreFacts, plan};
 use crate::record::Record;
 use crate::repos::Repo;
 use crate::sizes::size_of;
@@ -255,7 +255,7 @@ impl Reaper {
                 .order
                 .iter()
                 .copied()
-                .filter(|at| made.workspaces[*at].action == Action::Remove)
+                .filter(|at| made.workspaces[*at].action == ReapAction::Remove)
                 .filter(|at| facts[*at].pins.is_none())
                 .collect();
             if unknown.is_empty() {

@@ -22,11 +22,11 @@ use super::{Ticks, Workspaces};
 use crate::repos::Repos;
 use crate::salvage;
 use branchyard_config::ReaperConfig;
-use branchyard_db::security_db::audit::{Audit, Call, End, Outcome as AuditOutcome, Via};
+use branchyard_db::security_db::audit::{Audit, AuditOutcome, Call, End, Via};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::background::Loops;
 use input::Care;
-pub use plan::Action as ReapAction;
+pub use plan::ReapAction;
 pub use report::{MergedBranch, Reaped, Reaping};
 
 /// How many actions are remembered.

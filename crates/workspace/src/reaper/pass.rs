@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::input::{Care, FoundStore, FoundWorkspace, ReaperInput};
-use super::plan::{Action, Decision, Rule};
-use super::report::{Disk, Item, Outcome, Reaped, Reaping, StoreItem, Totals};
+use super::plan::{Decision, ReapAction, Rule};
+use super::report::{Disk, Outcome, ReapItem, Reaped, Reaping, StoreItem, Totals};
 use super::{REMEMBERED, Reaper, lock};
 use crate::reaper::act;
 use crate::repos::Repo;
@@ -63,7 +63,7 @@ impl Reaper {
         let mut store_items = Vec::new();
         for (found, decision) in stores.into_iter().zip(plan.stores) {
             if is_wanted(&found.repo) {
-                let is_due = decision.action == Action::DiscardStore
+                let is_due = decision.action == ReapAction::DiscardStore
                     && !dry_run
                     && !self.closing.is_cancelled();
                 let outcome = match is_due {
@@ -96,9 +96,9 @@ impl Reaper {
         let branch = &found.record.branch;
         let workspace = self.workspaces.look_at(&found.repo, branch);
         let outcome = match decision.action {
-            Action::Remove => act::reap(&workspace, &found.record).await,
-            Action::DropBuildOutput => act::reap_build_output(&workspace, &found.record).await,
-            Action::Keep | Action::DiscardStore => return Outcome::Done { bytes: 0 },
+            ReapAction::Remove => act::reap(&workspace, &found.record).await,
+            ReapAction::DropBuildOutput => act::reap_build_output(&workspace, &found.record).await,
+            ReapAction::Keep | ReapAction::DiscardStore => return Outcome::Done { bytes: 0 },
         };
         self.tell(&found.repo, Some(branch), decision, &outcome);
         outcome
@@ -132,10 +132,10 @@ impl Reaper {
             .increment(1);
         metrics::counter!("branchyard_reaped_bytes_total").increment(bytes);
         let recorded = match decision.action {
-            Action::Keep => None,
-            Action::DropBuildOutput => Some("reap.build_output"),
-            Action::Remove => Some("reap.workspace"),
-            Action::DiscardStore => Some("reap.clone"),
+            ReapAction::Keep => None,
+            ReapAction::DropBuildOutput => Some("reap.build_output"),
+            ReapAction::Remove => Some("reap.workspace"),
+            ReapAction::DiscardStore => Some("reap.clone"),
         };
         if let Some(recorded) = recorded {
             self.record(recorded, repo.name(), branch, 1);
@@ -162,8 +162,8 @@ impl Reaper {
     }
 }
 
-fn item(found: FoundWorkspace, decision: Decision, outcome: Option<Outcome>) -> Item {
-    Item {
+fn item(found: FoundWorkspace, decision: Decision, outcome: Option<Outcome>) -> ReapItem {
+    ReapItem {
         repo: found.facts.repo,
         branch: found.record.branch,
         action: decision.action,

@@ -12,8 +12,7 @@ use branchyard_model::RepoName;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "ReapAction")]
-pub enum Action {
+pub enum ReapAction {
     Keep,
     DropBuildOutput,
     Remove,
@@ -73,7 +72,7 @@ pub(super) struct Pressure {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decision {
-    pub(super) action: Action,
+    pub(super) action: ReapAction,
     pub(super) rule: Option<Rule>,
     pub(super) why: String,
 }
@@ -194,7 +193,7 @@ impl<'a> Planner<'a> {
             let facts = &self.facts[at];
             if facts.hands_off.is_none() && !self.goes(at) && facts.droppable > 0 {
                 let why = format!("build output goes first; {}", rule.says());
-                self.decide(at, Action::DropBuildOutput, rule, why);
+                self.decide(at, ReapAction::DropBuildOutput, rule, why);
                 self.freed += facts.droppable;
             }
         }
@@ -229,7 +228,7 @@ impl<'a> Planner<'a> {
                     if is_over(store.idle, self.limits.ttl) {
                         self.freed += store.size;
                         *decision = Decision {
-                            action: Action::DiscardStore,
+                            action: ReapAction::DiscardStore,
                             rule: Some(rule),
                             why: format!("workspaces were not enough; {}", rule.says()),
                         };
@@ -252,7 +251,7 @@ impl<'a> Planner<'a> {
     fn goes(&self, at: usize) -> bool {
         self.made
             .get(&at)
-            .is_some_and(|decision| decision.action == Action::Remove)
+            .is_some_and(|decision| decision.action == ReapAction::Remove)
     }
 
     fn remove(&mut self, at: usize, rule: Rule, why: String) {
@@ -262,10 +261,10 @@ impl<'a> Planner<'a> {
             Some(_) => facts.size - facts.droppable.min(facts.size),
             None => facts.size,
         };
-        self.decide(at, Action::Remove, rule, why);
+        self.decide(at, ReapAction::Remove, rule, why);
     }
 
-    fn decide(&mut self, at: usize, action: Action, rule: Rule, why: String) {
+    fn decide(&mut self, at: usize, action: ReapAction, rule: Rule, why: String) {
         let rule = Some(rule);
         if self
             .made
@@ -297,7 +296,7 @@ impl<'a> Planner<'a> {
 impl Decision {
     fn keep(why: String) -> Self {
         Self {
-            action: Action::Keep,
+            action: ReapAction::Keep,
             rule: None,
             why,
         }
@@ -324,7 +323,7 @@ impl Rule {
     }
 }
 
-impl Action {
+impl ReapAction {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::plan::Action;
+use super::plan::ReapAction;
 use crate::{Error, Pin, Sizes};
 use branchyard_model::{BranchName, CommitId, RepoName};
 
@@ -12,7 +12,7 @@ use branchyard_model::{BranchName, CommitId, RepoName};
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reaping {
     pub dry_run: bool,
-    pub items: Vec<Item>,
+    pub items: Vec<ReapItem>,
     pub stores: Vec<StoreItem>,
     /// Branches of agents that were merged, where `reaper.merged_agent_branches` lets them go.
     pub branches: Vec<MergedBranch>,
@@ -21,11 +21,10 @@ pub struct Reaping {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(rename = "ReapItem")]
-pub struct Item {
+pub struct ReapItem {
     pub repo: RepoName,
     pub branch: BranchName,
-    pub action: Action,
+    pub action: ReapAction,
     pub why: String,
     /// What keeps it from being removed.
     pub pins: Vec<String>,
@@ -42,7 +41,7 @@ pub struct Item {
 #[schemars(rename = "ReapStore")]
 pub struct StoreItem {
     pub repo: RepoName,
-    pub action: Action,
+    pub action: ReapAction,
     pub why: String,
     pub size: u64,
     pub idle: u64,
@@ -91,13 +90,13 @@ pub struct Totals {
     pub bytes: u64,
 }
 
-impl Item {
+impl ReapItem {
     /// What its action frees, or freed.
     pub(super) fn freed(&self) -> u64 {
         let planned = self.sizes.map_or(0, |sizes| match self.action {
-            Action::Remove => sizes.total(),
-            Action::DropBuildOutput => sizes.droppable,
-            Action::Keep | Action::DiscardStore => 0,
+            ReapAction::Remove => sizes.total(),
+            ReapAction::DropBuildOutput => sizes.droppable,
+            ReapAction::Keep | ReapAction::DiscardStore => 0,
         });
         freed(planned, self.outcome.as_ref())
     }
@@ -106,7 +105,7 @@ impl Item {
 impl StoreItem {
     pub(super) fn freed(&self) -> u64 {
         let planned = match self.action {
-            Action::DiscardStore => self.size,
+            ReapAction::DiscardStore => self.size,
             _ => 0,
         };
         freed(planned, self.outcome.as_ref())
@@ -122,16 +121,16 @@ fn freed(planned: u64, outcome: Option<&Outcome>) -> u64 {
 }
 
 impl Totals {
-    pub(super) fn count(&mut self, action: Action, outcome: Option<&Outcome>, bytes: u64) {
+    pub(super) fn count(&mut self, action: ReapAction, outcome: Option<&Outcome>, bytes: u64) {
         let came_of_it = match outcome {
-            Some(Outcome::Kept { .. }) => Action::Keep,
+            Some(Outcome::Kept { .. }) => ReapAction::Keep,
             Some(Outcome::Done { .. }) | None => action,
         };
         *match came_of_it {
-            Action::Keep => &mut self.keep,
-            Action::DropBuildOutput => &mut self.drop_build_output,
-            Action::Remove => &mut self.remove,
-            Action::DiscardStore => &mut self.discard_store,
+            ReapAction::Keep => &mut self.keep,
+            ReapAction::DropBuildOutput => &mut self.drop_build_output,
+            ReapAction::Remove => &mut self.remove,
+            ReapAction::DiscardStore => &mut self.discard_store,
         } += 1;
         self.bytes += bytes;
     }
@@ -141,7 +140,7 @@ impl Totals {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reaped {
     pub at: Timestamp,
-    pub action: Action,
+    pub action: ReapAction,
     pub repo: RepoName,
     /// `null` for a store.
     pub branch: Option<BranchName>,

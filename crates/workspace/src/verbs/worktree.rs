@@ -8,7 +8,7 @@ use crate::salvage::blocking;
 use crate::{Error, Workspace, Workspaces};
 use branchyard_git as git;
 use branchyard_git::verbs::Verbosity;
-use branchyard_git::verbs::worktree::{HOW, Item, Request, Worktrees};
+use branchyard_git::verbs::worktree::{HOW, Request, WorktreeItem, Worktrees};
 use branchyard_model::{BranchName, CommitId};
 
 /// All of them, whoever uses them.
@@ -37,7 +37,7 @@ pub async fn worktrees(
     .await
 }
 
-fn as_git_has_it(workspace: &Workspace, current: &BranchName) -> Item {
+fn as_git_has_it(workspace: &Workspace, current: &BranchName) -> WorktreeItem {
     // One that cannot be read is listed all the same: somebody has to see to it.
     let head = workspace
         .worktree()
@@ -45,7 +45,7 @@ fn as_git_has_it(workspace: &Workspace, current: &BranchName) -> Item {
         .and_then(|repo| git::head(&repo))
         .ok();
     let locked = fs::read_to_string(workspace.worktree().admin().join("locked")).ok();
-    Item {
+    WorktreeItem {
         of: workspace.branch().clone(),
         path: workspace.path().to_string_lossy().into_owned(),
         head: head

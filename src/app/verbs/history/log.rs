@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::fit::{day, fitting, keep, shorten, size};
 use crate::app::verbs::verb::{At, Render, VerbOutput};
 use crate::app::{AuthorizedApp, inspect};
-use branchyard_git::verbs::log::{Entry, Log, Request};
+use branchyard_git::verbs::log::{Log, LogEntry, Request};
 use branchyard_model::Problem;
 use branchyard_workspace::verbs;
 
@@ -53,8 +53,8 @@ impl Render for Log {
     }
 }
 
-fn line(commit: &Entry) -> String {
-    let Entry {
+fn line(commit: &LogEntry) -> String {
+    let LogEntry {
         short_id,
         author,
         subject,
@@ -83,12 +83,12 @@ fn line(commit: &Entry) -> String {
 }
 
 /// Of a commit that is too long by itself, the beginnings of what is long.
-fn cut_entry(commit: &mut Entry, room: usize) {
+fn cut_entry(commit: &mut LogEntry, room: usize) {
     if size(commit) <= room {
         return;
     }
     let part = room / 5;
-    let Entry {
+    let LogEntry {
         subject,
         body,
         parents,

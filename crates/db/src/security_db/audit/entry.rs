@@ -1,20 +1,20 @@
 //! A call that has begun.
 
-use super::record::{Call, End, Outcome};
+use super::record::{AuditOutcome, Call, End};
 use super::writer::AuditChange;
 use super::{Audit, count_refusal, writer};
 
 /// Whatever becomes of it is recorded: of one that is dropped, that nobody knows.
 #[derive(Debug)]
 #[must_use = "what is dropped is recorded as having come to an unknown end"]
-pub struct Entry {
+pub struct AuditEntry {
     audit: Audit,
     number: i64,
     /// Taken when it ends.
     call: Option<Call>,
 }
 
-impl Entry {
+impl AuditEntry {
     pub(super) fn new(audit: Audit, number: i64, call: Call) -> Self {
         Self {
             audit,
@@ -35,7 +35,7 @@ impl Entry {
             return;
         };
         let (number, call) = (self.number, call.bounded());
-        if end.outcome != Outcome::Refused {
+        if end.outcome != AuditOutcome::Refused {
             self.audit
                 .change(AuditChange::Record(Some(number), call, end));
             return;
@@ -52,14 +52,14 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for AuditEntry {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else {
             return;
         };
         let end = match std::thread::panicking() {
-            true => End::new(Outcome::Failed).code("panic"),
-            false => End::new(Outcome::Unknown)
+            true => End::new(AuditOutcome::Failed).code("panic"),
+            false => End::new(AuditOutcome::Unknown)
                 .code("caller_left")
                 .detail("the caller left before the answer; what was begun goes on"),
         };

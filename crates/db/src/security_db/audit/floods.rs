@@ -108,13 +108,13 @@ impl Floods {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security_db::audit::record::{Outcome, Via};
+    use crate::security_db::audit::record::{AuditOutcome, Via};
 
     fn refusal(principal: Option<&str>, peer: &str) -> (Call, End) {
         let mut call = Call::new(Via::Http, "GET /api/repos");
         call.principal = principal.map(str::to_owned);
         call.peer = Some(peer.to_owned());
-        (call, End::new(Outcome::Refused))
+        (call, End::new(AuditOutcome::Refused))
     }
 
     fn taken(floods: &mut Floods, times: usize, principal: Option<&str>, peer: &str) -> usize {

@@ -32,9 +32,9 @@ use crate as database;
 use branchyard_runtime::background::Loops;
 use writer::AuditChange;
 
-pub use entry::Entry;
+pub use entry::AuditEntry;
 pub use query::{Filter, Order};
-pub use record::{Call, End, Outcome, Record, Sender, Via};
+pub use record::{AuditOutcome, Call, End, Record, Sender, Via};
 pub use retention::{EXPIRED, MISSING, Retention};
 
 /// How long a call waits for its note to be written, before it is refused.
@@ -42,10 +42,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The audit of the daemon; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct Audit(Arc<Shared>);
+pub struct Audit(Arc<AuditInner>);
 
 #[derive(Debug)]
-struct Shared {
+struct AuditInner {
     path: PathBuf,
     reader: Mutex<Connection>,
     /// Of calls that have begun since the start.
@@ -86,7 +86,7 @@ impl Audit {
             name: SCHEMA.name,
             source,
         })?;
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(AuditInner {
             path: path.to_owned(),
             reader: Mutex::new(reader),
             numbers: AtomicI64::new(1),
@@ -97,12 +97,12 @@ impl Audit {
 
     /// Takes note of a call that may change something, before it does. `None` where the note cannot be written: then
     /// it must not be done.
-    pub async fn begin(&self, call: Call) -> Option<Entry> {
+    pub async fn begin(&self, call: Call) -> Option<AuditEntry> {
         let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let call = call.bounded();
         self.change(AuditChange::Begin(number, call.clone()));
         // Whoever leaves while this waits leaves no note behind.
-        let entry = Entry::new(self.clone(), number, call);
+        let entry = AuditEntry::new(self.clone(), number, call);
         let written = tokio::time::timeout(PATIENCE, self.written()).await;
         if written.unwrap_or(false) {
             return Some(entry);
@@ -153,7 +153,7 @@ impl Audit {
     }
 }
 
-impl Drop for Shared {
+impl Drop for AuditInner {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(writer) = self.writer.take()
@@ -171,7 +171,7 @@ fn settle(connection: &mut Connection) -> rusqlite::Result<()> {
         .prepare("SELECT call FROM audit_begun ORDER BY number")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let end = End::new(Outcome::Unknown)
+    let end = End::new(AuditOutcome::Unknown)
         .code("daemon_ended")
         .detail("the daemon ended before it could say what came of it");
     for call in begun {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::record::{Outcome, Record};
+use super::record::{AuditOutcome, Record};
 use super::tables::{COLUMNS, record};
 use branchyard_model::{BranchName, RepoName};
 
@@ -17,7 +17,7 @@ pub struct Filter {
     pub branch: Option<BranchName>,
     /// The id of a run, group, salvage or token.
     pub run: Option<String>,
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<AuditOutcome>,
     /// Only of calls that came at that time or later.
     pub since: Option<Timestamp>,
     /// Only of calls that came before that time.
@@ -134,7 +134,7 @@ mod tests {
                 ..all()
             },
             Filter {
-                outcome: Some(Outcome::Refused),
+                outcome: Some(AuditOutcome::Refused),
                 ..all()
             },
             Filter {

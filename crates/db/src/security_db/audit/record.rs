@@ -96,8 +96,7 @@ impl Via {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "AuditOutcome")]
-pub enum Outcome {
+pub enum AuditOutcome {
     /// It was done. How a run ended is in the run's own record.
     Allowed,
     /// The caller may not, or not now: 401, 403, 429, and 404 for what is out of their bounds.
@@ -108,7 +107,7 @@ pub enum Outcome {
     Unknown,
 }
 
-impl Outcome {
+impl AuditOutcome {
     pub const ALL: [Self; 4] = [Self::Allowed, Self::Refused, Self::Failed, Self::Unknown];
 
     pub fn as_str(self) -> &'static str {
@@ -130,7 +129,7 @@ impl Outcome {
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
-    pub outcome: Outcome,
+    pub outcome: AuditOutcome,
     /// As HTTP has it.
     pub status: Option<u16>,
     /// The stable word of the problem.
@@ -142,7 +141,7 @@ pub struct End {
 }
 
 impl End {
-    pub fn new(outcome: Outcome) -> Self {
+    pub fn new(outcome: AuditOutcome) -> Self {
         Self {
             outcome,
             status: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::record::{Call, End, Outcome, Via};
+use super::record::{AuditOutcome, Call, End, Via};
 use super::tables;
 use branchyard_runtime::clock::SteadyClock;
 
@@ -46,7 +46,7 @@ pub(super) fn expire(
     if gone == 0 {
         return Ok(());
     }
-    let mut end = End::new(Outcome::Allowed).detail(format!(
+    let mut end = End::new(AuditOutcome::Allowed).detail(format!(
         "{gone} records went, all of them up to {everything} and refusals up to {refused}"
     ));
     end.count = gone as u64;

@@ -3,7 +3,7 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, named_params};
 
-use super::record::{Call, End, Outcome, Record, Via};
+use super::record::{AuditOutcome, Call, End, Record, Via};
 use branchyard_model::{BranchName, RepoName};
 
 /// Every index ends in the id by SQLite's own rule, so that a page of a filtered list is one seek and a walk.
@@ -120,7 +120,7 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
             request: row.get(9)?,
         },
         end: End {
-            outcome: Outcome::parse(&outcome)
+            outcome: AuditOutcome::parse(&outcome)
                 .ok_or_else(|| unread(10, format!("{outcome:?} is no outcome")))?,
             status: row.get(11)?,
             code: row.get(12)?,

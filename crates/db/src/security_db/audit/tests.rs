@@ -56,13 +56,13 @@ fn call(action: &str) -> Call {
     Call::new(Via::Http, action)
 }
 
-fn all(audit: &Audit) -> Vec<(String, Outcome)> {
+fn all(audit: &Audit) -> Vec<(String, AuditOutcome)> {
     let page = audit.page(&Filter::default(), Order::OldestFirst, 1000);
     let told = |record: Record| (record.call.action, record.end.outcome);
     page.unwrap().into_iter().map(told).collect()
 }
 
-fn put(writer: &mut Writer, call: Call, outcome: Outcome) {
+fn put(writer: &mut Writer, call: Call, outcome: AuditOutcome) {
     writer.put(AuditChange::Record(None, call, End::new(outcome)));
     writer.write();
 }
@@ -81,12 +81,12 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
         .begin(call("done"))
         .await
         .unwrap()
-        .end(End::new(Outcome::Allowed));
+        .end(End::new(AuditOutcome::Allowed));
     drop(audit.begin(call("dropped")).await);
     audit.begin(call("looked")).await.unwrap().forget();
     let mut refused = audit.begin(call("refused")).await.unwrap();
     refused.tell(|call| call.run = Some("r".repeat(5000)));
-    refused.end(End::new(Outcome::Refused).status(403));
+    refused.end(End::new(AuditOutcome::Refused).status(403));
     let under_way = audit.begin(call("under way")).await.unwrap();
     // What a kill leaves: the note is in the file, and nobody takes it back.
     let copy = place.dir.path().join("copy.db");
@@ -97,10 +97,10 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
         .await
         .unwrap();
     let expected = [
-        ("done", Outcome::Allowed),
-        ("dropped", Outcome::Unknown),
-        ("refused", Outcome::Refused),
-        ("under way", Outcome::Unknown),
+        ("done", AuditOutcome::Allowed),
+        ("dropped", AuditOutcome::Unknown),
+        ("refused", AuditOutcome::Refused),
+        ("under way", AuditOutcome::Unknown),
     ];
     assert_eq!(
         told,
@@ -132,17 +132,17 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
 fn what_a_full_disk_refused_is_written_once_there_is_room() {
     let place = Place::new();
     let mut writer = place.writer(kept());
-    put(&mut writer, call("before"), Outcome::Allowed);
+    put(&mut writer, call("before"), AuditOutcome::Allowed);
     // The database may not grow from here on: SQLite then fails as it does on a full disk.
     writer.pragma("max_page_count", 1);
     for _ in 0..200 {
-        let end = End::new(Outcome::Allowed).detail("long ".repeat(100));
+        let end = End::new(AuditOutcome::Allowed).detail("long ".repeat(100));
         writer.put(AuditChange::Record(None, call("meanwhile"), end));
         writer.write();
     }
     assert!(writer.waiting() > 0, "the disk was full");
     writer.pragma("max_page_count", 1_000_000);
-    put(&mut writer, call("after"), Outcome::Allowed);
+    put(&mut writer, call("after"), AuditOutcome::Allowed);
     assert_eq!(writer.waiting(), 0);
     assert_eq!(ids(&place.other()), (1..=202).collect::<Vec<_>>());
 }
@@ -152,7 +152,7 @@ fn sqlite_itself_refuses_to_change_or_remove_what_is_young() {
     let place = Place::new();
     let mut writer = place.writer(kept());
     for _ in 0..3 {
-        put(&mut writer, call("make"), Outcome::Allowed);
+        put(&mut writer, call("make"), AuditOutcome::Allowed);
     }
     let other = place.other();
     for attempt in [
@@ -185,7 +185,7 @@ fn sqlite_itself_refuses_to_change_or_remove_what_is_young() {
         .execute("DELETE FROM audit WHERE id <= 2", [])
         .unwrap();
     assert_eq!(ids(&other), [3]);
-    put(&mut writer, call("make"), Outcome::Allowed);
+    put(&mut writer, call("make"), AuditOutcome::Allowed);
     assert_eq!(ids(&other), [3, 4], "no id is given twice");
 }
 
@@ -195,10 +195,10 @@ fn the_oldest_go_by_age_and_number_and_it_is_said() {
     let mut writer = place.writer(kept());
     let mut old = call("old");
     old.at = Timestamp::now() - Duration::from_secs(7200);
-    put(&mut writer, old.clone(), Outcome::Allowed);
-    put(&mut writer, call("young"), Outcome::Allowed);
+    put(&mut writer, old.clone(), AuditOutcome::Allowed);
+    put(&mut writer, call("young"), AuditOutcome::Allowed);
     // Its call came long ago, and it stands behind a younger one.
-    put(&mut writer, old, Outcome::Allowed);
+    put(&mut writer, old, AuditOutcome::Allowed);
     writer.try_expire().unwrap();
     let other = place.other();
     assert_eq!(ids(&other), [2, 3, 4]);
@@ -217,11 +217,11 @@ fn refusals_push_out_nothing_but_refusals() {
     let place = Place::new();
     let count = 10;
     let mut writer = place.writer(Retention { count, ..kept() });
-    put(&mut writer, call("make"), Outcome::Allowed);
+    put(&mut writer, call("make"), AuditOutcome::Allowed);
     for _ in 0..100 {
-        put(&mut writer, call("GET /api/repos"), Outcome::Refused);
+        put(&mut writer, call("GET /api/repos"), AuditOutcome::Refused);
     }
-    put(&mut writer, call("make"), Outcome::Allowed);
+    put(&mut writer, call("make"), AuditOutcome::Allowed);
     writer.try_expire().unwrap();
     let other = place.other();
     let left = |outcome: &str| {
@@ -234,7 +234,7 @@ fn refusals_push_out_nothing_but_refusals() {
     assert_eq!((left("allowed"), left("refused")), (2, 5));
     // And all together are no more than so many.
     for _ in 0..20 {
-        put(&mut writer, call("make"), Outcome::Allowed);
+        put(&mut writer, call("make"), AuditOutcome::Allowed);
     }
     writer.try_expire().unwrap();
     assert_eq!((left("allowed"), left("refused")), (10, 0));

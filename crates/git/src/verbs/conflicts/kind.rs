@@ -8,7 +8,8 @@ use serde::Serialize;
 /// `added_by_us` and `added_by_them` at its new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum ConflictKind {
     BothModified,
     BothAdded,
     BothDeleted,
@@ -18,7 +19,7 @@ pub enum Kind {
     DeletedByThem,
 }
 
-impl Kind {
+impl ConflictKind {
     pub fn of(conflict: &IndexConflict) -> Self {
         let has = Option::is_some;
         Self::of_stages(

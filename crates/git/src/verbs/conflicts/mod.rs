@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub use fit::fit;
 pub use hunks::{Hunk, has_markers};
-pub use kind::Kind;
+pub use kind::ConflictKind;
 pub use working::{Read, Standing, Working};
 
 use super::Verbosity;
@@ -30,7 +30,7 @@ const SUBMODULE: u32 = 0o160000;
 pub struct Conflict {
     /// Relative to the workspace.
     pub path: String,
-    pub kind: Kind,
+    pub kind: ConflictKind,
     pub form: Form,
     /// The path that it had in the base, where one side or both renamed it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ impl Conflict {
         let form = Form::of(repo, conflict);
         let mut shown = Self {
             path: path.to_string_lossy().into_owned(),
-            kind: Kind::of(conflict),
+            kind: ConflictKind::of(conflict),
             form,
             renamed_from: None,
             stages: Some(stages(repo, conflict)),
@@ -192,7 +192,7 @@ fn stages(repo: &Repository, conflict: &IndexConflict) -> Vec<Stage> {
 fn trace_renames(repo: &Repository, found: &mut [Conflict]) -> Result<(), Error> {
     let deleted: Vec<(String, String)> = found
         .iter()
-        .filter(|conflict| conflict.kind == Kind::BothDeleted)
+        .filter(|conflict| conflict.kind == ConflictKind::BothDeleted)
         .filter_map(|conflict| Some((conflict.path.clone(), conflict.blob(Which::Base)?)))
         .collect();
     if deleted.is_empty() {
@@ -200,8 +200,8 @@ fn trace_renames(repo: &Repository, found: &mut [Conflict]) -> Result<(), Error>
     }
     for conflict in found {
         let added = match conflict.kind {
-            Kind::AddedByUs => conflict.blob(Which::Ours),
-            Kind::AddedByThem => conflict.blob(Which::Theirs),
+            ConflictKind::AddedByUs => conflict.blob(Which::Ours),
+            ConflictKind::AddedByThem => conflict.blob(Which::Theirs),
             _ => None,
         };
         let Some(added) = added else { continue };

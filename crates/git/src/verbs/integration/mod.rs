@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
-pub use outcome::{Outcome, State, described, named, next_of};
+pub use outcome::{IntegrationOutcome, State, described, named, next_of};
 pub use steps::{Ended, begin, command, go_on, resume, stages_nothing, with_usual_cleanup};
 pub use touched::{is_touched, left_by_git, staged_with_markers, untouched_until};
 pub use way::{Step, Way, base_of};

@@ -33,7 +33,8 @@ pub enum State {
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Outcome {
+#[schemars(rename = "Outcome")]
+pub struct IntegrationOutcome {
     pub state: State,
     /// What is under way now, how far it is, and what `ours` and `theirs` mean.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +73,7 @@ pub struct Changed {
     pub deletions: usize,
 }
 
-impl Outcome {
+impl IntegrationOutcome {
     /// Of an operation that began at `origin` and has ended or stopped now. Blocks.
     pub fn read(
         repo: &Repository,

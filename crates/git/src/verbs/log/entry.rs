@@ -15,7 +15,8 @@ use crate::{Error, Repository, check_extent};
 const LONGEST_PATCH: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Entry {
+#[schemars(rename = "Entry")]
+pub struct LogEntry {
     pub id: String,
     pub short_id: String,
     pub subject: String,
@@ -98,7 +99,7 @@ impl<'a> Teller<'a> {
         commit: &Commit<'_>,
         at: &[&str],
         followed: Option<String>,
-    ) -> Result<Entry, Error> {
+    ) -> Result<LogEntry, Error> {
         let more = self.request.verbosity > Verbosity::Minimal;
         let diff = match self.request.stat || self.request.patch {
             true => self.diff(commit, at)?,
@@ -106,7 +107,7 @@ impl<'a> Teller<'a> {
         };
         let stat = diff.as_ref().filter(|_| self.request.stat);
         let patch = diff.as_ref().filter(|_| self.request.patch);
-        Ok(Entry {
+        Ok(LogEntry {
             id: commit.id().to_string(),
             short_id: text(&commit.as_object().short_id()?),
             subject: text(commit.summary_bytes().unwrap_or_default()),

@@ -17,7 +17,7 @@ use super::budget::Budget;
 use crate::{Error, Repository};
 use entry::Teller;
 
-pub use entry::{Entry, FileStat, PatchText, Stat};
+pub use entry::{FileStat, LogEntry, PatchText, Stat};
 pub use follow::{Followed, follow};
 pub use request::{Merges, Query, Request};
 pub use walk::{Bounds, Ends, LogStep, Walk};
@@ -27,7 +27,7 @@ const MOST_PATCHES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Log {
-    pub commits: Vec<Entry>,
+    pub commits: Vec<LogEntry>,
     /// How many commits were passed over before the first of these.
     pub skip: usize,
     /// There are more: what `skip` is to be to go on.

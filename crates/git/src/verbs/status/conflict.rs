@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Error;
-use crate::verbs::conflicts::Kind;
+use crate::verbs::conflicts::ConflictKind;
 use crate::verbs::delta::Side;
 use crate::verbs::person::text;
 
@@ -13,7 +13,7 @@ use crate::verbs::person::text;
 pub struct Conflict {
     pub path: String,
     /// In a rebase, "us" is what is rebased onto.
-    pub kind: Kind,
+    pub kind: ConflictKind,
     /// What both began with; with `full` only, as the other two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<Side>,
@@ -46,7 +46,7 @@ fn conflict(found: &IndexConflict, with_sides: bool) -> Conflict {
     });
     Conflict {
         path: path.map(|entry| text(&entry.path)).unwrap_or_default(),
-        kind: Kind::of(found),
+        kind: ConflictKind::of(found),
         base,
         ours,
         theirs,

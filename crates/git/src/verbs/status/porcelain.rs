@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::conflict::Conflict;
 use super::{Change, Found, Request};
 use crate::verbs::Verbosity;
-use crate::verbs::conflicts::Kind as ConflictKind;
+use crate::verbs::conflicts::ConflictKind;
 use crate::verbs::delta::{Kind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::PATIENCE;
@@ -56,10 +56,15 @@ fn parsed(output: &[u8], with_sides: bool) -> Found {
     let mut records = output.split(|byte| *byte == 0);
     while let Some(record) = records.next() {
         match record.first() {
-            Some(b'1') => found.add_change(&words(record, CHANGE), None, with_sides),
+            Some(b'1') => add_change(&mut found, &words(record, CHANGE), None, with_sides),
             Some(b'2') => {
                 let from = records.next().map(text);
-                found.add_change(&words(record, RENAME), from.as_ref(), with_sides);
+                add_change(
+                    &mut found,
+                    &words(record, RENAME),
+                    from.as_ref(),
+                    with_sides,
+                );
             }
             Some(b'u') => found
                 .conflicted
@@ -81,46 +86,44 @@ fn words(record: &[u8], count: usize) -> Vec<String> {
         .collect()
 }
 
-impl Found {
-    /// `[mark, XY, submodule, modes of HEAD, index and file, ids of HEAD and index, …, path]`
-    fn add_change(&mut self, words: &[String], from: Option<&String>, with_sides: bool) {
-        let [
-            _,
-            letters,
-            _,
-            in_head,
-            in_index,
-            in_files,
-            head_id,
-            index_id,
-            ..,
-            path,
-        ] = words
-        else {
-            return;
+/// `[mark, XY, submodule, modes of HEAD, index and file, ids of HEAD and index, …, path]`
+fn add_change(found: &mut Found, words: &[String], from: Option<&String>, with_sides: bool) {
+    let [
+        _,
+        letters,
+        _,
+        in_head,
+        in_index,
+        in_files,
+        head_id,
+        index_id,
+        ..,
+        path,
+    ] = words
+    else {
+        return;
+    };
+    let mut letters = letters.chars().map(kind);
+    let sides = [
+        (side(in_head, Some(head_id)), side(in_index, Some(index_id))),
+        (side(in_index, Some(index_id)), side(in_files, None)),
+    ];
+    for (list, (old, new)) in [&mut found.staged, &mut found.unstaged]
+        .into_iter()
+        .zip(sides)
+    {
+        let Some(kind) = letters.next().flatten() else {
+            continue;
         };
-        let mut letters = letters.chars().map(kind);
-        let sides = [
-            (side(in_head, Some(head_id)), side(in_index, Some(index_id))),
-            (side(in_index, Some(index_id)), side(in_files, None)),
-        ];
-        for (list, (old, new)) in [&mut self.staged, &mut self.unstaged]
-            .into_iter()
-            .zip(sides)
-        {
-            let Some(kind) = letters.next().flatten() else {
-                continue;
-            };
-            let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
-            list.push(Change {
-                path: path.clone(),
-                kind,
-                from: from.filter(|_| is_moved).cloned(),
-                overlooked: false,
-                old: old.filter(|_| with_sides),
-                new: new.filter(|_| with_sides),
-            });
-        }
+        let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
+        list.push(Change {
+            path: path.clone(),
+            kind,
+            from: from.filter(|_| is_moved).cloned(),
+            overlooked: false,
+            old: old.filter(|_| with_sides),
+            new: new.filter(|_| with_sides),
+        });
     }
 }
 

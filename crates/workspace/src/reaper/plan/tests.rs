@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use Action::{DiscardStore, DropBuildOutput, Keep, Remove};
+use ReapAction::{DiscardStore, DropBuildOutput, Keep, Remove};
 
 const DAY: u64 = 86_400;
 
@@ -35,7 +35,7 @@ fn over_budget(workspaces: &[Facts], budget: u64) -> Pressure {
     }
 }
 
-fn actions(plan: &Plan) -> Vec<Action> {
+fn actions(plan: &Plan) -> Vec<ReapAction> {
     plan.workspaces.iter().map(|made| made.action).collect()
 }
 
