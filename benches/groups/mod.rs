@@ -10,13 +10,14 @@ mod reads;
 mod runs;
 mod salvage;
 mod streaming;
+mod versions;
 mod warm;
 mod workspaces;
 
 use crate::measure::Report;
 
 /// In the order of the report.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "workspaces",
     "warm",
     "prepare",
@@ -29,6 +30,7 @@ pub const NAMES: [&str; 12] = [
     "salvage",
     "listing",
     "instructions",
+    "versions",
 ];
 
 /// Measures one group.
@@ -50,6 +52,7 @@ pub async fn run(name: &str, report: &mut Report) {
         "memory" => memory::measure(report).await,
         "salvage" => salvage::measure(report).await,
         "listing" => listing::measure(report).await,
-        _ => instructions::measure(report),
+        "instructions" => instructions::measure(report).await,
+        _ => versions::measure(report).await,
     }
 }

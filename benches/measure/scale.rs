@@ -8,6 +8,8 @@ pub struct Scale {
     rounds: Option<usize>,
     /// A repository of the caller's, to be measured besides the generated ones.
     pub repository: Option<PathBuf>,
+    /// An earlier version of the program, to be measured beside this one.
+    pub before: Option<PathBuf>,
 }
 
 impl Scale {
@@ -18,6 +20,7 @@ impl Scale {
             small: false,
             rounds: rounds.map(|rounds| rounds.parse().expect("BENCH_ROUNDS is a number")),
             repository: std::env::var_os("BENCH_REPO").map(PathBuf::from),
+            before: std::env::var_os("BENCH_BEFORE").map(PathBuf::from),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The real daemon, in a process of its own: one that shares the client's would be measured with it.
 
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -39,8 +39,9 @@ impl Deref for Served {
 }
 
 impl Served {
-    pub(super) async fn start(mut site: Site) -> Self {
-        let daemon = site.yard.start_binary(&[]).await;
+    pub(super) async fn start(mut site: Site, program: &Path) -> Self {
+        let program = program.to_str().expect("a program whose name is text");
+        let daemon = site.yard.start_program(program, &[]).await;
         let asker = Asker {
             client: Client::builder().no_proxy().build().unwrap(),
             url: site.yard.url.clone(),
@@ -112,7 +113,7 @@ impl Served {
     /// Starts a daemon; how long it takes to its first answer.
     pub async fn start_timed(site: Site) -> (Self, f64) {
         let began = Instant::now();
-        let served = Self::start(site).await;
+        let served = site.serve().await;
         served.get("/api/runs?limit=1").await;
         (served, began.elapsed().as_secs_f64())
     }

@@ -6,7 +6,7 @@ use super::plain::ByHand;
 use super::repository::{Branches, branch_out, generate};
 use super::served::Served;
 use crate::measure::{Report, thousands};
-use crate::support::{Options, Yard, git};
+use crate::support::{Options, PROGRAM, Yard, git};
 
 /// Nothing here is refused for coming too often.
 const LIMITS: &str = "[limits]\nmax_requests_per_second = 1000000\nmax_request_burst = 1000000\n\
@@ -133,6 +133,11 @@ impl Site {
     }
 
     pub async fn serve(self) -> Served {
-        Served::start(self).await
+        self.serve_by(Path::new(PROGRAM)).await
+    }
+
+    /// The same, by another program.
+    pub async fn serve_by(self, program: &Path) -> Served {
+        Served::start(self, program).await
     }
 }
