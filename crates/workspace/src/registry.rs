@@ -11,7 +11,6 @@ use crate::agents::AgentBranches;
 use crate::live::Live;
 use crate::names::Names;
 use crate::repos::Repo;
-use crate::repos::upkeep;
 use crate::workspace::{Workspace, Yard};
 use branchyard_config::Config;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
@@ -79,7 +78,7 @@ impl Workspaces {
 
     /// The workspace of this branch, whether it exists on disk yet or not, for somebody who asked for it.
     pub fn get(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
-        upkeep::touch(repo);
+        repo.touch();
         self.look_at(repo, branch)
     }
 

@@ -1,16 +1,17 @@
 //! What the remote said.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use jiff::Timestamp;
+use lru::LruCache;
 
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId};
 
 /// Answers of the remote that are kept to be reused; the oldest go first.
-pub(super) const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
 
 /// What the remote said about one branch.
 #[derive(Debug, Clone)]
@@ -19,6 +20,33 @@ pub struct Asked {
     pub head: Option<CommitId>,
     pub at: Timestamp,
     pub(super) began: Instant,
+}
+
+/// What the remote said lately.
+#[derive(Debug)]
+pub(super) struct RememberedAnswers(Mutex<LruCache<BranchName, Asked>>);
+
+impl Default for RememberedAnswers {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(REMEMBERED)))
+    }
+}
+
+impl RememberedAnswers {
+    pub(super) fn of(&self, branch: &BranchName) -> Option<Asked> {
+        self.lock().get(branch).cloned()
+    }
+
+    pub(super) fn remember(&self, answers: &[(BranchName, Asked)]) {
+        let mut remembered = self.lock();
+        for (branch, asked) in answers {
+            remembered.put(branch.clone(), asked.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<BranchName, Asked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The answers to all who asked together.

@@ -11,8 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::repo::blocking;
 use super::{Progress, Repo, RepoError};
@@ -26,8 +25,6 @@ const MARK: &str = "branchyard-room";
 const UNUSED: &str = "unused";
 /// The damaged store's place in its room.
 const KEPT: &str = "store.git";
-/// The same complaint twice within this time is not a reason to look through a whole store again.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(60);
 /// More than a commit takes, from its first object to its ref.
 const SECOND_LOOK_AFTER: Duration = Duration::from_secs(1);
 
@@ -59,8 +56,8 @@ pub async fn heal(
     branch: Option<&BranchName>,
     progress: Progress<'_>,
 ) -> Result<Option<Warning>, RepoError> {
-    let suspect = this.suspicion().swap(false, Ordering::Relaxed);
-    if !suspect && was_looked_at_lately(this) {
+    let suspect = this.health().take_suspicion();
+    if !suspect && this.health().was_looked_at_lately() {
         return Ok(None);
     }
     // A fetch under way writes into the objects that are about to be exchanged.
@@ -98,19 +95,7 @@ pub async fn heal(
 
 /// Whether a look has to be taken at the store before anything else is done with it.
 pub fn is_suspect(repo: &Repo) -> bool {
-    repo.suspicion().load(Ordering::Relaxed)
-}
-
-fn was_looked_at_lately(repo: &Repo) -> bool {
-    let mut looked = repo
-        .looked_at()
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let lately = looked.is_some_and(|at: Instant| at.elapsed() < LOOK_AGAIN_AFTER);
-    if !lately {
-        *looked = Some(Instant::now());
-    }
-    lately
+    repo.health().is_suspect()
 }
 
 async fn replace_objects(

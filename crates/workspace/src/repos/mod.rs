@@ -6,6 +6,7 @@ mod answers;
 mod clone;
 mod error;
 pub mod heal;
+mod health;
 mod init;
 mod protection;
 mod registry;

@@ -1,7 +1,7 @@
 //! What the remote of a repository has: asked for and fetched once for all who want it together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -20,7 +20,11 @@ pub async fn ask(
     branch: &BranchName,
     not_before: Instant,
 ) -> Result<Asked, RepoError> {
-    if let Some(asked) = remembered(this, branch).filter(|asked| asked.began >= not_before) {
+    if let Some(asked) = this
+        .answers()
+        .of(branch)
+        .filter(|asked| asked.began >= not_before)
+    {
         return Ok(asked);
     }
     let repo = this.clone();
@@ -51,7 +55,7 @@ pub async fn ask_lately(
     let lately = not_before.checked_sub(repo.git().settings().freshness);
     let is_fresh =
         |asked: &Asked| asked.head.is_some() && lately.is_some_and(|lately| asked.began >= lately);
-    match remembered(repo, branch).filter(is_fresh) {
+    match repo.answers().of(branch).filter(is_fresh) {
         Some(asked) => Ok(asked),
         None => ask(repo, branch, not_before).await,
     }
@@ -95,14 +99,6 @@ pub async fn bring(
     }
 }
 
-fn remembered(repo: &Repo, branch: &BranchName) -> Option<Asked> {
-    repo.answers()
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(branch)
-        .cloned()
-}
-
 async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, RepoError> {
     let began = Instant::now();
     let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
@@ -118,14 +114,7 @@ async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers,
             (branch, Asked { head, at, began })
         })
         .collect();
-    let mut remembered = repo
-        .answers()
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    for (branch, asked) in &answers {
-        remembered.put(branch.clone(), asked.clone());
-    }
-    drop(remembered);
+    repo.answers().remember(&answers);
     Ok(Arc::new(answers))
 }
 

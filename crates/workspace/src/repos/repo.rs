@@ -1,16 +1,15 @@
 //! One repository.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use lru::LruCache;
 use tokio_util::task::TaskTracker;
 
 use super::RepoError;
-use super::answers::{Answers, Asked, Failures, REMEMBERED};
+use super::answers::{Answers, Failures, RememberedAnswers};
 use super::clone::Cloner;
+use super::health::Health;
 use super::protection::Protection;
 use super::single_flight::SingleFlight;
 use branchyard_config::RepoConfig;
@@ -63,11 +62,8 @@ pub struct Repo {
     guarding: Mutex<()>,
     /// Where what is broken is kept.
     quarantine: Quarantine,
-    answers: Mutex<LruCache<BranchName, Asked>>,
-    /// Something is known to be wrong with the store, which only the remote can help with.
-    suspect: AtomicBool,
-    /// When all of the store was last looked through.
-    looked_at: Mutex<Option<Instant>>,
+    answers: RememberedAnswers,
+    health: Health,
     /// The `packed-refs` that was last found to make sense.
     packed: Mutex<Option<(SystemTime, u64)>>,
     /// When somebody last asked for the repo.
@@ -115,9 +111,8 @@ impl Repo {
             network: tokio::sync::Mutex::new(()),
             guarding: Mutex::new(()),
             quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
-            answers: Mutex::new(LruCache::new(REMEMBERED)),
-            suspect: AtomicBool::new(false),
-            looked_at: Mutex::new(None),
+            answers: RememberedAnswers::default(),
+            health: Health::default(),
             packed: Mutex::new(None),
             used: Mutex::new(Instant::now()),
             upkeep: tokio::sync::Mutex::new(()),
@@ -193,7 +188,7 @@ impl Repo {
 
     /// Notes that objects of the store are gone: the next request has it looked at.
     pub fn suspect(&self) {
-        self.suspect.store(true, Ordering::Relaxed);
+        self.health.suspect();
     }
 
     /// Whether git can read the store's packed refs. Costs a look at the file unless it was changed.
@@ -338,20 +333,23 @@ impl Repo {
         &self.quarantine
     }
 
-    pub(super) fn answers(&self) -> &Mutex<LruCache<BranchName, Asked>> {
+    pub(super) fn answers(&self) -> &RememberedAnswers {
         &self.answers
     }
 
-    pub(super) fn suspicion(&self) -> &AtomicBool {
-        &self.suspect
+    pub(super) fn health(&self) -> &Health {
+        &self.health
     }
 
-    pub(super) fn looked_at(&self) -> &Mutex<Option<Instant>> {
-        &self.looked_at
+    /// Notes that somebody asked for the repo.
+    pub fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    pub(super) fn used(&self) -> &Mutex<Instant> {
-        &self.used
+    /// For how long nobody has asked for it.
+    pub(super) fn idle_for(&self) -> Duration {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.elapsed()
     }
 
     pub(super) fn upkeep(&self) -> &tokio::sync::Mutex<()> {

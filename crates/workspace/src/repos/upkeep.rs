@@ -1,6 +1,6 @@
 //! Maintenance of a store: when nobody has asked for the repo in a while, or when somebody asks for it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -22,15 +22,9 @@ pub struct Maintained {
     pub seconds: f64,
 }
 
-/// Notes that somebody asked for the repo.
-pub fn touch(repo: &Repo) {
-    *repo.used().lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-}
-
 /// Whether nobody would be disturbed by maintenance, and it would do any good.
 pub fn is_due(repo: &Repo) -> bool {
-    let used = *repo.used().lock().unwrap_or_else(PoisonError::into_inner);
-    used.elapsed() >= IDLE_AFTER && repo.is_cloned() && Upkeep::of(repo.store()).is_due()
+    repo.idle_for() >= IDLE_AFTER && repo.is_cloned() && Upkeep::of(repo.store()).is_due()
 }
 
 /// Removes locks on the objects' own indexes that nobody is behind; maintenance is the only one of ours
