@@ -172,17 +172,14 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     let workspace = app.workspace(repo, branch)?;
-    let (told, silent) = (|error: Error| error.problem(), silent());
-    let mut attempts = recover::attempts(&workspace, &silent).await.map_err(told)?;
-    loop {
-        let (_, files_guard) = step_in(app, repo, branch).await?;
-        let outcome = read(workspace.clone()).await;
-        drop(files_guard);
-        match outcome {
-            Err(error) => attempts.mend(error, &silent).await.map_err(told)?,
-            Ok(read) => return Ok(read),
+    let once = || async {
+        match step_in(app, repo, branch).await {
+            Ok((_, _files_guard)) => read(workspace.clone()).await.map(Ok),
+            Err(problem) => Ok(Err(problem)),
         }
-    }
+    };
+    let outcome = recover::retried(&workspace, &silent(), once).await;
+    outcome.map_err(|error| error.problem())?
 }
 
 async fn step_in(

@@ -71,7 +71,6 @@ pub use queue::{QueuePlace, Waiting, WorkspaceLock, WorkspaceQueue};
 pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, RepairScope, Zeal};
 pub use record::{Pin, Sizes};
-pub use recover::Attempts;
 pub use registry::Workspaces;
 pub use remove::Going;
 pub use salvage::no_salvage;

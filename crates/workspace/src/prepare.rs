@@ -25,13 +25,8 @@ pub async fn ensure(
     not_before: Instant,
     report: &Reporter,
 ) -> Result<FilesGuard, Error> {
-    let mut attempts = recover::attempts(workspace, report).await?;
-    loop {
-        match ensure_once(workspace, not_before, report).await {
-            Err(error) => attempts.mend(error, report).await?,
-            done => return done,
-        }
-    }
+    let once = || ensure_once(workspace, not_before, report);
+    recover::retried(workspace, report, once).await
 }
 
 pub(super) async fn ensure_once(
@@ -142,13 +137,8 @@ pub async fn create_branch(
     start: &str,
     report: &Reporter,
 ) -> Result<(), Error> {
-    let mut attempts = recover::attempts(workspace, report).await?;
-    loop {
-        match create_branch_once(workspace, start, report).await {
-            Err(error) => attempts.mend(error, report).await?,
-            done => return done,
-        }
-    }
+    let once = || create_branch_once(workspace, start, report);
+    recover::retried(workspace, report, once).await
 }
 
 async fn create_branch_once(

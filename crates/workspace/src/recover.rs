@@ -19,42 +19,31 @@ const ATTEMPTS: usize = 3;
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 const LOCK_POLL: Duration = Duration::from_millis(50);
 
-/// A request on its way: each failure that may mean damage is mended, a few times.
-#[derive(Debug)]
-pub struct Attempts<'a> {
-    workspace: &'a Arc<Workspace>,
-    left: usize,
-}
-
-impl Attempts<'_> {
-    /// After a failure: returns if it is worth trying again, since something was mended. Nobody may hold
-    /// the files or the repo's locks across this.
-    pub async fn mend(&mut self, error: Error, report: &Reporter) -> Result<(), Error> {
-        if !error.may_be_damage() || self.left == 0 {
-            return Err(error);
-        }
-        self.left -= 1;
-        let workspace = self.workspace;
-        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "looking for damage");
-        match recover(workspace, &error, report).await? {
-            true => Ok(()),
-            false => Err(error),
-        }
-    }
-}
-
-/// To be asked before work that can be tried again. Damage that is already known is mended first.
-pub async fn attempts<'a>(
-    workspace: &'a Arc<Workspace>,
+/// Work that can be tried again: damage that is already known is mended first, and after a failure that may mean damage it
+/// is tried again if something was mended. The work leaves the files and the repo's locks when it fails.
+pub async fn retried<T, F>(
+    workspace: &Arc<Workspace>,
     report: &Reporter,
-) -> Result<Attempts<'a>, Error> {
+    work: impl Fn() -> F,
+) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
     if heal::is_suspect(workspace.repo()) && workspace.repo().is_cloned() {
         heal(workspace, report).await?;
     }
-    Ok(Attempts {
-        workspace,
-        left: ATTEMPTS,
-    })
+    let mut left = ATTEMPTS;
+    loop {
+        let error = match work().await {
+            Err(error) if error.may_be_damage() && left > 0 => error,
+            done => return done,
+        };
+        left -= 1;
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "looking for damage");
+        if !recover(workspace, &error, report).await? {
+            return Err(error);
+        }
+    }
 }
 
 /// Mends what may have caused `error`; whether it is worth trying again.

@@ -40,14 +40,8 @@ pub async fn remove(
     going: Going,
     by: &str,
 ) -> Result<Option<Salvage>, Error> {
-    let silent = silent();
-    let mut attempts = recover::attempts(workspace, &silent).await?;
-    loop {
-        match remove_once(workspace, going, by).await {
-            Err(error) => attempts.mend(error, &silent).await?,
-            done => return done,
-        }
-    }
+    let once = || remove_once(workspace, going, by);
+    recover::retried(workspace, &silent(), once).await
 }
 
 async fn remove_once(

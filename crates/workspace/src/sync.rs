@@ -60,13 +60,8 @@ pub async fn prepare(
     options: &PrepareOptions,
     report: &Reporter,
 ) -> Result<Prepared, Error> {
-    let mut attempts = recover::attempts(workspace, report).await?;
-    loop {
-        match prepare_once(workspace, options, report).await {
-            Err(error) => attempts.mend(error, report).await?,
-            done => return done,
-        }
-    }
+    let once = || prepare_once(workspace, options, report);
+    recover::retried(workspace, report, once).await
 }
 
 async fn prepare_once(
