@@ -51,8 +51,8 @@ async fn bench_workspaces_warm_prepare_and_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bench_runs_and_streaming() {
-    smoke(&["runs", "streaming"]).await;
+async fn bench_runs_versions_and_streaming() {
+    smoke(&["runs", "versions", "streaming"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -186,34 +186,6 @@ impl Lookup {
 }
 
 impl Endpoint {
-    pub(super) fn workspaces(&self) -> Option<&Path> {
-        self.workspaces.as_deref()
-    }
-
-    pub(super) fn url(&self) -> &str {
-        &self.url
-    }
-
-    pub(super) fn source(&self) -> &str {
-        &self.source
-    }
-
-    pub(super) fn socket(&self) -> Option<&Path> {
-        self.socket.as_deref()
-    }
-
-    pub(super) fn key_file(&self) -> Option<&Path> {
-        self.key_file.as_deref()
-    }
-
-    pub(super) fn ca_file(&self) -> Option<&Path> {
-        self.ca_file.as_deref()
-    }
-
-    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
-        self.authorization.as_ref()
-    }
-
     /// A daemon of which nothing but its address is known.
     pub(super) fn at(address: &str, source: &str) -> Result<Self, Failure> {
         let (url, socket) = match address.strip_prefix(SOCKET) {
@@ -233,6 +205,34 @@ impl Endpoint {
             source: source.to_owned(),
             also_at: None,
         })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    pub(super) fn ca_file(&self) -> Option<&Path> {
+        self.ca_file.as_deref()
+    }
+
+    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
+    pub(super) fn key_file(&self) -> Option<&Path> {
+        self.key_file.as_deref()
+    }
+
+    pub(super) fn workspaces(&self) -> Option<&Path> {
+        self.workspaces.as_deref()
+    }
+
+    pub(super) fn source(&self) -> &str {
+        &self.source
     }
 
     /// What a request's path is put behind.

@@ -18,14 +18,6 @@ pub(super) struct ToolScope {
 }
 
 impl ToolScope {
-    pub(super) fn repo(&self) -> Option<&RepoName> {
-        self.repo.as_ref()
-    }
-
-    pub(super) fn branch(&self) -> Option<&BranchName> {
-        self.branch.as_ref()
-    }
-
     pub(super) fn read(
         headers: &HeaderMap,
         (config, auth): (&McpConfig, &AuthConfig),
@@ -50,6 +42,14 @@ impl ToolScope {
                 .collect(),
             read_only: config.read_only || flag(headers, READ_ONLY)?,
         })
+    }
+
+    pub(super) fn repo(&self) -> Option<&RepoName> {
+        self.repo.as_ref()
+    }
+
+    pub(super) fn branch(&self) -> Option<&BranchName> {
+        self.branch.as_ref()
     }
 
     /// Whether tools of this set are to be had, and those that write where one does.

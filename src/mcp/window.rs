@@ -33,10 +33,6 @@ pub(super) struct ShownLines {
 }
 
 impl Window {
-    pub(super) fn total(&self) -> Totals {
-        self.total
-    }
-
     /// What follows on byte `from`.
     pub(super) async fn after(view: &View, from: u64) -> Result<Self, Problem> {
         view.with_output(move |mut output| {
@@ -114,6 +110,10 @@ impl Window {
             cut,
             total,
         })
+    }
+
+    pub(super) fn total(&self) -> Totals {
+        self.total
     }
 
     fn drop_begun_line(&mut self) {

@@ -34,10 +34,6 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    pub(super) fn connections(&self) -> &TaskTracker {
-        &self.connections
-    }
-
     pub(super) fn new(
         speaker: Speaker,
         places: Arc<ConnectionLimits>,
@@ -51,6 +47,10 @@ impl Listeners {
             close,
             connections: TaskTracker::new(),
         }
+    }
+
+    pub(super) fn connections(&self) -> &TaskTracker {
+        &self.connections
     }
 
     /// Lets in whoever comes to the port, until the doors close.

@@ -51,14 +51,6 @@ impl Default for SshAccess {
 }
 
 impl Access {
-    pub fn ssh(&self) -> &SshAccess {
-        &self.ssh
-    }
-
-    pub fn http(&self) -> &HttpAccess {
-        &self.http
-    }
-
     /// What the file says, with everything found that it names.
     pub(super) fn find(
         document: &Document,
@@ -77,6 +69,14 @@ impl Access {
             ssh: finder.ssh()?,
             http: finder.http()?,
         })
+    }
+
+    pub fn ssh(&self) -> &SshAccess {
+        &self.ssh
+    }
+
+    pub fn http(&self) -> &HttpAccess {
+        &self.http
     }
 
     /// The credential for a repo, its own before its host's, and the place that it is for.

@@ -84,12 +84,12 @@ impl CredentialConfig {
 }
 
 impl Credential {
-    pub fn username(&self) -> &Username {
-        &self.username
-    }
-
     pub fn setting(&self) -> &Arc<str> {
         &self.setting
+    }
+
+    pub fn username(&self) -> &Username {
+        &self.username
     }
 
     pub fn scheme(&self) -> Scheme {

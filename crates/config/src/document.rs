@@ -19,10 +19,6 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(crate) fn values(&self) -> &Values {
-        &self.values
-    }
-
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(path, text),
@@ -51,6 +47,10 @@ impl Document {
                 ))))
             }
         }
+    }
+
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
     }
 
     /// The file itself, where there is one.

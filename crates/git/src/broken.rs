@@ -71,12 +71,12 @@ pub(super) struct Refs {
 }
 
 impl Refs {
-    pub(super) fn into_direct(self) -> BTreeMap<String, Oid> {
-        self.direct
-    }
-
     pub(super) fn direct(&self) -> &BTreeMap<String, Oid> {
         &self.direct
+    }
+
+    pub(super) fn into_direct(self) -> BTreeMap<String, Oid> {
+        self.direct
     }
 
     pub(super) fn read(store: &Path) -> Result<Self, Error> {

@@ -243,10 +243,6 @@ fn write_hashed(path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
 }
 
 impl IndexedFile {
-    pub fn mode(&self) -> u32 {
-        self.mode
-    }
-
     fn parse(bytes: &[u8], at: usize) -> Option<Self> {
         let flags = u16::from_be_bytes(bytes.get(at + FIXED - 2..at + FIXED)?.try_into().ok()?);
         let start = at + FIXED + if flags & EXTENDED == 0 { 0 } else { 2 };
@@ -257,6 +253,10 @@ impl IndexedFile {
             flags,
             mode: number(bytes, at + 24)?,
         })
+    }
+
+    pub fn mode(&self) -> u32 {
+        self.mode
     }
 
     /// The second flags are those of paths that are not checked out or not added yet.
@@ -280,14 +280,6 @@ impl IndexedFile {
 }
 
 impl FileStat {
-    pub fn size(&self) -> u32 {
-        self.size
-    }
-
-    pub fn modified(&self) -> Moment {
-        self.modified
-    }
-
     /// What libgit2 read of an entry.
     #[expect(
         clippy::cast_sign_loss,
@@ -312,6 +304,14 @@ impl FileStat {
             owner: (stat.st_uid, stat.st_gid),
             size: narrow(stat.st_size),
         }
+    }
+
+    pub fn modified(&self) -> Moment {
+        self.modified
+    }
+
+    pub fn size(&self) -> u32 {
+        self.size
     }
 
     /// Overwrites all that an entry says of its file but the mode. The device is left at zero: git does not

@@ -41,14 +41,6 @@ pub struct MetadataStatus {
 }
 
 impl MetadataStatus {
-    pub fn untracked(&self) -> &[UntrackedEntry] {
-        &self.untracked
-    }
-
-    pub fn suspects(&self) -> &[PathBuf] {
-        &self.suspects
-    }
-
     /// `None` where the index is of a kind that does not tell.
     pub fn at(repo: &Repository, wanted: For) -> Result<Option<Self>, Error> {
         let index = IndexFile::read(&repo.path().join("index")).ok().flatten();
@@ -65,6 +57,14 @@ impl MetadataStatus {
             suspects,
             untracked,
         }))
+    }
+
+    pub fn suspects(&self) -> &[PathBuf] {
+        &self.suspects
+    }
+
+    pub fn untracked(&self) -> &[UntrackedEntry] {
+        &self.untracked
     }
 
     /// Whether the index is this tree. It may be so and not be known.

@@ -109,10 +109,6 @@ impl Drop for SupervisorPool {
 }
 
 impl Idle {
-    pub(super) fn child(&self) -> &Child {
-        &self.child
-    }
-
     fn start(program: &Path) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
         let child = Command::new(program)
@@ -126,6 +122,10 @@ impl Idle {
             .stderr(Stdio::null())
             .spawn()?;
         Ok(Self { child, line })
+    }
+
+    pub(super) fn child(&self) -> &Child {
+        &self.child
     }
 
     /// Tells it all there is to know, and hands it the run's lock. After an error it starts nothing, and

@@ -134,18 +134,6 @@ impl<T: Render> Untyped for T {
 }
 
 impl Verb {
-    pub fn takes(&self) -> Shape {
-        self.takes
-    }
-
-    pub fn gives(&self) -> Shape {
-        self.gives
-    }
-
-    pub fn entry(&self) -> &VerbEntry {
-        &self.entry
-    }
-
     pub(super) fn new<In, Out, BoxFuture>(
         entry: VerbEntry,
         action: impl Fn(AuthorizedApp, At, In) -> BoxFuture + Clone + Send + Sync + 'static,
@@ -176,6 +164,18 @@ impl Verb {
                 })
             }),
         }
+    }
+
+    pub fn entry(&self) -> &VerbEntry {
+        &self.entry
+    }
+
+    pub fn takes(&self) -> Shape {
+        self.takes
+    }
+
+    pub fn gives(&self) -> Shape {
+        self.gives
     }
 
     pub fn right(&self) -> Scope {

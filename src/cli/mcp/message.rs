@@ -42,14 +42,6 @@ pub(super) enum MessageKind {
 }
 
 impl Message {
-    pub(super) fn line(&self) -> &Bytes {
-        &self.line
-    }
-
-    pub(super) fn kind(&self) -> &MessageKind {
-        &self.kind
-    }
-
     /// Reads a line; one that holds no message is refused.
     pub(super) fn parse(line: Vec<u8>) -> Result<Self, Refusal> {
         let value: Value = serde_json::from_slice(&line).map_err(|error| {
@@ -68,6 +60,14 @@ impl Message {
             name: named_by(method).and_then(|field| Some(params[field].as_str()?.to_owned())),
             line: line.into(),
         })
+    }
+
+    pub(super) fn line(&self) -> &Bytes {
+        &self.line
+    }
+
+    pub(super) fn kind(&self) -> &MessageKind {
+        &self.kind
     }
 
     /// Whether it is of the protocol that has no sessions.

@@ -48,26 +48,6 @@ struct Tries {
 }
 
 impl Proxy {
-    pub(super) fn watched(&self) -> &Watched {
-        &self.watched
-    }
-
-    pub(super) fn underway(&self) -> &Arc<Underway> {
-        &self.underway
-    }
-
-    pub(super) fn sessions(&self) -> &Sessions {
-        &self.sessions
-    }
-
-    pub(super) fn output(&self) -> &Output {
-        &self.output
-    }
-
-    pub(super) fn daemon(&self) -> &Daemon {
-        &self.daemon
-    }
-
     pub(super) fn new(daemon: Daemon, output: Output, console: Console) -> Self {
         Self {
             daemon,
@@ -77,6 +57,26 @@ impl Proxy {
             output,
             console,
         }
+    }
+
+    pub(super) fn daemon(&self) -> &Daemon {
+        &self.daemon
+    }
+
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    pub(super) fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    pub(super) fn underway(&self) -> &Arc<Underway> {
+        &self.underway
+    }
+
+    pub(super) fn output(&self) -> &Output {
+        &self.output
     }
 
     /// Asks, and hands on whatever is said until the answer has come.

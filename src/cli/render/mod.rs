@@ -36,22 +36,6 @@ pub(super) struct Console {
 }
 
 impl Console {
-    pub(super) fn stdout_is_terminal(&self) -> bool {
-        self.stdout_is_terminal
-    }
-
-    pub(super) fn stderr_is_terminal(&self) -> bool {
-        self.stderr_is_terminal
-    }
-
-    pub(super) fn quiet(&self) -> bool {
-        self.quiet
-    }
-
-    pub(super) fn json(&self) -> bool {
-        self.json
-    }
-
     pub(super) fn new(global: &Global, surroundings: &Surroundings) -> Self {
         let stdout_is_terminal = io::stdout().is_terminal();
         let stderr_is_terminal = io::stderr().is_terminal();
@@ -68,6 +52,22 @@ impl Console {
             color_stdout: color(stdout_is_terminal),
             color_stderr: color(stderr_is_terminal),
         }
+    }
+
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
+    pub(super) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
+    pub(super) fn stdout_is_terminal(&self) -> bool {
+        self.stdout_is_terminal
+    }
+
+    pub(super) fn stderr_is_terminal(&self) -> bool {
+        self.stderr_is_terminal
     }
 
     /// What goes to stdout and was written by a build, a remote or the daemon: it comes in pieces, and a terminal is sent only what

@@ -70,21 +70,21 @@ impl Run {
 }
 
 impl TopState {
+    pub(super) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     pub(super) fn runs(&self) -> &BTreeMap<String, Run> {
         &self.runs
     }
 
-    pub(super) fn machine(&self) -> &Machine {
-        &self.machine
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// The daemon has gone.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
-    }
-
-    pub(super) fn is_lost(&self) -> bool {
-        self.is_lost
     }
 
     /// All of it, from the daemon.

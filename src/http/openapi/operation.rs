@@ -77,12 +77,12 @@ macro_rules! begins {
 begins! { get GET; post POST; put PUT; delete DELETE; }
 
 impl Operation {
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
     pub(super) fn method(&self) -> &Method {
         &self.method
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.path
     }
 
     /// More than fits into the summary.

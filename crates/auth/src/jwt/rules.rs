@@ -33,26 +33,6 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn tenants(&self) -> &BTreeMap<String, RepoGlobs> {
-        &self.tenants
-    }
-
-    pub(super) fn scope_claim(&self) -> &str {
-        &self.scope_claim
-    }
-
-    pub(super) fn roles(&self) -> &BTreeMap<String, Role> {
-        &self.roles
-    }
-
-    pub(super) fn role_claim(&self) -> &str {
-        &self.role_claim
-    }
-
-    pub(super) fn default_role(&self) -> Option<&Role> {
-        self.default_role.as_ref()
-    }
-
     /// Which algorithms count is up to the keys there.
     pub(super) fn of_jwt(jwt: &JwtConfig, auth: &AuthConfig) -> Self {
         Self {
@@ -82,6 +62,26 @@ impl Rules {
             roles: auth.roles.clone(),
             tenants: auth.tenants.clone(),
         }
+    }
+
+    pub(super) fn scope_claim(&self) -> &str {
+        &self.scope_claim
+    }
+
+    pub(super) fn role_claim(&self) -> &str {
+        &self.role_claim
+    }
+
+    pub(super) fn default_role(&self) -> Option<&Role> {
+        self.default_role.as_ref()
+    }
+
+    pub(super) fn roles(&self) -> &BTreeMap<String, Role> {
+        &self.roles
+    }
+
+    pub(super) fn tenants(&self) -> &BTreeMap<String, RepoGlobs> {
+        &self.tenants
     }
 
     pub(super) fn issuer(&self) -> &str {

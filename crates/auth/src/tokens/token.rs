@@ -45,34 +45,6 @@ pub enum Validity {
 }
 
 impl Token {
-    pub fn role(&self) -> Option<&str> {
-        self.role.as_deref()
-    }
-
-    pub fn grant(&self) -> &Grant {
-        &self.grant
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn line(&self) -> &[String] {
-        &self.line
-    }
-
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    pub(super) fn hash(&self) -> &[u8; 32] {
-        &self.hash
-    }
-
-    pub fn created_at(&self) -> Timestamp {
-        self.created_at
-    }
-
     /// What the row stands for under this configuration; `parent` is the token that it was made with.
     pub(super) fn new(
         row: &TokenRow,
@@ -109,6 +81,34 @@ impl Token {
             token.revoke(at);
         }
         token
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn role(&self) -> Option<&str> {
+        self.role.as_deref()
+    }
+
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    pub fn line(&self) -> &[String] {
+        &self.line
+    }
+
+    pub(super) fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    pub fn grant(&self) -> &Grant {
+        &self.grant
     }
 
     /// Who shows it, or why nobody may any more. Asked only where the secret was right.

@@ -74,6 +74,10 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    pub fn salvage(&self) -> &Salvage {
+        &self.salvage
+    }
+
     pub fn tick(&self) -> u64 {
         self.tick
     }
@@ -84,10 +88,6 @@ impl Manifest {
 
     pub fn into_salvage(self) -> Salvage {
         self.salvage
-    }
-
-    pub fn salvage(&self) -> &Salvage {
-        &self.salvage
     }
 
     /// The commit at which the branch is to be made, where there is no workspace.

@@ -106,10 +106,6 @@ impl Request {
 }
 
 impl AddPlan {
-    pub fn ignored(&self) -> &[String] {
-        &self.ignored
-    }
-
     /// Of `paths`, which lie inside the worktree of `repo`, those that there are; with a refusal for what
     /// git would get wrong. Of everything, what `left_out` names stays out.
     pub fn new(
@@ -171,6 +167,10 @@ impl AddPlan {
             paths,
             ignored: Vec::new(),
         }
+    }
+
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
     }
 
     /// Everything that was named turned out to be ignored.

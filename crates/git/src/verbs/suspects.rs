@@ -55,10 +55,6 @@ pub struct Suspects {
 }
 
 impl Suspects {
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
-
     /// Those of all files, as far as metadata tells.
     pub fn against(status: &MetadataStatus, against: Against) -> Option<Self> {
         match against {
@@ -78,6 +74,10 @@ impl Suspects {
                 .collect(),
             needs_index: false,
         })
+    }
+
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 
     /// Those of them that are one of `paths` or in one of them.

@@ -51,6 +51,10 @@ impl Mechanisms {
         self.memory.as_deref()
     }
 
+    pub(super) fn all_processes(&self) -> u64 {
+        self.all_processes
+    }
+
     #[cfg(test)]
     pub(super) fn without_unified(self) -> Self {
         Self {
@@ -73,10 +77,6 @@ impl Mechanisms {
     pub(super) fn parents(&self) -> impl Iterator<Item = &Path> {
         let unified = self.unified.as_ref().map(|unified| &*unified.parent);
         [unified, self.pids(), self.memory()].into_iter().flatten()
-    }
-
-    pub(super) fn all_processes(&self) -> u64 {
-        self.all_processes
     }
 
     /// Makes and removes a group in each place that looks possible. The daemon itself is never moved.

@@ -52,14 +52,6 @@ pub(super) struct SandboxPlan {
 }
 
 impl SandboxPlan {
-    pub(super) fn writable(&self) -> &[PathBuf] {
-        &self.writable
-    }
-
-    pub(super) fn options(&self) -> &[String] {
-        &self.options
-    }
-
     /// The machine without anything of the yard's.
     pub(super) fn begin(system: &System, profile: SandboxProfile, tmp_size: u64) -> Self {
         let mut plan = Self {
@@ -99,6 +91,14 @@ impl SandboxPlan {
             "/var/tmp",
         ]);
         plan
+    }
+
+    pub(super) fn options(&self) -> &[String] {
+        &self.options
+    }
+
+    pub(super) fn writable(&self) -> &[PathBuf] {
+        &self.writable
     }
 
     /// Nothing can be put where nothing was meant to be: the root is memory as well.

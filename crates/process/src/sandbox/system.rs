@@ -80,18 +80,6 @@ struct SystemEntry {
 }
 
 impl System {
-    pub(super) fn user_namespace(&self) -> bool {
-        self.user_namespace
-    }
-
-    pub(super) fn is_root(&self) -> bool {
-        self.is_root
-    }
-
-    pub(super) fn bubblewrap(&self) -> &Path {
-        &self.bubblewrap
-    }
-
     pub(super) fn look(bubblewrap: PathBuf, user_namespace: bool) -> Self {
         let etc = |names: &[&str]| -> Vec<SystemEntry> {
             let paths = names.iter().map(|name| Path::new("/etc").join(name));
@@ -121,6 +109,18 @@ impl System {
                 false => Vec::new(),
             },
         }
+    }
+
+    pub(super) fn bubblewrap(&self) -> &Path {
+        &self.bubblewrap
+    }
+
+    pub(super) fn user_namespace(&self) -> bool {
+        self.user_namespace
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.is_root
     }
 
     /// bwrap's options that keep a build from the kernel's own files, once there is a `/proc`.

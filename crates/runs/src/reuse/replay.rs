@@ -17,10 +17,6 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    pub(super) fn run(&self) -> RunId {
-        self.run
-    }
-
     /// `None` where its journal is gone, or damaged anywhere.
     pub(super) fn open(history: &History, run: RunId) -> Option<Self> {
         let opened = || {
@@ -36,6 +32,10 @@ impl Earlier {
             tracing::info!(%run, %error, "a run is not reused, for its journal cannot be read");
             None
         })
+    }
+
+    pub(super) fn run(&self) -> RunId {
+        self.run
     }
 
     /// Its output, with the times at which it was said, and where there is a gap in it; without the first

@@ -61,6 +61,26 @@ pub struct LineMatch {
 }
 
 impl LineMatch {
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn before(&self) -> &[String] {
+        &self.before
+    }
+
+    pub fn after(&self) -> &[String] {
+        &self.after
+    }
+
     /// The same with its own and the lines around it rewritten.
     pub fn with_lines(&self, rewrite: impl Fn(&str) -> String) -> Self {
         let all = |lines: &[String]| lines.iter().map(|line| rewrite(line)).collect();
@@ -70,26 +90,6 @@ impl LineMatch {
             after: all(&self.after),
             ..self.clone()
         }
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-
-    pub fn before(&self) -> &[String] {
-        &self.before
-    }
-
-    pub fn after(&self) -> &[String] {
-        &self.after
     }
 
     /// Where a search goes on after this match.

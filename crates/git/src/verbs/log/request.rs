@@ -146,6 +146,10 @@ impl Query {
         &self.request
     }
 
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -153,10 +157,6 @@ impl Query {
     /// The path as the caller gave it.
     pub fn path(&self) -> Option<&str> {
         self.request.path.as_deref()
-    }
-
-    pub fn bounds(&self) -> Bounds {
-        self.bounds
     }
 
     pub fn follows(&self) -> bool {

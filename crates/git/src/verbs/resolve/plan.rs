@@ -45,28 +45,28 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(super) fn theirs(&self) -> &[PathBuf] {
-        &self.theirs
-    }
-
-    pub(super) fn submodules(&self) -> &[(PathBuf, Oid)] {
-        &self.submodules
-    }
-
-    pub(super) fn removed(&self) -> &[PathBuf] {
-        &self.removed
+    pub(super) fn base(&self) -> &[PathBuf] {
+        &self.base
     }
 
     pub(super) fn ours(&self) -> &[PathBuf] {
         &self.ours
     }
 
+    pub(super) fn theirs(&self) -> &[PathBuf] {
+        &self.theirs
+    }
+
+    pub(super) fn removed(&self) -> &[PathBuf] {
+        &self.removed
+    }
+
     pub(super) fn content(&self) -> Option<&Written> {
         self.content.as_ref()
     }
 
-    pub(super) fn base(&self) -> &[PathBuf] {
-        &self.base
+    pub(super) fn submodules(&self) -> &[(PathBuf, Oid)] {
+        &self.submodules
     }
 
     /// The files that go, or are written anew. Blocks.

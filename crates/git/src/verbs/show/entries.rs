@@ -51,18 +51,6 @@ pub enum EntryKind {
 }
 
 impl Entries {
-    pub fn total(&self) -> usize {
-        self.total
-    }
-
-    pub fn next(&self) -> Option<usize> {
-        self.next
-    }
-
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, request: &Request) -> Result<Self, Error> {
         let with_all = request.verbosity == Verbosity::Full;
         let odb = repo.git2().odb()?;
@@ -95,6 +83,18 @@ impl Entries {
         };
         found.settle();
         Ok(found)
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    pub fn next(&self) -> Option<usize> {
+        self.next
     }
 
     pub(super) fn cut(&mut self, room: usize) {

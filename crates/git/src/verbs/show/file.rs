@@ -54,22 +54,6 @@ fn is_binary(content: &[u8]) -> bool {
 }
 
 impl FileAt {
-    pub fn binary(&self) -> bool {
-        self.binary
-    }
-
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    pub fn next(&self) -> Option<usize> {
-        self.next
-    }
-
-    pub fn content(&self) -> Option<&str> {
-        self.content.as_deref()
-    }
-
     pub(super) fn of(blob: &Blob<'_>, at: Option<(&Path, i32)>, request: &Request) -> Self {
         let mut file = Self {
             path: at.map(|(path, _)| path.display().to_string()),
@@ -98,6 +82,22 @@ impl FileAt {
         file.content = Some(String::from_utf8_lossy(wanted).into_owned());
         file.cut(LARGEST_CONTENT);
         file
+    }
+
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    pub fn binary(&self) -> bool {
+        self.binary
+    }
+
+    pub fn content(&self) -> Option<&str> {
+        self.content.as_deref()
+    }
+
+    pub fn next(&self) -> Option<usize> {
+        self.next
     }
 
     /// Leaves out the last lines. A first one that is too long for the answer is itself cut.
