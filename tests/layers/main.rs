@@ -18,7 +18,7 @@ use source::{Files, Source, files};
 /// A rule: what it is about, how often it may be broken, and what breaks it.
 type Rule = (&'static str, usize, fn(&Source, &Files) -> Vec<String>);
 
-/// Three circles would be allowed; where there are fewer, there are not to be more.
+/// There are two circles of files, inside `git` and inside `runs`; there is to be no third.
 const RULES: [Rule; 6] = [
     ("imports of what is not below", 0, |source, _| {
         layers::forbidden_imports(source)

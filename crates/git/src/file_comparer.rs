@@ -36,16 +36,16 @@ const PORTION: usize = 64 << 10;
 
 /// What became of a tracked file, and what is there now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileChange {
+pub(crate) struct FileChange {
     pub kind: ChangeKind,
     /// Zero where the file is gone.
     pub mode: u32,
     /// The blob that the file would be, where it was hashed and git converts nothing.
-    pub id: Option<Oid>,
+    pub(crate) id: Option<Oid>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
+pub(crate) enum ChangeKind {
     Modified,
     Deleted,
     /// A file became a link, or the other way round.

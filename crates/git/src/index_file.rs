@@ -173,7 +173,6 @@ impl IndexFile {
         entry.mode == mode && self.stat(entry) == found && !self.is_racy(&found)
     }
 
-    /// The tree that all entries together are, if that is known without computing it.
     /// Whether it is exactly `tree`. Mostly it says so itself.
     pub fn holds(&self, repo: &Repository, tree: ObjectId) -> Result<bool, Error> {
         if let Some(known) = self.tree() {
@@ -185,6 +184,7 @@ impl IndexFile {
         Ok(diff.deltas().len() == 0)
     }
 
+    /// The tree that all entries together are, if that is known without computing it.
     pub fn tree(&self) -> Option<ObjectId> {
         let extension = &self.bytes[self.tree.clone()?][8..];
         // The root has no name: a zero, how many entries, a space, how many subtrees, a newline, the id.

@@ -110,7 +110,8 @@ pub use status::{
     Head, Stash, head, rebased_branch, standing, stashes, unpushed_refs, unseen_commits,
 };
 use statuses::unstaged_changes;
-pub use statuses::{Tracked, compared, is_any_changed, suspects, tracked_statuses, traps};
+use statuses::{Tracked, compared, suspects, tracked_statuses, traps};
+pub use statuses::{changed_files, is_any_changed};
 use still_files::StillFiles;
 pub use store::{Store, open_store};
 pub use strangers::strangers;

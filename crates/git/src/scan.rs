@@ -93,7 +93,7 @@ impl MetadataStatus {
     }
 
     /// Mode, blob and path of each.
-    pub fn entries_of_suspects(&self) -> impl Iterator<Item = (u32, Oid, &[u8])> {
+    pub(crate) fn entries_of_suspects(&self) -> impl Iterator<Item = (u32, Oid, &[u8])> {
         self.suspects.iter().filter_map(|path| {
             let (mode, id) = self.tracked(path)?;
             Some((mode, id.git2(), path.as_os_str().as_bytes()))

@@ -22,10 +22,10 @@ const STAGE: u16 = 0x3000;
 const OPENED: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
 
 /// What the index has of a file: mode, blob and path.
-pub type Tracked = (u32, Oid, PathBuf);
+pub(crate) type Tracked = (u32, Oid, PathBuf);
 
 /// Tracked files that may differ from the index; no others do, but those that git was told to overlook.
-pub fn suspects(repo: &Repository) -> Result<Vec<Tracked>, Error> {
+pub(crate) fn suspects(repo: &Repository) -> Result<Vec<Tracked>, Error> {
     match MetadataStatus::at(repo, For::Suspects)? {
         Some(status) => Ok(suspects_of(&status)),
         None => suspects_of_any(repo),
@@ -75,7 +75,7 @@ fn written(index: &Index) -> Moment {
 
 /// FIFOs, sockets and devices under names that git opens in every directory with something tracked in it. Git follows
 /// no link there, and takes a directory for nothing; but these it would wait for, or read without end.
-pub fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(Vec::new());
     };
@@ -106,7 +106,7 @@ pub(crate) fn unstaged_changes(repo: &Repository) -> Result<Vec<(Tracked, FileCh
 }
 
 /// Which of these files differ from what is given with them, and how.
-pub fn compared(
+pub(crate) fn compared(
     repo: &Repository,
     tracked: Vec<Tracked>,
 ) -> Result<Vec<(Tracked, FileChange)>, Error> {
@@ -146,8 +146,13 @@ pub fn is_any_changed<'a>(
     Ok(false)
 }
 
-/// All tracked files that differ from HEAD or from the index, but for those that git was told to overlook.
-pub fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
+/// The tracked files that differ from HEAD or from the index, but for those that git was told to overlook.
+pub fn changed_files(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
+    Ok(tracked_statuses(repo)?.into_keys().collect())
+}
+
+/// The same, with how they differ.
+pub(crate) fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
     let status = MetadataStatus::at(repo, For::Suspects)?;
     let head = match repo.git2().head().and_then(|head| head.peel_to_tree()) {
         Ok(tree) => Some(tree),

@@ -185,16 +185,8 @@ impl RunBody {
             stale: self.stale,
             coalesce: self.coalesce,
             supersede: self.supersede,
-            on_disconnect: match (self.on_disconnect, self.detach) {
-                (Some(OnDisconnect::Cancel), true) => {
-                    return Err(Problem::unprocessable(
-                        "detach",
-                        "`detach: true` and `on_disconnect: cancel` contradict each other",
-                    ));
-                }
-                (_, true) => Some(OnDisconnect::Continue),
-                (given, false) => given,
-            },
+            on_disconnect: self.on_disconnect,
+            detach: self.detach,
             unwatched: false,
         })
     }
@@ -213,6 +205,7 @@ impl From<RunOptions> for RunBody {
             coalesce: options.coalesce,
             supersede: options.supersede,
             on_disconnect: options.on_disconnect,
+            detach: options.detach,
             ..Self::default()
         }
     }

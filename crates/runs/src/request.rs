@@ -46,6 +46,8 @@ pub struct RunOptions {
     pub coalesce: bool,
     pub supersede: bool,
     pub on_disconnect: Option<OnDisconnect>,
+    /// Short for `on_disconnect: "continue"`.
+    pub detach: bool,
     /// Nobody is going to watch: said beside the body, and so no part of what was asked for.
     pub unwatched: bool,
 }
@@ -75,6 +77,12 @@ impl RunOptions {
                 "`clean: true` removes files and `sync: none` may touch nothing: choose one",
             ));
         }
+        if self.detach && self.on_disconnect == Some(OnDisconnect::Cancel) {
+            return Err(Problem::unprocessable(
+                "detach",
+                "`detach: true` and `on_disconnect: cancel` contradict each other",
+            ));
+        }
         Ok(())
     }
 
@@ -97,10 +105,9 @@ impl RunOptions {
     }
 
     pub(super) fn on_disconnect(&self) -> OnDisconnect {
-        match self.on_disconnect {
-            Some(given) => given,
-            None if self.unwatched => OnDisconnect::Continue,
-            None => OnDisconnect::default(),
+        match self.detach || self.unwatched {
+            true => OnDisconnect::Continue,
+            false => self.on_disconnect.unwrap_or_default(),
         }
     }
 }
@@ -130,6 +137,31 @@ impl Sync {
             SyncMode::None => (Self::None, None),
             SyncMode::Reset => (Self::Reset, None),
             SyncMode::Commit(commit) => (Self::Commit, Some(commit.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_watch_does_not_cancel_by_leaving() {
+        let of = |on_disconnect, detach, unwatched| {
+            let options = RunOptions {
+                on_disconnect,
+                detach,
+                unwatched,
+                ..RunOptions::default()
+            };
+            options.on_disconnect()
+        };
+        let (cancel, go_on) = (OnDisconnect::Cancel, OnDisconnect::Continue);
+        assert_eq!(of(None, false, false), cancel);
+        assert_eq!(of(Some(go_on), false, false), go_on);
+        assert_eq!(of(None, true, false), go_on);
+        for given in [None, Some(cancel), Some(go_on)] {
+            assert_eq!(of(given, false, true), go_on);
         }
     }
 }

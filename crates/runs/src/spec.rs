@@ -1,4 +1,5 @@
-//! From a request to a spec: every rule about what may run, applied once, before anything happens.
+//! From a request to a spec: every rule about what may run, applied once, before anything happens. What a body may not
+//! say at all was refused when the request was made of it.
 
 use std::collections::BTreeMap;
 

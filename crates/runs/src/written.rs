@@ -99,6 +99,7 @@ mod tests {
             json!({"action": "make", "request": body(json!({
                 "args": ["all"], "env": {"A": "1"}, "timeout": "10m", "sync": "commit", "commit": commit,
                 "clean": true, "stale": true, "supersede": true, "reuse": true, "on_disconnect": "continue",
+                "detach": true,
             }))}),
             json!({"action": {"git": {"operation": "log"}}, "request": body(json!({
                 "operation": "log", "args": "-1 HEAD", "sync": "none",

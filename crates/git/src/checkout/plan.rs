@@ -46,7 +46,7 @@ pub(super) enum CheckoutKind {
 pub(super) struct Directory {
     /// Empty for the root.
     pub path: Box<[u8]>,
-    pub tree: Oid,
+    pub(crate) tree: Oid,
     /// Those of the plan's entries that lie in it, but in no directory of it.
     pub own: Vec<usize>,
     /// How many entries lie in it at any depth.
@@ -63,7 +63,7 @@ impl CheckoutEntry {
         self.kind
     }
 
-    /// Leaves it to git to write.
+    /// Whether it is git that writes it.
     pub(super) fn leave_if(&mut self, is_left: bool) {
         self.is_left = is_left;
     }

@@ -14,7 +14,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    pub fn of(commit: &Commit<'_>) -> Self {
+    pub(crate) fn of(commit: &Commit<'_>) -> Self {
         let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default());
         let mut shown: String = subject.chars().take(LONGEST_SUBJECT).collect();
         if shown.len() < subject.len() {

@@ -36,7 +36,7 @@ pub enum Kind {
 
 impl Kind {
     /// `None` where it is no change.
-    pub fn of(delta: &DiffDelta<'_>) -> Option<Self> {
+    pub(crate) fn of(delta: &DiffDelta<'_>) -> Option<Self> {
         let [old, new] = [delta.old_file(), delta.new_file()].map(|file| u32::from(file.mode()));
         Some(match delta.status() {
             Delta::Added => Self::Added,
@@ -80,7 +80,7 @@ pub struct Side {
 }
 
 impl Side {
-    pub fn new(mode: u32, id: Option<Oid>) -> Self {
+    pub(crate) fn new(mode: u32, id: Option<Oid>) -> Self {
         Self {
             mode: format!("{mode:06o}"),
             id: id.map(|id| id.to_string()),
@@ -88,7 +88,7 @@ impl Side {
     }
 
     /// `None` where there is no file on this side.
-    pub fn of(file: &DiffFile<'_>) -> Option<Self> {
+    pub(crate) fn of(file: &DiffFile<'_>) -> Option<Self> {
         let mode = u32::from(file.mode());
         let id = Some(file.id()).filter(|id| !id.is_zero());
         (mode != 0).then(|| Self::new(mode, id))
@@ -96,7 +96,7 @@ impl Side {
 }
 
 /// Options for a look at `paths`, which are no patterns; at everything where there are none.
-pub fn options(paths: &[PathBuf]) -> DiffOptions {
+pub(crate) fn options(paths: &[PathBuf]) -> DiffOptions {
     let mut options = DiffOptions::new();
     options
         .include_typechange(true)
@@ -113,7 +113,7 @@ pub fn options(paths: &[PathBuf]) -> DiffOptions {
 }
 
 /// Finds what was renamed.
-pub fn find_renames(diff: &mut Diff<'_>) -> Result<(), Error> {
+pub(crate) fn find_renames(diff: &mut Diff<'_>) -> Result<(), Error> {
     let (mut came, mut went) = (0, 0);
     for delta in diff.deltas() {
         match delta.status() {
@@ -135,6 +135,6 @@ pub fn find_renames(diff: &mut Diff<'_>) -> Result<(), Error> {
 }
 
 /// The path of a file, as text.
-pub fn path(file: &DiffFile<'_>) -> String {
+pub(crate) fn path(file: &DiffFile<'_>) -> String {
     text(file.path_bytes().unwrap_or_default())
 }

@@ -203,7 +203,7 @@ impl Operation {
 
 /// The commits that are still to be applied when what is under way goes on, the one it stopped at
 /// included. Blocks.
-pub fn to_come(repo: &Repository) -> Vec<Oid> {
+pub(crate) fn to_come(repo: &Repository) -> Vec<Oid> {
     let admin = repo.path();
     let rebase = fs::read_to_string(admin.join("rebase-merge/git-rebase-todo")).unwrap_or_default();
     let steps = Steps::read(admin).map(|steps| steps.left);

@@ -15,7 +15,7 @@ pub struct Person {
 }
 
 impl Person {
-    pub fn of(signature: &Signature<'_>) -> Self {
+    pub(crate) fn of(signature: &Signature<'_>) -> Self {
         Self {
             name: text(signature.name_bytes()),
             email: text(signature.email_bytes()),
@@ -26,7 +26,7 @@ impl Person {
 
 /// RFC 3339 with the offset that was noted. Git takes any number for either; what no calendar holds is
 /// brought to its edge, and no offset is better than one that cannot be.
-pub fn date(time: Time) -> String {
+pub(crate) fn date(time: Time) -> String {
     let at = Timestamp::from_second(time.seconds()).unwrap_or(match time.seconds() < 0 {
         true => Timestamp::MIN,
         false => Timestamp::MAX,

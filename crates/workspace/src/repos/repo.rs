@@ -361,7 +361,7 @@ impl Repo {
     }
 }
 
-/// Runs git2 work where it may block.
+/// Looks into the store where that may block.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RepoError> + Send + 'static,
 ) -> Result<T, RepoError> {

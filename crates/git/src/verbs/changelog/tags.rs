@@ -13,7 +13,7 @@ use crate::{Error, Repository};
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
     pub name: String,
-    pub commit: Oid,
+    pub(crate) commit: Oid,
 }
 
 /// All tags by the commits that they are of; of several the one that says most first.

@@ -20,7 +20,7 @@ pub enum ConflictKind {
 }
 
 impl ConflictKind {
-    pub fn of(conflict: &IndexConflict) -> Self {
+    pub(crate) fn of(conflict: &IndexConflict) -> Self {
         let has = Option::is_some;
         Self::of_stages(
             has(&conflict.ancestor),

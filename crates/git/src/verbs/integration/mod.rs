@@ -14,8 +14,10 @@ pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
 pub use outcome::{IntegrationOutcome, State, described, named, next_of};
 pub use steps::{Ended, begin, command, go_on, resume, stages_nothing, with_usual_cleanup};
-pub use touched::{is_touched, left_by_git, staged_with_markers, untouched_until};
-pub use way::{Step, Way, base_of};
+pub(super) use touched::left_by_git;
+pub use touched::{is_touched, staged_with_markers, untouched_until};
+pub(super) use way::base_of;
+pub use way::{Step, Way};
 
 use super::operation::Operation;
 use crate::{Error, Git, Repository, head, open_at};

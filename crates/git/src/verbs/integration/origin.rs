@@ -11,9 +11,9 @@ use crate::{Error, Repository, head};
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The tip of the branch before it.
-    pub head: Oid,
+    pub(crate) head: Oid,
     /// What was there already and is brought in: the merged commit, or the one that is rebased onto.
-    pub brought: Vec<Oid>,
+    pub(crate) brought: Vec<Oid>,
     /// As many commits are to be made, where that is known.
     pub planned: Option<usize>,
 }

@@ -11,7 +11,7 @@ use branchyard_runtime::disk::Moment;
 
 /// The tree that git itself left in the workspace when it stopped, markers and all. A git that is
 /// older, or a strategy that is not `ort`, leaves none. Blocks.
-pub fn left_by_git(repo: &Repository) -> Option<Tree<'_>> {
+pub(crate) fn left_by_git(repo: &Repository) -> Option<Tree<'_>> {
     let id = std::fs::read_to_string(repo.path().join("AUTO_MERGE")).ok()?;
     repo.git2().find_tree(Oid::from_str(id.trim()).ok()?).ok()
 }

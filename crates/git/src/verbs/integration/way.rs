@@ -22,9 +22,9 @@ use branchyard_model::{ErrorKind, Problem};
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     /// None where they have nothing in common.
-    pub base: Option<Oid>,
-    pub ours: Oid,
-    pub theirs: Oid,
+    pub(crate) base: Option<Oid>,
+    pub(crate) ours: Oid,
+    pub(crate) theirs: Oid,
 }
 
 /// What steps may write.
@@ -46,13 +46,13 @@ impl Way {
         Ok(way)
     }
 
-    pub fn of_merge(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Self, Error> {
+    pub(crate) fn of_merge(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Self, Error> {
         let base = base_of(repo, ours, theirs)?;
         Self::of(repo, &[Step { base, ours, theirs }])
     }
 
     /// Of replaying what HEAD has and `upstream` has not, on top of `onto`.
-    pub fn of_rebase(
+    pub(crate) fn of_rebase(
         repo: &Repository,
         head: Oid,
         upstream: Oid,
@@ -198,7 +198,7 @@ impl Way {
 impl Step {
     /// What a commit changed since its parent of this number (the first, where there is none), brought
     /// to `ours`.
-    pub fn pick(
+    pub(crate) fn pick(
         repo: &Repository,
         commit: Oid,
         ours: Oid,
@@ -212,7 +212,7 @@ impl Step {
     }
 
     /// The same undone; none where nothing would be left to write.
-    pub fn revert(
+    pub(crate) fn revert(
         repo: &Repository,
         commit: Oid,
         ours: Oid,
@@ -233,7 +233,7 @@ fn parent(repo: &Repository, commit: Oid, mainline: Option<usize>) -> Result<Opt
 }
 
 /// The best commit that both have. Blocks.
-pub fn base_of(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, Error> {
+pub(crate) fn base_of(repo: &Repository, ours: Oid, theirs: Oid) -> Result<Option<Oid>, Error> {
     match repo.git2().merge_base(ours, theirs) {
         Ok(base) => Ok(Some(base)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A commit that changed the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Followed {
-    pub id: Oid,
+    pub(crate) id: Oid,
     /// What it is called there.
     pub path: String,
     /// What it was called before, where the commit renamed or copied it.

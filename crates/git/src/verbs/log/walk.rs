@@ -20,8 +20,8 @@ const SLOP: usize = 5;
 /// Where a walk begins, and what it leaves out with all that comes before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends {
-    pub shown: Vec<Oid>,
-    pub hidden: Vec<Oid>,
+    pub(crate) shown: Vec<Oid>,
+    pub(crate) hidden: Vec<Oid>,
     /// `hidden` is where the two that are shown parted.
     pub is_symmetric: bool,
 }

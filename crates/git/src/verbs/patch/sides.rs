@@ -90,7 +90,7 @@ impl Sides<'_> {
     }
 
     /// `repo` is that of [`Self::files`], where files are a side.
-    pub fn diff<'repo>(
+    pub(crate) fn diff<'repo>(
         &self,
         repo: &'repo Repository,
         options: &mut DiffOptions,
@@ -112,7 +112,7 @@ impl Sides<'_> {
     }
 
     /// The same of one file that became something else. What the index has of it is in the way there.
-    pub fn diff_of_halves<'repo>(
+    pub(crate) fn diff_of_halves<'repo>(
         &self,
         repo: &'repo Repository,
         options: &mut DiffOptions,

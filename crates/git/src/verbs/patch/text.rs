@@ -27,7 +27,7 @@ pub struct PatchText {
 
 impl PatchText {
     /// Of several, each comes after the one before.
-    pub fn of(patches: Vec<Patch<'_>>) -> Result<Self, Error> {
+    pub(crate) fn of(patches: Vec<Patch<'_>>) -> Result<Self, Error> {
         let mut text: Option<Self> = None;
         for mut patch in patches {
             let more = Self::of_one(&mut patch)?;

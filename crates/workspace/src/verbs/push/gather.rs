@@ -123,10 +123,12 @@ pub(super) fn everything(
     workspace: &Workspace,
     repo: &Repository,
 ) -> Result<(Vec<PathBuf>, Vec<Withheld>), Error> {
-    let changed = git::tracked_statuses(repo)?;
     let modules = git::submodules(repo)?;
     let is_file = |path: &PathBuf| !modules.contains(path);
-    let mut paths: Vec<_> = changed.into_keys().filter(is_file).collect();
+    let mut paths: Vec<_> = git::changed_files(repo)?
+        .into_iter()
+        .filter(is_file)
+        .collect();
     let left_out = left_out::left_out(workspace, repo)?;
     let mut withheld = Vec::new();
     for path in git::Untracked::in_worktree(repo, true)?.paths {
