@@ -52,7 +52,7 @@ pub async fn run(name: &str, report: &mut Report) {
         "memory" => memory::measure(report).await,
         "salvage" => salvage::measure(report).await,
         "listing" => listing::measure(report).await,
-        "instructions" => instructions::measure(report).await,
+        "instructions" => instructions::measure(report),
         _ => versions::measure(report).await,
     }
 }

@@ -1,13 +1,10 @@
-//! Instructions that the stream encoder, the parsers and the daemon take, by `valgrind --tool=callgrind`: a number
+//! Instructions that the stream encoder and the parsers take, by `valgrind --tool=callgrind`: a number
 //! that does not depend on what else the machine does.
 //!
 //! The benchmark starts itself anew below valgrind, with work to do so many times and twice as many times.
 //! The difference is the work alone.
 
-mod daemon;
-
 use std::hint::black_box;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use branchyard::http::{Events, Format, Text};
@@ -69,7 +66,7 @@ pub fn drive(words: &[String]) {
     }
 }
 
-pub async fn measure(report: &mut Report) {
+pub fn measure(report: &mut Report) {
     if Command::new("valgrind").arg("--version").output().is_err() {
         report.skip("instructions: valgrind is not installed; `make bench` installs it");
         return;
@@ -87,7 +84,7 @@ pub async fn measure(report: &mut Report) {
         for work in &WORK {
             drive(&[work.name.to_owned(), "1".to_owned()]);
         }
-        return daemon::measure(report).await;
+        return;
     }
     for work in &WORK {
         let [once, twice] = [2, 4].map(|times: usize| {
@@ -99,7 +96,6 @@ pub async fn measure(report: &mut Report) {
         let name = format!("{}, per {}", work.name, work.per);
         report.add(Row::new(name, Unit::Instructions, &Series::from(each)));
     }
-    daemon::measure(report).await;
 }
 
 /// How many instructions a program takes from its start to its end.
@@ -115,12 +111,7 @@ fn counted(program: &mut Command) -> f64 {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     assert!(valgrind.status().unwrap().success(), "{valgrind:?}");
-    total_in(&file)
-}
-
-/// The total of what callgrind wrote.
-fn total_in(file: &Path) -> f64 {
-    let text = std::fs::read_to_string(file).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
     total.unwrap().trim().parse().unwrap()
 }
