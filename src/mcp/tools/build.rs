@@ -198,7 +198,7 @@ pub(super) struct Start {
     pub(super) key: Option<String>,
 }
 
-/// Starts the run and waits for it. It is nobody's connection: only `on_cancel` ends it.
+/// Starts the run and waits for it. That the agent's connection ends does not cancel the run; only `on_cancel` does.
 pub(super) async fn start_and_wait(
     start: &Start,
     call: &Call,

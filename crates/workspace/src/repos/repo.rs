@@ -66,7 +66,7 @@ pub struct Repo {
     health: Health,
     /// The `packed-refs` that was last found to make sense.
     packed: Mutex<Option<(SystemTime, u64)>>,
-    /// When somebody last asked for the repo.
+    /// When a caller last used the repo.
     used: Mutex<Instant>,
     /// Held while objects are repacked or exchanged.
     upkeep: tokio::sync::Mutex<()>,
@@ -341,12 +341,12 @@ impl Repo {
         &self.health
     }
 
-    /// Notes that somebody asked for the repo.
+    /// Notes that a caller uses the repo now: maintenance waits until none has for a while.
     pub fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// For how long nobody has asked for it.
+    /// How long ago a caller last used it.
     pub(super) fn idle_for(&self) -> Duration {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.elapsed()
