@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
@@ -83,6 +85,13 @@ impl Served {
 
     fn bytes(&self, field: &str) -> f64 {
         kib(self.daemon.pid(), "status", field) as f64 * 1024.0
+    }
+
+    /// What the daemon's threads have computed so far, in seconds, by the kernel's count: its children's is not in it.
+    pub fn processor_time(&self) -> f64 {
+        let pid = Pid::from_raw(self.daemon.pid().cast_signed());
+        let clock = clock_getcpuclockid(pid).unwrap();
+        Duration::from(clock_gettime(clock).unwrap()).as_secs_f64()
     }
 
     /// Page faults of the daemon's children that have ended: they grow with every process that it starts.
