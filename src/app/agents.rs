@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
 use super::branches::collecting;
-use crate::app::verbs::run_verb;
-use crate::app::{branches, inspect};
+use crate::app::{branches, inspect, workspace_lock};
 use branchyard_config::{RepoUrl, UrlPolicy};
 use branchyard_model::{
     AgentTask, BranchName, CommitId, ErrorKind, Problem, RepoName, Scope, Warning,
@@ -86,7 +85,7 @@ pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Be
         return Ok(known);
     }
     let workspace = app.workspace_in(&repo, &branch)?;
-    let lock = run_verb::lock_of(app, &workspace, "git clone");
+    let lock = workspace_lock::lock_of(app, &workspace, "git clone");
     let _lock = lock.await?;
     let (report, warnings) = collecting();
     let (known, created) =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::AuthorizedApp;
+use super::workspace_lock;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
 use branchyard_workspace::repos::remote;
@@ -26,7 +27,12 @@ pub struct BranchPage {
     pub unavailable: Vec<Unavailable>,
     /// After which branch to go on, if there are more.
     pub next: Option<BranchName>,
+    /// Why the remote adds nothing.
+    pub notice: Option<&'static str>,
 }
+
+/// How old a list of the remote's branches may be for its further pages.
+const LISTING_AGE: Duration = Duration::from_secs(60);
 
 /// A workspace that a list leaves out, because it does not answer or is damaged.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -56,16 +62,28 @@ pub async fn branches_after(
         .filter(is_later)
         .map(|branch| (branch, None))
         .collect();
+    let mut notice = None;
     if remote {
-        let all = remote::remote_heads(&repo, Vec::new()).await;
+        let age = match last {
+            Some(_) => LISTING_AGE,
+            None => Duration::ZERO,
+        };
+        let all = remote::all_heads(&repo, age).await;
         let all = all.map_err(|error| error.problem())?;
-        for (name, commit) in all {
+        if all.is_empty() {
+            let tags = remote::has_tags(&repo).await;
+            notice = Some(match tags.map_err(|error| error.problem())? {
+                true => "the remote has tags and no branch",
+                false => "the remote is empty: it has no branch yet",
+            });
+        }
+        for (name, commit) in all.iter() {
             let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
             if let Some(Ok(branch)) = branch
                 && is_later(&branch)
                 && app.principal().sees(repo.name(), &branch)
             {
-                heads.insert(branch, Some(commit));
+                heads.insert(branch, Some(commit.clone()));
             }
         }
     }
@@ -113,6 +131,7 @@ pub async fn branches_after(
         items: found,
         unavailable,
         next,
+        notice,
     })
 }
 
@@ -198,10 +217,7 @@ pub async fn remove(
     let workspace = app.workspace(repo, branch)?;
     app.check_unprotected(workspace.repo(), branch, "removed")
         .await?;
-    let _lock = workspace
-        .queue()
-        .lock("remove", app.principal().name())
-        .await;
+    let _lock = workspace_lock::lock_unless_run(app, &workspace, "remove").await?;
     // What makes room must not need any.
     app.yard().margin.make_do();
     remove::remove(&workspace, going, app.principal().name())

@@ -13,8 +13,8 @@ use branchyard_model::{BranchName, Problem, RepoName};
 use branchyard_runs::argv::{self, Args};
 use branchyard_runs::secrets;
 use branchyard_workspace::{
-    Error, FileText, FilesGuard, GrepRequest, ListRequest, Listing, Matches, ReadRequest, Stamp,
-    Workspace, files, prepare, recover, silent, standing,
+    Error, FilePart, FilesGuard, GrepRequest, ListRequest, Listing, Matches, RawFile, ReadRequest,
+    Stamp, Workspace, files, prepare, recover, silent, standing,
 };
 
 pub use branchyard_model::About;
@@ -62,11 +62,25 @@ pub async fn read_file(
     repo: &RepoName,
     branch: &BranchName,
     request: ReadRequest,
-) -> Result<(About, FileText), Problem> {
+) -> Result<(About, FilePart), Problem> {
     let max = app.yard().config.limits.max_read.as_usize();
     read(app, repo, branch, move |workspace| {
         let request = request.clone();
         async move { files::read(&workspace, request, max).await }
+    })
+    .await
+}
+
+/// Opens a file of a workspace, to be read without the workspace being held.
+pub async fn raw_file(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: &BranchName,
+    path: &str,
+) -> Result<RawFile, Problem> {
+    read(app, repo, branch, move |workspace| {
+        let path = path.to_owned();
+        async move { files::open(&workspace, path).await }
     })
     .await
 }

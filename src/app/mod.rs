@@ -17,6 +17,7 @@ pub mod salvage;
 pub mod session;
 pub mod tokens;
 pub mod verbs;
+mod workspace_lock;
 pub mod yard_events;
 
 use std::sync::Arc;

@@ -190,6 +190,8 @@ fn sentence(ended: &MemberEnded) -> String {
         duration_ms: ended.duration_ms,
         cached: None,
         reason: None,
+        incremental: ended.incremental,
+        warm: None,
         diagnostics: None,
     });
     let because = ended.because().filter(|_| ended.state != "succeeded");

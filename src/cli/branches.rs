@@ -17,6 +17,8 @@ struct BranchesPage {
     items: Vec<Workspace>,
     #[serde(default)]
     unavailable: Vec<Unavailable>,
+    #[serde(default)]
+    notice: Option<String>,
 }
 
 /// A workspace that does not answer or is damaged.
@@ -115,10 +117,14 @@ pub(super) async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, F
     for missing in &page.unavailable {
         console.warning(&format!("{}: {}", missing.branch, missing.reason));
     }
+    let notice = page.notice.clone();
     let listing = listing(page);
-    if listing.is_empty() {
+    if let Some(notice) = &notice {
+        console.warning(notice);
+    }
+    if listing.is_empty() && notice.is_none() {
         console.note("no workspaces; --remote lists the branches that could have one");
-    } else {
+    } else if !listing.is_empty() {
         console.print_listing(&listing)?;
     }
     Ok(exit::OK)

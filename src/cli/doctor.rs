@@ -16,6 +16,7 @@ use super::render::{Cell, Console, Listing, Tone, human_size};
 
 /// Older ones lack `worktree add --reason`, which tells a half-made workspace from somebody's work.
 const GIT_NEEDED: (u32, u32) = (2, 33);
+const DISK: &str = "disk";
 const DISK_LOW: u64 = 5 << 30;
 const DISK_FULL: u64 = 256 << 20;
 
@@ -29,7 +30,10 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
         let client = Client::to(endpoint, lookup.clone())?;
         checks.extend(daemon(&client, fix).await);
     }
-    checks.push(disk(workspaces.as_deref()));
+    let has_disk = checks.iter().any(|check| check.name == DISK);
+    if !has_disk {
+        checks.push(disk(workspaces.as_deref()));
+    }
 
     let is_well = checks
         .iter()
@@ -167,8 +171,29 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
     }
     let mut checks = vec![health, key];
     checks.extend(sandbox::look(client).await);
+    checks.extend(room(client).await);
     checks.extend(on_disk(client, fix).await);
     checks
+}
+
+/// How much is free where the daemon keeps its workspaces, which this command may not be able to look at.
+async fn room(client: &Client) -> Option<Check> {
+    #[derive(Deserialize)]
+    struct Machine {
+        disk: Disk,
+    }
+    #[derive(Deserialize)]
+    struct Disk {
+        free: Option<u64>,
+    }
+    let answer = client.get("/api/machine").await.ok()?;
+    let free = answer.parse::<Machine>().ok()?.disk.free?;
+    let place = client.endpoint().workspaces();
+    let place = place.map_or_else(
+        || "the daemon's".to_owned(),
+        |dir| dir.display().to_string(),
+    );
+    Some(disk_check(free, &place))
 }
 
 /// What the daemon finds amiss in its workspaces, or has just mended.
@@ -254,15 +279,18 @@ fn health(answer: &Answer) -> Check {
 }
 
 fn disk(workspaces: Option<&Path>) -> Check {
-    const NAME: &str = "disk";
     let Some((dir, free)) = workspaces.and_then(free_space) else {
-        return Check::warn(NAME, "cannot tell how much is free", "look with `df`");
+        return Check::warn(DISK, "cannot tell how much is free", "look with `df`");
     };
-    let detail = format!("{} free in {}", human_size(free), dir.display());
+    disk_check(free, &dir.display().to_string())
+}
+
+fn disk_check(free: u64, place: &str) -> Check {
+    let detail = format!("{} free in {place}", human_size(free));
     match free {
-        0..DISK_FULL => Check::fail(NAME, detail, "make room, or move the workspaces"),
-        DISK_FULL..DISK_LOW => Check::warn(NAME, detail, "make room soon"),
-        _ => Check::ok(NAME, detail),
+        0..DISK_FULL => Check::fail(DISK, detail, "make room, or move the workspaces"),
+        DISK_FULL..DISK_LOW => Check::warn(DISK, detail, "make room soon"),
+        _ => Check::ok(DISK, detail),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::args::{CatArgs, EnvArgs, LsArgs};
-use super::client::branch_path;
+use super::client::{branch_path, encode};
 use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone, human_size};
@@ -39,28 +39,69 @@ pub(super) async fn ls(context: &Context, args: &LsArgs) -> Result<u8, Failure> 
 }
 
 pub(super) async fn cat(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
-    let console = &context.console;
-    let path = branch_path(&args.repo, &args.branch, "/read_file");
-    let mut body = json!({"path": args.path});
-    if let Some(lines) = args.lines {
-        for (field, line) in [("start_line", lines.start), ("end_line", lines.end)] {
-            if let Some(line) = line {
-                body[field] = json!(line);
+    // What a URL would take for steps up or down in it, the daemon is told in a body.
+    let is_plain = !args
+        .path
+        .split('/')
+        .any(|name| ["", ".", ".."].contains(&name));
+    if args.lines.is_none() && !context.console.json() && is_plain {
+        whole_file(context, args).await
+    } else {
+        parts_of_file(context, args).await
+    }
+}
+
+/// All bytes of a file, as they come.
+async fn whole_file(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
+    let names: Vec<_> = args.path.split('/').map(encode).collect();
+    let path = format!("/raw/{}", names.join("/"));
+    let path = branch_path(&args.repo, &args.branch, &path);
+    let opening = context.client.bytes(&path);
+    let mut response = patiently(&context.console, PREPARING, opening).await?;
+    let mut passage = context.console.passage();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => passage.print(&chunk)?,
+            Ok(None) => return Ok(exit::OK),
+            Err(error) => {
+                let cause = Failure::from(context.client.broken(&error));
+                return Err(Failure::daemon(format!("the file broke off: {cause}")));
             }
         }
     }
-    let answer = patiently(console, PREPARING, context.client.post(&path, &body)).await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
+}
+
+/// A file or lines of it, in as many parts as the daemon gives them: `--json` prints an answer for each.
+async fn parts_of_file(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
+    let console = &context.console;
+    let path = branch_path(&args.repo, &args.branch, "/read_file");
+    let mut body = json!({"path": args.path});
+    match args.lines {
+        Some(lines) => {
+            body["start_line"] = json!(lines.start);
+            body["end_line"] = json!(lines.end);
+        }
+        None => body["start_byte"] = json!(0),
     }
-    let file: File = answer.parse()?;
-    console.passage().print(&file.bytes()?)?;
-    if file.truncated {
-        console.warning(&file.what_is_missing());
-        return Ok(exit::LOCAL);
+    let mut passage = console.passage();
+    loop {
+        let answer = patiently(console, PREPARING, context.client.post(&path, &body)).await?;
+        let part: Part = answer.parse()?;
+        if console.json() {
+            console.print_json(&answer)?;
+        } else {
+            passage.print(&part.bytes()?)?;
+        }
+        if !part.truncated {
+            return Ok(exit::OK);
+        }
+        if part.text.is_empty() {
+            let what = "the daemon's answer makes no sense: it is cut, and holds nothing";
+            return Err(Failure::daemon(what));
+        }
+        body["start_line"] = Value::Null;
+        body["start_byte"] = json!(part.end_byte);
     }
-    Ok(exit::OK)
 }
 
 pub(super) async fn env(context: &Context, args: &EnvArgs) -> Result<u8, Failure> {
@@ -96,14 +137,12 @@ struct ListedFile {
 }
 
 #[derive(Deserialize)]
-struct File {
+struct Part {
     text: String,
     #[serde(default)]
     encoding: Option<String>,
     #[serde(default)]
-    end_line: Option<u64>,
-    #[serde(default)]
-    total_lines: Option<u64>,
+    end_byte: u64,
     #[serde(default)]
     truncated: bool,
 }
@@ -139,7 +178,7 @@ struct FileTool {
     version: Option<String>,
 }
 
-impl File {
+impl Part {
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
         if self.encoding.as_deref() == Some("base64") {
             STANDARD.decode(&self.text).map_err(|error| {
@@ -147,17 +186,6 @@ impl File {
             })
         } else {
             Ok(self.text.clone().into_bytes())
-        }
-    }
-
-    fn what_is_missing(&self) -> String {
-        match (self.end_line, self.total_lines) {
-            (Some(end), Some(total)) if end < total => format!(
-                "cut after line {end} of {total}; see the rest with --lines {}-",
-                end + 1
-            ),
-            _ => "the file is larger than the daemon gives out at once; the rest is missing"
-                .to_owned(),
         }
     }
 }
@@ -262,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_file_is_its_bytes_whatever_the_encoding() {
-        let file = |json: &str| serde_json::from_str::<File>(json).unwrap();
+        let file = |json: &str| serde_json::from_str::<Part>(json).unwrap();
         assert_eq!(
             file(r#"{"text":"a\r\nb","encoding":"utf-8"}"#)
                 .bytes()
@@ -276,8 +304,6 @@ mod tests {
             [0xff, 0]
         );
         assert!(file(r#"{"text":"?","encoding":"base64"}"#).bytes().is_err());
-        let cut = file(r#"{"text":"","end_line":10,"total_lines":40,"truncated":true}"#);
-        assert!(cut.what_is_missing().contains("--lines 11-"));
     }
 
     #[test]

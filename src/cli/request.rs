@@ -25,20 +25,20 @@ pub(super) fn on_branch(
     }
 }
 
-/// A request for a run of make on each of many branches.
+/// A request for a run on each of many branches, and whether their output is wanted too.
 pub(super) fn on_branches(
-    repo: &RepoName,
-    branches: &[String],
-    output: bool,
+    (repo, branches, output): (&RepoName, &[String], bool),
+    action: &str,
+    mut what: What,
     args: &[String],
     flags: &RunFlags,
 ) -> Start {
-    let mut what = What::from_iter([("branches".to_owned(), json!(branches))]);
+    what.insert("branches".to_owned(), json!(branches));
     if output {
         what.insert("output".to_owned(), json!(true));
     }
     Start {
-        path: format!("/stream/repos/{}/make", encode(repo.as_str())),
+        path: format!("/stream/repos/{}/{action}", encode(repo.as_str())),
         body: body(flags, args, what),
         key: flags.idempotency_key.clone(),
     }
@@ -70,6 +70,7 @@ fn body(flags: &RunFlags, args: &[String], what: What) -> Value {
     }
     for (field, is_set) in [
         ("clean", flags.clean),
+        ("cold", flags.cold),
         ("stale", flags.stale),
         ("coalesce", flags.coalesce),
         ("supersede", flags.supersede),
@@ -97,7 +98,8 @@ mod tests {
                     on_branch(place, "make", What::new(), &words, args.flags())
                 }
                 Wanted::Many(branches, words) => {
-                    on_branches(args.repo(), &branches, args.output(), &words, args.flags())
+                    let place = (args.repo(), &branches[..], args.output());
+                    on_branches(place, "make", What::new(), &words, args.flags())
                 }
             },
             other => panic!("{other:?}"),

@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::request::{What, on_branch, on_branches};
 use super::signals::{Interrupts, Role};
 use super::stream::EventStream;
-use branchyard_model::RunId;
+use branchyard_model::{BranchName, RunId};
 
 pub(super) async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failure> {
     match args.wanted() {
@@ -25,7 +25,8 @@ pub(super) async fn make(context: &Context, args: &MakeArgs) -> Result<u8, Failu
             start(context, &request, args.flags().detach).await
         }
         Wanted::Many(branches, words) => {
-            let request = on_branches(args.repo(), &branches, args.output(), &words, args.flags());
+            let place = (args.repo(), &branches[..], args.output());
+            let request = on_branches(place, "make", What::new(), &words, args.flags());
             fan_out::start(context, &request, args.output(), args.flags().detach).await
         }
     }
@@ -49,9 +50,15 @@ pub(super) async fn git(context: &Context, args: &GitArgs) -> Result<u8, Failure
 
 pub(super) async fn task(context: &Context, args: &TaskArgs) -> Result<u8, Failure> {
     let what = What::from_iter([("task".to_owned(), json!(args.task))]);
-    let place = (&args.repo, &args.branch);
-    let request = on_branch(place, "task", what, &args.args, &args.flags);
-    start(context, &request, args.flags.detach).await
+    let (flags, detach) = (&args.flags, args.flags.detach);
+    if let Ok(branch) = BranchName::parse(&args.branch) {
+        let request = on_branch((&args.repo, &branch), "task", what, &args.args, flags);
+        return start(context, &request, detach).await;
+    }
+    let branches = [args.branch.clone()];
+    let place = (&args.repo, &branches[..], args.output);
+    let request = on_branches(place, "task", what, &args.args, flags);
+    fan_out::start(context, &request, args.output, detach).await
 }
 
 pub(super) async fn rerun(context: &Context, args: &RerunArgs) -> Result<u8, Failure> {

@@ -29,6 +29,11 @@ pub(super) fn words(complete: &Complete) -> String {
     if let Some(commit) = &complete.commit {
         text.push_str(&format!(" at {}", short_commit(commit)));
     }
+    match (&complete.warm, complete.incremental) {
+        (Some(warm), _) => text.push_str(&format!(", built upon what {} built", warm.branch)),
+        (None, Some(true)) => text.push_str(", incremental"),
+        (None, _) => {}
+    }
     if let Some(earlier) = &complete.cached {
         text.push_str(&format!(", cached from run {earlier}"));
     }
@@ -52,6 +57,14 @@ mod tests {
             (
                 r#"{"state":"failed","exit_code":2,"duration_ms":65000,"commit":"1a2b3c4d5e6f"}"#,
                 "failed with exit code 2 in 1m05s at 1a2b3c4d",
+            ),
+            (
+                r#"{"state":"succeeded","duration_ms":1234,"commit":"1a2b3c4d5e6f","incremental":true}"#,
+                "succeeded in 1.2s at 1a2b3c4d, incremental",
+            ),
+            (
+                r#"{"state":"succeeded","duration_ms":1234,"incremental":true,"warm":{"branch":"main"}}"#,
+                "succeeded in 1.2s, built upon what main built",
             ),
             (r#"{"state":"signalled","signal":9}"#, "ended by signal 9"),
             (

@@ -46,6 +46,7 @@ pub(super) async fn list(
     Ok(Json(Workspaces {
         page: Listed::page(items, page.next),
         unavailable: page.unavailable,
+        notice: page.notice,
     }))
 }
 
@@ -58,6 +59,9 @@ pub(super) struct Workspaces {
     /// Workspaces that should be on this page and cannot be described; left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unavailable: Vec<Unavailable>,
+    /// Why the remote adds nothing: it is empty, or has tags alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'static str>,
 }
 
 /// A workspace, and how it was last built.

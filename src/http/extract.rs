@@ -18,6 +18,12 @@ use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId,
 pub(super) struct RepoAt(pub(super) RepoName);
 /// `{repo}` and `{branch}` of the path.
 pub(super) struct BranchAt(pub(super) RepoName, pub(super) BranchName);
+/// `{repo}`, `{branch}` and `{path}` of the path, the last one relative to the workspace.
+pub(super) struct FileAt(
+    pub(super) RepoName,
+    pub(super) BranchName,
+    pub(super) String,
+);
 /// `{run}` of the path.
 pub(super) struct RunAt(pub(super) RunId);
 /// `{group}` of the path.
@@ -46,6 +52,16 @@ impl<S: Send + Sync> FromRequestParts<S> for BranchAt {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let (repo, branch): (String, String) = path(parts, state).await?;
         Ok(Self(RepoName::parse(&repo)?, BranchName::parse(&branch)?))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for FileAt {
+    type Rejection = ProblemResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let (repo, branch, file): (String, String, String) = path(parts, state).await?;
+        let (repo, branch) = (RepoName::parse(&repo)?, BranchName::parse(&branch)?);
+        Ok(Self(repo, branch, file))
     }
 }
 

@@ -117,8 +117,8 @@ pub(super) async fn read_file(
     BranchAt(repo, branch): BranchAt,
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
-    let answer = inspect::read_file(&app, &repo, &branch, request).await?;
-    Ok(said(repo, branch, answer))
+    let (about, part) = inspect::read_file(&app, &repo, &branch, request).await?;
+    Ok(said(repo, branch, (about, FileText::from(part))))
 }
 
 pub(super) async fn grep(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -150,6 +150,13 @@ async fn known(
 /// Refuses requests that a foreign page or a rebound name sent: a browser on this machine must not be
 /// made to speak to the daemon.
 pub(super) async fn check_sender(State(app): State<App>, request: Request, next: Next) -> Response {
+    // What asks whether the daemon lives may be as old as HTTP/1.0, which has no Host. No browser is.
+    let is_probe = request.version() == Version::HTTP_10
+        && request.uri().path() == "/healthz"
+        && !request.headers().contains_key(header::HOST);
+    if is_probe {
+        return next.run(request).await;
+    }
     match check_host(app.config(), &request)
         .and_then(|host| check_origin(app.config(), &request, &host))
     {

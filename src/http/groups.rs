@@ -16,16 +16,34 @@ use super::sinks::{Events, Output, Text};
 use super::streams::{key_and_place, locate, resume, streamed};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::Cursor;
-use branchyard_model::{GroupId, GroupRecord, GroupState};
+use branchyard_model::{GroupId, GroupRecord, GroupState, RepoName};
 use branchyard_runs::{RunBody, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 
-pub(super) async fn start(
+pub(super) async fn make(
     app: AuthorizedApp,
     RepoAt(repo): RepoAt,
     headers: HeaderMap,
     Body(request): Body<RunBody>,
+) -> Outcome {
+    start(app, repo, headers, request.group_of_make()?).await
+}
+
+pub(super) async fn task(
+    app: AuthorizedApp,
+    RepoAt(repo): RepoAt,
+    headers: HeaderMap,
+    Body(request): Body<RunBody>,
+) -> Outcome {
+    start(app, repo, headers, request.group_of_task()?).await
+}
+
+async fn start(
+    app: AuthorizedApp,
+    repo: RepoName,
+    headers: HeaderMap,
+    request: RunBody,
 ) -> Outcome {
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);

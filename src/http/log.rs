@@ -4,17 +4,18 @@ mod ask;
 mod found;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 
 use super::extract::{Params, RunAt};
 use super::problem::ProblemResponse;
+use super::range::{self, ByteRange};
 use super::sinks::Text;
 use super::streams::body;
 use crate::app::{AuthorizedApp, runs};
-use ask::{Ask, ByteRange, Wanted};
+use ask::{Ask, Wanted};
 use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
-use branchyard_model::{ErrorKind, Problem};
+use branchyard_model::Problem;
 use branchyard_runs::View;
 use found::{GrepJson, GrepText};
 
@@ -32,8 +33,7 @@ pub(super) async fn log(
     method: Method,
     headers: HeaderMap,
 ) -> Outcome {
-    // A Range has a meaning for GET alone.
-    let range = headers.get(header::RANGE).filter(|_| method == Method::GET);
+    let range = range::asked(&method, &headers);
     let Ask { wanted, strip_ansi } = Ask::read(&params, range)?;
     let view = runs::view_run(&app, id)?;
     match wanted {
@@ -117,25 +117,11 @@ async fn part(view: &View, range: ByteRange) -> Outcome {
         .await?;
     let total = totals.bytes;
     let Some((first, count, excerpt)) = found else {
-        let problem = Problem::new(
-            ErrorKind::RangeNotSatisfiable,
-            "range_not_satisfiable",
-            format!("the output has {total} bytes, and none of them is in that range"),
-        );
-        let mut response = ProblemResponse(problem.field("Range")).into_response();
-        set(
-            &mut response,
-            header::CONTENT_RANGE,
-            &format!("bytes */{total}"),
-        );
-        return Ok(response);
+        return Ok(range::unsatisfiable("the output", total));
     };
-    let mut response = answer(pieces(excerpt), TEXT);
-    *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    let place = format!("bytes {first}-{}/{total}", first + count - 1);
-    set(&mut response, header::CONTENT_RANGE, &place);
-    set(&mut response, header::CONTENT_LENGTH, &count.to_string());
-    set(&mut response, header::ACCEPT_RANGES, "bytes");
+    let mut response = range::partial(pieces(excerpt), (first, count), total);
+    set(&mut response, header::CONTENT_TYPE, TEXT);
+    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     if closed {
         set(&mut response, header::ETAG, &etag(totals));
     }

@@ -22,6 +22,8 @@ mod oauth;
 mod openapi;
 mod page;
 mod problem;
+mod range;
+mod raw;
 mod reap;
 mod repos;
 mod route;

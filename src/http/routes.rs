@@ -10,7 +10,7 @@ use super::gate::Access::{Known, Needs, Open};
 use super::route::{Handled, Route, delete, get, post, put};
 use super::{
     agents, audit, branches, events, files, findings, groups, health, log, oauth, openapi, page,
-    reap, repos, runs, salvage, session, streams, tokens, verbs,
+    raw, reap, repos, runs, salvage, session, streams, tokens, verbs,
 };
 use crate::app::App;
 use branchyard_model::Scope;
@@ -53,6 +53,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         route("/api/repos/{repo}/branches/{branch}/env",       Needs(Scope::RepoRead), Reads,                  get(files::env)),
         route("/api/repos/{repo}/branches/{branch}/ls",        Needs(Scope::RepoRead), Reads,                  post(files::ls)),
         route("/api/repos/{repo}/branches/{branch}/read_file", Needs(Scope::RepoRead), Reads,                  post(files::read_file)),
+        route("/api/repos/{repo}/branches/{branch}/raw/{*path}", Needs(Scope::RepoRead), Reads,                get(raw::raw)),
         route("/api/repos/{repo}/branches/{branch}/grep",      Needs(Scope::RepoRead), Reads,                  post(files::grep)),
         route("/api/repos/{repo}/branches/{branch}/git/quick", Needs(Scope::GitRead),  Reads,                  post(files::git_quick)),
 
@@ -69,7 +70,8 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Route> {
         // Verbs that write ask for git:write where the verb is known.
         route("/stream/repos/{repo}/branches/{branch}/git",    Needs(Scope::GitRead),  does("git"),            streams::starting(RunBody::git)),
         route("/stream/repos/{repo}/branches/{branch}/task",   Needs(Scope::BuildRun), does("task"),           streams::starting(RunBody::task)),
-        route("/stream/repos/{repo}/make",                     Needs(Scope::BuildRun), does("group.start"),    post(groups::start)),
+        route("/stream/repos/{repo}/make",                     Needs(Scope::BuildRun), does("group.start"),    post(groups::make)),
+        route("/stream/repos/{repo}/task",                     Needs(Scope::BuildRun), does("group.start"),    post(groups::task)),
         route("/stream/events",                                Needs(Scope::RepoRead), Reads,                  get(events::watch)),
         route("/stream/groups/{group}",                        Needs(Scope::RepoRead), Reads,                  get(groups::follow)),
         route("/stream/runs/{run}/rerun",                      Needs(Scope::BuildRun), does("run.rerun"),      post(streams::rerun)),

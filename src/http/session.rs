@@ -123,12 +123,27 @@ pub(super) async fn redeem(
         let detail = "this link was used already, or is older than a minute";
         let problem = Problem::new(ErrorKind::Unauthorized, "ticket_used", detail)
             .help("`branchyard open` makes another");
-        return Ok(limits::unknown(&app, peer.as_deref(), problem));
+        let refusal = limits::unknown(&app, peer.as_deref(), problem);
+        return Ok(match refusal.status() {
+            // A person is told by the page, which can also let them in.
+            StatusCode::UNAUTHORIZED if accepts_html(&headers) => {
+                let to_the_page = [(header::LOCATION, "../#/?link=used")];
+                (StatusCode::SEE_OTHER, to_the_page).into_response()
+            }
+            _ => refusal,
+        });
     };
     let session = session::log_in(&authorized).await?;
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
 /// Whether a request is what it says of itself: a person going to an address. Programs that say nothing count too.

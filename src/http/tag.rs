@@ -1,6 +1,10 @@
-//! Tags of what changes only with the program (`ETag`): asked for again, it is only said that it is the same.
+//! Tags of what is given out (`ETag`): asked for again, it is only said that it is the same.
 
 use axum::http::{HeaderMap, header};
+
+use branchyard_workspace::Stamp;
+
+const WEAK: &str = "W/";
 
 /// Of content with this hash.
 pub(super) fn of_hash(hash: &[u8; 32]) -> String {
@@ -8,10 +12,26 @@ pub(super) fn of_hash(hash: &[u8; 32]) -> String {
     format!("\"{digits}\"")
 }
 
+/// Of a file with this stamp. One that may change without another stamp has a weak tag, which no part of it is
+/// given for.
+pub(super) fn of_stamp(stamp: &Stamp) -> String {
+    let weak = if stamp.is_fresh() { WEAK } else { "" };
+    format!("{weak}\"{stamp}\"")
+}
+
 /// Whether whoever asks has what this tag stands for.
 pub(super) fn is_known(tag: &str, asked: &HeaderMap) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches(WEAK).to_owned();
     asked
         .get(header::IF_NONE_MATCH)
         .and_then(|known| known.to_str().ok())
-        .is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
+        .is_some_and(|known| {
+            known.trim() == "*" || known.split(',').any(|known| opaque(known) == opaque(tag))
+        })
+}
+
+/// Whether a range may be given: not if the caller has a part of something else.
+pub(super) fn allows_range(tag: &str, asked: &HeaderMap) -> bool {
+    let condition = asked.get(header::IF_RANGE);
+    condition.is_none_or(|known| known.as_bytes() == tag.as_bytes() && !tag.starts_with(WEAK))
 }

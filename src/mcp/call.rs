@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use rmcp::service::{RequestContext, RoleServer};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::{AT_LEAST_EVERY, Progress};
+use super::reply::{Content, Reply};
 use super::scope::ToolScope;
 use crate::app::audit::Sender;
 use crate::app::{App, AuthorizedApp};
@@ -81,6 +83,28 @@ impl Call {
             let seconds = waited.as_secs();
             self.progress.tell(format!("at work for {seconds} s")).await;
         }
+    }
+
+    /// An answer, in the form that the client wants.
+    pub(super) fn reply(
+        &self,
+        structured: &impl Serialize,
+        text: impl Into<String>,
+    ) -> Result<Reply, Problem> {
+        Reply::new(self.scope.content(), structured, text)
+    }
+
+    /// What may be shown of something that takes `each` in an answer of both forms: twice as much in one of them.
+    pub(super) fn room(&self, each: usize) -> usize {
+        match self.scope.content() {
+            Content::Both => each,
+            Content::Text | Content::Structured => 2 * each,
+        }
+    }
+
+    /// Whether the client sees the text copy of an answer and nothing else.
+    pub(super) fn is_text_alone(&self) -> bool {
+        self.scope.content() == Content::Text
     }
 
     pub(super) fn app(&self) -> &AuthorizedApp {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
     ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
@@ -16,10 +17,12 @@ use tokio_util::sync::CancellationToken;
 use super::call::Call;
 use super::panics::caught;
 use super::resources::{self, Subscriptions};
+use super::scope::ToolScope;
 use super::tool::Tool;
 use super::{audit, completion, prompts, reply, tools};
 use crate::app::App;
 use branchyard_auth::unauthorized;
+use branchyard_config::Toolset;
 
 const INSTRUCTIONS: &str = "\
 Branchyard builds branches of git repositories, each in a workspace of its own. Start with `list`. \
@@ -27,6 +30,31 @@ Branchyard builds branches of git repositories, each in a workspace of its own. 
 `run_wait` with its run_id until it has ended, then `diagnostics` for what it complained about and \
 `run_log` for its output. A failed build is an answer, not an error. Every answer names the commit that \
 it is about.";
+/// What else to know, by what the client was given.
+const FOR_WRITERS: &str = "\
+\n\nTo change code, begin with `git_clone`: it gives your task a branch and a workspace of its own, and the path of its \
+files. Commit and publish with `git_push`, which takes in what others pushed; the prompt `wrap_up` lists what is left to do.";
+const FOR_READERS: &str = "\n\nNothing can be changed with these tools.";
+const FOR_OPERATORS: &str = "\
+\n\n`findings` tells what is amiss on disk, `reap` makes room, `salvage` has work that was saved before something \
+would have discarded it.";
+
+/// What is answered here.
+const METHODS: [&str; 13] = [
+    "completion/complete",
+    "initialize",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
 
 /// What is repeated of a name that nobody has.
 const LONGEST_NAME: usize = 200;
@@ -68,6 +96,20 @@ impl Yard {
     }
 }
 
+/// How to use what the client was given.
+fn instructions(scope: &ToolScope) -> String {
+    let mut text = INSTRUCTIONS.to_owned();
+    if scope.is_read_only() {
+        text.push_str(FOR_READERS);
+    } else if scope.has(Toolset::GitWrite) {
+        text.push_str(FOR_WRITERS);
+    }
+    if scope.has(Toolset::Ops) {
+        text.push_str(FOR_OPERATORS);
+    }
+    text
+}
+
 impl ServerHandler for Yard {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -83,6 +125,27 @@ impl ServerHandler for Yard {
                     .with_title("Branchyard"),
             )
             .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.instructions = Some(instructions(self.call(&context)?.scope()));
+        Ok(answer)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        info.instructions = Some(instructions(self.call(&context)?.scope()));
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, info))
     }
 
     async fn list_tools(
@@ -129,6 +192,21 @@ impl ServerHandler for Yard {
             Ok(reply) => reply.into_result().into(),
             Err(problem) => reply::failed(problem).into(),
         })
+    }
+
+    /// What rmcp does not know, or knows and cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = reply::cut(&request.method, LONGEST_NAME);
+        if METHODS.contains(&method.as_str()) {
+            let text = format!("the parameters of {method} cannot be read");
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        let text = format!("there is no method {method}");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None))
     }
 
     async fn list_resources(

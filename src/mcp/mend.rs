@@ -1,7 +1,7 @@
 //! What to do about a problem, in the words of this face. What comes with it speaks of addresses and
 //! commands, which an agent may not have.
 
-const BY_TOOL: [(&str, &str); 12] = [
+const BY_TOOL: [(&str, &str); 16] = [
     (
         "repo_not_found",
         "`list` names the repos; `repos` (toolset admin) registers one",
@@ -35,6 +35,19 @@ const BY_TOOL: [(&str, &str); 12] = [
         "salvage_damaged",
         "nothing of it was removed; `findings` with mend: true (toolset ops) brings back what can still be read",
     ),
+    (
+        "workspace_busy",
+        "nothing was done; wait for the run with `run_wait` or stop it with `run_cancel`, then call again",
+    ),
+    (
+        "not_done_yet",
+        "what was begun goes on; look with `git_status` how far a git verb came before you call it again",
+    ),
+    (
+        "protected_branch",
+        "work on a branch of your own, which `git_clone` makes, and have it merged",
+    ),
+    ("group_not_found", "`runs` names the group of each run"),
     ("run_not_found", "`runs` lists them"),
     ("not_ended", "wait for it with `run_wait`"),
     (

@@ -16,6 +16,7 @@ mod handler;
 pub mod headers;
 mod log_cursor;
 mod mend;
+mod message;
 mod outcome;
 mod page;
 mod panics;
@@ -28,31 +29,37 @@ mod schema;
 mod scope;
 mod session_files;
 mod sessions;
+mod settings;
 mod tool;
 mod tools;
 mod waiting;
 mod window;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, post_service};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use branchyard_auth::Principal;
 use branchyard_config::Toolset;
-use branchyard_model::{Problem, Scope};
+use branchyard_model::Scope;
 pub use handler::Yard;
+use message::{Answered, InFlight, Message};
+use reply::Rejection;
 use scope::ToolScope;
 use sessions::Sessions;
+use settings::Settings;
 
 /// A session that was idle for so long leaves memory; it comes back from disk when it is named again.
 const IDLE_SESSION: Duration = Duration::from_secs(30 * 60);
@@ -99,41 +106,30 @@ pub fn serve<H: ServerHandler>(
         .with_max_request_body_bytes(app.config().limits.max_body.as_usize())
         .with_cancellation_token(close);
     config.session_store = Some(sessions.clone());
+    let entrance = Entrance {
+        app: app.clone(),
+        sessions,
+        in_flight: InFlight::default(),
+    };
     let service = StreamableHttpService::new(move || Ok(handler()), manager, config);
     post_service(service.clone())
         .get_service(service.clone())
         .delete_service(service)
-        .route_layer(from_fn_with_state((app.clone(), sessions), enter))
+        .route_layer(from_fn_with_state(entrance, enter))
 }
 
-/// Reads what the client's configuration says, and keeps everyone to sessions of their own.
-async fn enter(
-    State((app, sessions)): State<(App, Arc<Sessions>)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let Some(principal) = request.extensions().get::<Principal>().cloned() else {
-        return reply::refused(&branchyard_auth::unauthorized("nobody asks"));
-    };
-    let scope = ToolScope::read(
-        request.headers(),
-        (&app.config().mcp, &app.config().auth),
-        &principal,
-    );
-    let says_json = says_json(request.headers());
-    let is_theirs = sessions.check(request.headers(), &principal).await;
-    let mut response = match scope.and_then(|scope| is_theirs.map(|()| scope)) {
-        Ok(scope) => {
-            request.extensions_mut().insert(Arc::new(scope));
-            sessions::asked_by(principal.name().to_owned(), next.run(request)).await
-        }
-        Err(problem) => reply::refused(&problem),
-    };
-    // What was called JSON and cannot be read is no matter of its type, as rmcp says it is.
-    if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        response = reply::refused(&Problem::bad("body", "it is not a JSON-RPC message"));
-    }
-    let max_body = app.config().limits.max_body.as_usize();
+/// What is before everybody who answers.
+#[derive(Clone)]
+struct Entrance {
+    app: App,
+    sessions: Arc<Sessions>,
+    in_flight: InFlight,
+}
+
+async fn enter(State(entrance): State<Entrance>, request: Request, next: Next) -> Response {
+    let max_body = entrance.app.config().limits.max_body.as_usize();
+    let answered = entrance.answer(request, next, max_body).await;
+    let mut response = answered.unwrap_or_else(IntoResponse::into_response);
     let refuses = response.status().is_client_error();
     let headers = response.headers_mut();
     headers.insert(headers::MAX_BODY, max_body.into());
@@ -143,6 +139,71 @@ async fn enter(
         headers.insert(header::CONTENT_TYPE, words);
     }
     response
+}
+
+impl Entrance {
+    /// Reads what the client's configuration says and what the message is, and keeps everyone to sessions of their own.
+    async fn answer(
+        &self,
+        request: Request,
+        next: Next,
+        max_body: usize,
+    ) -> Result<Response, Rejection> {
+        let (mut parts, mut body) = request.into_parts();
+        let Some(principal) = parts.extensions.get::<Principal>().cloned() else {
+            return Err(branchyard_auth::unauthorized("nobody asks").into());
+        };
+        let (config, auth) = (&self.app.config().mcp, &self.app.config().auth);
+        let settings = Settings::read(&parts.headers, &parts.uri)?;
+        let scope = ToolScope::read(&settings, (config, auth), tool_names(), &principal)?;
+        self.sessions.check(&parts.headers, &principal).await?;
+        let mut message = None;
+        if parts.method == Method::POST && says_json(&parts.headers) {
+            let read = to_bytes(body, max_body).await;
+            let bytes = read.map_err(|_| message::too_large(max_body))?;
+            message = Some(Message::read(&bytes)?);
+            body = Body::from(bytes);
+        }
+        let session = parts
+            .headers
+            .get(sessions::HEADER)
+            .and_then(|id| id.to_str().ok());
+        let answered = match (session, &message) {
+            (Some(session), Some(message)) => self.in_flight.begin(session, message)?,
+            _ => None,
+        };
+        parts.extensions.insert(Arc::new(scope));
+        let request = Request::from_parts(parts, body);
+        let response = sessions::asked_by(principal.name().to_owned(), next.run(request)).await;
+        match message {
+            // What was called JSON and cannot be read is no matter of its type, as rmcp says it is.
+            Some(message) if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                Err(message.senseless())
+            }
+            _ => Ok(held_to_the_end(response, answered)),
+        }
+    }
+}
+
+/// A request whose answer is a stream is answered with its last byte; any other with the answer itself.
+fn held_to_the_end(response: Response, answered: Option<Answered>) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    match answered.filter(|_| is_stream) {
+        Some(answered) => response.map(|body| {
+            Body::from_stream(body.into_data_stream().map(move |piece| {
+                let _held = &answered;
+                piece
+            }))
+        }),
+        None => response,
+    }
+}
+
+fn tool_names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> =
+        LazyLock::new(|| declared().into_iter().map(|tool| tool.name).collect());
+    &NAMES
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -12,7 +12,7 @@ use super::reply::{self, Reply, cut, fitted};
 use super::window::Window;
 use crate::app::runs;
 use branchyard_model::{
-    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState,
+    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState, Warning,
 };
 
 /// So many complaints are shown at once; `diagnostics` has them all.
@@ -49,6 +49,13 @@ pub(super) struct RunOutcome<'a> {
     cached: Option<RunId>,
     /// The branch whose workspace this one was made from, with what was built there, if this run had it made.
     warm_from: Option<&'a BranchName>,
+    /// Whether something that was built earlier was there when the command started; `clean` makes a clean verdict.
+    incremental: Option<bool>,
+    /// Whether the branch was moved while the command ran, as by a commit: it may have seen either.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    head_moved: bool,
+    /// What to know of how the run was made ready and ended, such as work that was left alone or saved.
+    notices: &'a [Warning],
     /// Why it was refused or ended as it did, where the state does not say all.
     reason: Option<String>,
     errors: usize,
@@ -81,7 +88,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
         true => ROOM_IF_WELL,
         false => ROOM,
     };
-    fitted(room, |room| {
+    fitted(call.room(room), |room| {
         // Complaints first, as long as they leave half of it to the output.
         let mut taken = 0;
         let complaints: Vec<_> = shown
@@ -108,6 +115,9 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             duration_ms: record.duration_ms,
             cached: record.cached,
             warm_from: record.warm.as_ref().map(|warm| &warm.branch),
+            incremental: record.incremental,
+            head_moved: record.head_moved,
+            notices: &record.warnings,
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,
@@ -117,8 +127,19 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             next_cursor: LogCursor::Byte(output.to).to_string(),
             next: next(record, found.items.len() > complaints.len()),
         };
-        Reply::new(&outcome, text(&outcome)).map(|reply| reply.link(log_of(record)))
+        call.reply(&outcome, text(&outcome))
+            .map(|reply| reply.link(log_of(record)))
     })
+}
+
+/// What to know of a run beside its output, a line each.
+pub(super) fn notices(record: &RunRecord) -> String {
+    told(&record.warnings)
+}
+
+fn told(warnings: &[Warning]) -> String {
+    let line = |warning: &Warning| format!("notice: {}: {}\n", warning.code, warning.message);
+    warnings.iter().map(line).collect()
 }
 
 /// The link to all that a run prints.
@@ -163,6 +184,17 @@ fn text(outcome: &RunOutcome<'_>) -> String {
     if let Some(commit) = outcome.commit {
         text.push_str(&format!(", commit {commit}"));
     }
+    if outcome.dirty == Some(true) {
+        text.push_str(" and uncommitted changes");
+    }
+    match (outcome.warm_from, outcome.incremental) {
+        (Some(branch), _) => text.push_str(&format!(", warm: built upon what {branch} built")),
+        (None, Some(true)) => text.push_str(", incremental"),
+        (None, _) => {}
+    }
+    if outcome.head_moved {
+        text.push_str(", and the branch was moved meanwhile");
+    }
     if let Some(earlier) = outcome.cached {
         text.push_str(&format!(", cached: answered by run {earlier}"));
     }
@@ -170,6 +202,7 @@ fn text(outcome: &RunOutcome<'_>) -> String {
     if let Some(reason) = &outcome.reason {
         text.push_str(&format!("{reason}\n"));
     }
+    text.push_str(&told(outcome.notices));
     if outcome.errors + outcome.warnings > 0 {
         text.push_str(&format!(
             "errors: {}, warnings: {}\n",

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::cursor;
-use super::reply::{Reply, fitted, fitted_items};
+use super::reply::{CONTENT, Reply, fitted, fitted_items};
 use branchyard_model::Problem;
 
-/// What one text is first offered: each is in the answer twice.
-const ROOM: usize = 9_000;
+/// What one text is first offered: all of an answer that comes in one form.
+const ROOM: usize = CONTENT - 1_000;
 
 /// What an answer shows of a list.
 pub(super) struct Page<'a, T> {

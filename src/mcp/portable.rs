@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 /// What a tool takes: a field that may be left out need not be null besides, though we take that too.
 pub(super) fn taken(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
+    name_choices(&mut schema);
     leave_out_in_place_of_null(&mut schema);
     split_types(&mut schema);
     let mut taken = object(schema);
@@ -17,9 +18,12 @@ pub(super) fn taken(schema: JsonObject) -> JsonObject {
     taken
 }
 
-/// What a tool gives: null is null, as a choice of its own.
+/// What a tool gives: null is null, as a choice of its own. Names tell what is what; every word more is paid for by
+/// whoever lists the tools.
 pub(super) fn given(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
+    name_choices(&mut schema);
+    drop_words(&mut schema);
     split_types(&mut schema);
     object(schema)
 }
@@ -29,6 +33,38 @@ fn object(schema: Value) -> JsonObject {
         Value::Object(object) => object,
         _ => JsonObject::new(),
     }
+}
+
+/// A choice of constants becomes a list of them, which every client knows.
+fn name_choices(schema: &mut Value) {
+    each_below(schema, name_choices);
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    let Some(Value::Array(choices)) = fields.get("oneOf") else {
+        return;
+    };
+    let mut names = Vec::new();
+    for choice in choices {
+        match (choice.get("const"), choice.get("enum")) {
+            (Some(name @ Value::String(_)), None) => names.push(name.clone()),
+            (None, Some(Value::Array(more))) if more.iter().all(Value::is_string) => {
+                names.extend(more.iter().cloned());
+            }
+            _ => return,
+        }
+    }
+    fields.remove("oneOf");
+    fields.insert("type".to_owned(), "string".into());
+    fields.insert("enum".to_owned(), names.into());
+}
+
+fn drop_words(schema: &mut Value) {
+    if let Value::Object(fields) = schema {
+        fields.remove("description");
+        fields.remove("title");
+    }
+    each_below(schema, drop_words);
 }
 
 fn leave_out_in_place_of_null(schema: &mut Value) {
@@ -170,6 +206,23 @@ mod tests {
                 "deep": { "type": "object", "properties": { "list": list }, "description": "outer" },
             })
         );
+    }
+
+    #[test]
+    fn a_choice_of_constants_is_a_list() {
+        let schema = object(json!({ "type": "object", "properties": {
+            "how": { "description": "d", "oneOf": [
+                { "const": "a", "type": "string", "description": "one" },
+                { "enum": ["b", "c"], "type": "string" },
+            ] },
+            "what": { "oneOf": [{ "type": "object" }, { "const": "x" }] },
+        } }));
+        let taken = Value::Object(taken(schema.clone()));
+        let how = json!({ "description": "d", "type": "string", "enum": ["a", "b", "c"] });
+        assert_eq!(taken["properties"]["how"], how);
+        assert!(taken["properties"]["what"]["oneOf"].is_array());
+        let given = Value::Object(given(schema));
+        assert_eq!(given["properties"]["how"].get("description"), None);
     }
 
     #[test]

@@ -27,8 +27,26 @@ const LONGEST_FIELD: usize = 100;
 /// It may list what there is, such as tasks.
 const LONGEST_HELP: usize = 2_000;
 
+/// In which form an answer comes. Both say the same, and both count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Content {
+    #[default]
+    Both,
+    Text,
+    Structured,
+}
+
+impl Content {
+    pub(super) const NAMES: [(&'static str, Self); 3] = [
+        ("both", Self::Both),
+        ("text", Self::Text),
+        ("structured", Self::Structured),
+    ];
+}
+
 #[derive(Debug)]
 pub(super) struct Reply {
+    content: Content,
     structured: Value,
     text: String,
     links: Vec<Resource>,
@@ -36,6 +54,7 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn new(
+        content: Content,
         structured: &impl Serialize,
         text: impl Into<String>,
     ) -> Result<Self, Problem> {
@@ -44,6 +63,7 @@ impl Reply {
             Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
         })?;
         Ok(Self {
+            content,
             structured,
             text: text.into(),
             links: Vec::new(),
@@ -61,7 +81,9 @@ impl Reply {
     }
 
     pub(super) fn fits(&self) -> bool {
-        let written = serde_json::to_vec(&(&self.structured, &self.text, &self.links));
+        let structured = (self.content != Content::Text).then_some(&self.structured);
+        let text = (self.content != Content::Structured).then_some(&self.text);
+        let written = serde_json::to_vec(&(structured, text, &self.links));
         written.is_ok_and(|bytes| bytes.len() <= MOST - ENVELOPE)
     }
 
@@ -85,10 +107,11 @@ impl Reply {
     }
 
     pub(super) fn into_result(self) -> CallToolResult {
-        let mut content = vec![ContentBlock::text(self.text)];
-        content.extend(self.links.into_iter().map(ContentBlock::resource_link));
-        let mut result = CallToolResult::success(content);
-        result.structured_content = Some(self.structured);
+        let text = (self.content != Content::Structured).then_some(self.text);
+        let mut blocks: Vec<_> = text.map(ContentBlock::text).into_iter().collect();
+        blocks.extend(self.links.into_iter().map(ContentBlock::resource_link));
+        let mut result = CallToolResult::success(blocks);
+        result.structured_content = (self.content != Content::Text).then_some(self.structured);
         result
     }
 }
@@ -210,21 +233,65 @@ pub(super) fn words(problem: Problem) -> String {
     text
 }
 
-/// A refusal before any message was read.
-pub(super) fn refused(problem: &Problem) -> Response {
-    let status = match problem.kind {
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
-        ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        _ => StatusCode::BAD_REQUEST,
-    };
-    let body = json!({
-        "jsonrpc": "2.0",
-        "id": null,
-        "error": { "code": -32600, "message": sentence(problem.clone()) },
-    });
-    let json = [(header::CONTENT_TYPE, "application/json")];
-    (status, json, body.to_string()).into_response()
+/// A refusal before anybody answers the message.
+#[derive(Debug)]
+pub(super) struct Rejection {
+    status: StatusCode,
+    /// As JSON-RPC has them.
+    code: i32,
+    id: Value,
+    text: String,
+}
+
+impl Rejection {
+    pub(super) fn new(code: i32, id: Value, text: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            code,
+            id,
+            text: text.into(),
+        }
+    }
+
+    #[must_use]
+    pub(super) fn status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn code(&self) -> i32 {
+        self.code
+    }
+
+    #[cfg(test)]
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<Problem> for Rejection {
+    fn from(problem: Problem) -> Self {
+        let status = match problem.kind {
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::Unauthorized => StatusCode::UNAUTHORIZED,
+            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Self::new(-32600, Value::Null, sentence(problem)).status(status)
+    }
+}
+
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": self.id,
+            "error": { "code": self.code, "message": self.text },
+        });
+        let json = [(header::CONTENT_TYPE, "application/json")];
+        (self.status, json, body.to_string()).into_response()
+    }
 }
 
 /// The beginning of a text, as much as takes about `most` bytes of an answer, and a mark where there was
@@ -253,7 +320,7 @@ mod tests {
             (json!(["\u{1}".repeat(30_000)]), false),
         ] {
             let answer = json!({ "list": list, "next_cursor": cursor, "truncated": false });
-            let reply = Reply::new(&answer, "t".repeat(30_000)).unwrap();
+            let reply = Reply::new(Content::Both, &answer, "t".repeat(30_000)).unwrap();
             let reply = reply.bounded().unwrap();
             assert!(reply.fits());
             assert_eq!(reply.structured["next_cursor"], cursor);

@@ -1,9 +1,9 @@
-//! What a client's own configuration says, by header with every request: where it works and which tools
-//! it wants. The operator's `[mcp]` and its credential are the upper bounds.
+//! Where a client works and which tools it wants, as its own configuration says ([`Settings`]). The operator's
+//! `[mcp]` and its credential are the upper bounds.
 
-use axum::http::HeaderMap;
-
-use super::headers::{BRANCH, READ_ONLY, REPO, ROLE, TOOLSETS};
+use super::headers::{BRANCH, CONTENT, EXCLUDE_TOOLS, READ_ONLY, REPO, ROLE, TOOLS, TOOLSETS};
+use super::reply::Content;
+use super::settings::Settings;
 use branchyard_auth::Principal;
 use branchyard_config::{AuthConfig, McpConfig, Toolset};
 use branchyard_model::{BranchName, Problem, RepoName};
@@ -13,34 +13,56 @@ pub(super) struct ToolScope {
     /// The repo that is meant where a call names none.
     repo: Option<RepoName>,
     branch: Option<BranchName>,
+    /// The sets of which tools may be had at all.
+    bounds: Vec<Toolset>,
+    /// Those of which all are wanted.
     toolsets: Vec<Toolset>,
+    /// What is wanted and not wanted besides, by name.
+    tools: Vec<String>,
+    excluded: Vec<String>,
     read_only: bool,
+    content: Content,
 }
 
 impl ToolScope {
     pub(super) fn read(
-        headers: &HeaderMap,
+        settings: &Settings<'_>,
         (config, auth): (&McpConfig, &AuthConfig),
+        known_tools: &[String],
         principal: &Principal,
     ) -> Result<Self, Problem> {
-        let wanted = wanted(headers, auth)?.unwrap_or_else(|| unasked(principal));
+        let role = role(settings, auth)?;
+        let mut bounds = Toolset::ALL.to_vec();
+        bounds.retain(|set| config.toolsets.contains(set) && principal.may_have(*set));
+        if let Some(role) = role {
+            bounds.retain(|set| role.contains(set));
+        }
+        let tools = tools(settings, TOOLS, known_tools)?;
+        let named = settings.words(TOOLSETS)?.map(|names| toolsets(&names));
+        let mut toolsets = match named.transpose()? {
+            Some(named) => named,
+            None if role.is_some() => Toolset::ALL.to_vec(),
+            None if !tools.is_empty() => Vec::new(),
+            None => Toolset::DEFAULT.to_vec(),
+        };
+        toolsets.retain(|set| bounds.contains(set));
         Ok(Self {
-            repo: text(headers, REPO)?
-                .map(RepoName::parse)
+            repo: settings
+                .text(REPO)?
+                .map(|name| RepoName::parse(&name))
                 .transpose()
                 .map_err(|problem| problem.field(REPO))?,
-            branch: text(headers, BRANCH)?
-                .map(decoded)
-                .transpose()?
-                .as_deref()
-                .map(BranchName::parse)
+            branch: settings
+                .text(BRANCH)?
+                .map(|name| BranchName::parse(&name))
                 .transpose()
                 .map_err(|problem| problem.field(BRANCH))?,
-            toolsets: wanted
-                .into_iter()
-                .filter(|set| config.toolsets.contains(set) && principal.may_have(*set))
-                .collect(),
-            read_only: config.read_only || flag(headers, READ_ONLY)?,
+            bounds,
+            toolsets,
+            tools,
+            excluded: self::tools(settings, EXCLUDE_TOOLS, known_tools)?,
+            read_only: config.read_only || settings.flag(READ_ONLY)?,
+            content: content(settings)?,
         })
     }
 
@@ -52,91 +74,85 @@ impl ToolScope {
         self.branch.as_ref()
     }
 
-    /// Whether tools of this set are to be had, and those that write where one does.
-    pub(super) fn offers(&self, set: Toolset, read_only: bool) -> bool {
-        self.toolsets.contains(&set) && (read_only || !self.read_only)
+    pub(super) fn content(&self) -> Content {
+        self.content
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether all of this set is wanted: then its resources and prompts are, too.
+    pub(super) fn has(&self, set: Toolset) -> bool {
+        self.toolsets.contains(&set)
+    }
+
+    /// Whether the tool of this name and set is to be had, which changes something unless it is `read_only`.
+    pub(super) fn offers(&self, name: &str, set: Toolset, read_only: bool) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|named| named == name);
+        let is_wanted =
+            self.toolsets.contains(&set) || (self.bounds.contains(&set) && is_named(&self.tools));
+        is_wanted && !is_named(&self.excluded) && (read_only || !self.read_only)
     }
 }
 
-/// What a client gets that asks for nothing: few tools, unless its credential says which.
-fn unasked(principal: &Principal) -> Vec<Toolset> {
-    match Toolset::ALL.into_iter().all(|set| principal.may_have(set)) {
-        true => Toolset::DEFAULT.to_vec(),
-        false => Toolset::ALL.to_vec(),
-    }
+fn role<'a>(
+    settings: &Settings<'_>,
+    config: &'a AuthConfig,
+) -> Result<Option<&'a [Toolset]>, Problem> {
+    let Some(name) = settings.text(ROLE)? else {
+        return Ok(None);
+    };
+    let role = config.roles.get(&*name).ok_or_else(|| {
+        let known: Vec<_> = config.roles.keys().map(String::as_str).collect();
+        Problem::bad(ROLE, format!("there is no role {name:?}"))
+            .help(format!("the roles are {}", known.join(", ")))
+    })?;
+    Ok(Some(&role.toolsets))
 }
 
-fn wanted(headers: &HeaderMap, config: &AuthConfig) -> Result<Option<Vec<Toolset>>, Problem> {
-    let named = text(headers, TOOLSETS)?.map(toolsets).transpose()?;
-    let role = text(headers, ROLE)?.map(|role| {
-        config.roles.get(role).ok_or_else(|| {
-            let known: Vec<_> = config.roles.keys().map(String::as_str).collect();
-            Problem::bad(ROLE, format!("there is no role {role:?}"))
-                .help(format!("the roles are {}", known.join(", ")))
-        })
-    });
-    Ok(match (named, role.transpose()?) {
-        (Some(mut named), Some(role)) => {
-            // A role bounds what is named beside it.
-            named.retain(|set| role.toolsets.contains(set));
-            Some(named)
-        }
-        (named, None) => named,
-        (None, Some(role)) => Some(role.toolsets.clone()),
-    })
-}
-
-/// Names with commas between them, or `all`.
-fn toolsets(names: &str) -> Result<Vec<Toolset>, Problem> {
-    if names.trim() == "all" {
+/// `all` stands for all of them.
+fn toolsets(names: &[String]) -> Result<Vec<Toolset>, Problem> {
+    if names == ["all"] {
         return Ok(Toolset::ALL.to_vec());
     }
-    let names = names
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    names
-        .map(|name| {
-            Toolset::parse(name).ok_or_else(|| {
-                let known = Toolset::ALL.map(Toolset::as_str).join(", ");
-                Problem::bad(TOOLSETS, format!("there is no set of tools {name:?}")).help(format!(
-                    "the sets are {known}; `all` stands for all of them"
-                ))
-            })
+    let sets = names.iter().map(|name| {
+        Toolset::parse(name).ok_or_else(|| {
+            let known = Toolset::ALL.map(Toolset::as_str).join(", ");
+            Problem::bad(TOOLSETS, format!("there is no set of tools {name:?}")).help(format!(
+                "the sets are {known}; `all` stands for all of them"
+            ))
         })
-        .collect()
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
-    let value = headers.get(name).map(|value| {
-        value
-            .to_str()
-            .map_err(|_| Problem::bad(name, "the header is not plain text"))
     });
-    Ok(value.transpose()?.filter(|text| !text.is_empty()))
+    sets.collect()
 }
 
-/// Names beyond ASCII come percent-encoded: a header can carry nothing else safely.
-fn decoded(text: &str) -> Result<String, Problem> {
-    percent_encoding::percent_decode_str(text)
-        .decode_utf8()
-        .map(std::borrow::Cow::into_owned)
-        .map_err(|_| Problem::bad(BRANCH, "the name is not UTF-8 after its %-escapes"))
-}
-
-fn flag(headers: &HeaderMap, name: &str) -> Result<bool, Problem> {
-    match text(headers, name)? {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => Err(Problem::bad(
-            name,
-            format!("{other:?} is neither true nor false"),
-        )),
+fn tools(settings: &Settings<'_>, setting: &str, known: &[String]) -> Result<Vec<String>, Problem> {
+    let names = settings.words(setting)?.unwrap_or_default();
+    match names.iter().find(|name| !known.contains(name)) {
+        Some(unknown) => Err(
+            Problem::bad(setting, format!("there is no tool {unknown:?}"))
+                .help(format!("the tools are {}", known.join(", "))),
+        ),
+        None => Ok(names),
     }
+}
+
+fn content(settings: &Settings<'_>) -> Result<Content, Problem> {
+    let Some(asked) = settings.text(CONTENT)? else {
+        return Ok(Content::default());
+    };
+    let known = Content::NAMES.iter().find(|(name, _)| *name == asked);
+    known.map(|(_, content)| *content).ok_or_else(|| {
+        Problem::bad(CONTENT, format!("there is no form {asked:?}"))
+            .help("the forms are text, structured and both")
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderMap;
+
     use super::*;
     use crate::mcp::headers::branch_value;
     use branchyard_auth::Grant;
@@ -154,18 +170,79 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, value.parse().expect("a header"));
         }
+        read(&map, "/mcp", config, grant)
+    }
+
+    fn read(
+        headers: &HeaderMap,
+        url: &str,
+        config: &McpConfig,
+        grant: Grant,
+    ) -> Result<ToolScope, Problem> {
+        let url = url.parse().expect("a URL");
+        let settings = Settings::read(headers, &url)?;
         let auth = AuthConfig::default();
-        ToolScope::read(&map, (config, &auth), &Principal::new("asker", grant))
+        let tools = ["git_push", "ls", "make"].map(str::to_owned);
+        let asker = Principal::new("asker", grant);
+        ToolScope::read(&settings, (config, &auth), &tools, &asker)
     }
 
     #[test]
-    fn a_credential_bounds_the_tools_and_says_which_where_nothing_is_asked() {
+    fn single_tools_are_chosen_within_the_bounds() {
+        let config = McpConfig::default();
+        let offers = |headers: &[(&'static str, &str)], name| {
+            let scope = scope(headers, &config).expect("reads");
+            let set = match name {
+                "git_push" => Toolset::GitWrite,
+                "ls" => Toolset::Yard,
+                _ => Toolset::Build,
+            };
+            scope.offers(name, set, false)
+        };
+        let alone = &[(TOOLS, "git_push, make")];
+        assert!(offers(alone, "git_push") && offers(alone, "make") && !offers(alone, "ls"));
+        let beside = &[(TOOLS, "git_push"), (TOOLSETS, "yard")];
+        assert!(offers(beside, "git_push") && offers(beside, "ls") && !offers(beside, "make"));
+        let without = &[(EXCLUDE_TOOLS, "ls")];
+        assert!(offers(without, "make") && !offers(without, "ls"));
+        assert!(!offers(&[(TOOLS, "git_push"), (ROLE, "ui")], "git_push"));
+        assert!(!offers(
+            &[(TOOLS, "git_push"), (READ_ONLY, "true")],
+            "git_push"
+        ));
+    }
+
+    #[test]
+    fn what_no_header_says_the_url_may() {
+        let url = "/mcp?repo=app&branch=fe%C3%A9%2Fx&toolsets=yard&read_only=true&content=text";
+        let config = McpConfig::default();
+        let scope = read(&HeaderMap::new(), url, &config, Grant::everything()).expect("reads");
+        assert_eq!(scope.toolsets, [Toolset::Yard]);
+        assert!(scope.read_only && scope.content == Content::Text);
+        assert_eq!(scope.branch.expect("a branch").as_str(), "feé/x");
+        let mut headers = HeaderMap::new();
+        headers.insert(TOOLSETS, "build".parse().expect("a header"));
+        let both = read(&headers, url, &config, Grant::everything()).expect("reads");
+        assert_eq!(both.toolsets, [Toolset::Build]);
+        let unknown = read(
+            &HeaderMap::new(),
+            "/mcp?tool=ls",
+            &config,
+            Grant::everything(),
+        );
+        assert_eq!(unknown.unwrap_err().field.as_deref(), Some("tool"));
+    }
+
+    #[test]
+    fn a_credential_bounds_the_tools() {
         let auth = AuthConfig::default();
         let ui = || Grant::of_role(&auth.roles["ui"]);
-        for headers in [&[][..], &[(TOOLSETS, "all")], &[(ROLE, "admin")]] {
+        for headers in [&[(TOOLSETS, "all")], &[(ROLE, "admin")]] {
             let bounded = scope_of(headers, &McpConfig::default(), ui()).expect("reads");
             assert_eq!(bounded.toolsets, [Toolset::Yard, Toolset::GitRead]);
         }
+        let unasked = scope_of(&[], &McpConfig::default(), ui()).expect("reads");
+        assert_eq!(unasked.toolsets, [Toolset::Yard]);
     }
 
     #[test]
@@ -201,6 +278,9 @@ mod tests {
             (TOOLSETS, "yard,everything"),
             (ROLE, "king"),
             (READ_ONLY, "yes"),
+            (TOOLS, "make,wish"),
+            (EXCLUDE_TOOLS, "wish"),
+            (CONTENT, "html"),
             (REPO, "../x"),
             (BRANCH, "-x"),
             (BRANCH, "%ff"),

@@ -19,7 +19,7 @@ use crate::app::App;
 use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
 
-const HEADER: &str = "mcp-session-id";
+pub(super) const HEADER: &str = "mcp-session-id";
 /// So many are in memory. Beyond that one leaves it, and comes back from disk when it is named again: of the
 /// principal who has most, the one that was named longest ago.
 const MOST: usize = 512;

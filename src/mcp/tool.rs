@@ -13,7 +13,7 @@ use super::Declared;
 use super::audit::Watched;
 use super::call::Call;
 use super::portable;
-use super::reply::Reply;
+use super::reply::{Content, Reply};
 use super::schema;
 use super::scope::ToolScope;
 use branchyard_config::Toolset;
@@ -133,13 +133,16 @@ impl Tool {
     }
 
     pub(super) fn is_offered(&self, scope: &ToolScope) -> bool {
-        scope.offers(self.set, self.hints.read_only)
+        scope.offers(self.name(), self.set, self.hints.read_only)
     }
 
     /// Its entry in the list that this client gets.
     pub(super) fn listed(&self, scope: &ToolScope) -> rmcp::model::Tool {
         let mut listed = self.listed.clone();
         listed.input_schema = schema::with_defaults(&listed.input_schema, scope);
+        if scope.content() == Content::Text {
+            listed.output_schema = None;
+        }
         listed
     }
 

@@ -434,3 +434,24 @@ async fn a_build_gets_a_declared_environment_and_a_directory_of_its_own() {
     .await;
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_does_not_wait_for_the_place_of_a_build() {
+    let mut yard = Yard::with(Options {
+        tables: "[limits]\nmax_concurrent_runs = 1\nmax_concurrent_runs_per_repo = 1\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
+    yard.origin.branch("other");
+    yard.make("other", &["who"]).await;
+    let mut build = yard
+        .start_run("make", "main", json!({"args": ["gate"]}))
+        .await;
+    build.until_line("waiting").await;
+    let status = json!({"operation": "status", "sync": "none"});
+    let events = yard.run("git", "other", status).await;
+    assert_eq!(events.last().unwrap().data["state"], "succeeded");
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    assert_eq!(build.end().await.data["state"], "succeeded");
+    yard.stop().await;
+}

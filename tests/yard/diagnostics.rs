@@ -130,3 +130,49 @@ async fn a_run_without_complaints_has_none_and_one_that_goes_on_is_asked_later()
     run.end().await;
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recursive_make_names_files_where_they_are() {
+    let mut yard = Yard::new().await;
+    let broken = "int main(void) { return nowhere; }\n";
+    let compile = "all:\n\t@cc -c part.c -o /dev/null\n";
+    let origin = &yard.origin;
+    origin.write(
+        "Makefile",
+        ".PHONY: one two\nall: one two\none two:\n\t@$(MAKE) -C $@\n",
+    );
+    for part in ["one", "two"] {
+        origin.write(&format!("{part}/part.c"), broken);
+        origin.write(&format!("{part}/Makefile"), compile);
+    }
+    origin.commit("two parts");
+    origin.push("main");
+    for args in [
+        &["-k"][..],
+        &["-k", "-j2"],
+        &["-k", "-j2", "--output-sync=recurse"],
+    ] {
+        let run = yard
+            .start_detached("main", json!({ "args": args, "detach": true }))
+            .await;
+        let ended = yard.ended(&run).await;
+        assert_eq!(ended["state"], "failed");
+        let found = yard.get_json(&format!("/api/runs/{run}/diagnostics")).await;
+        let items = found["items"].as_array().unwrap();
+        let mut files: Vec<_> = items
+            .iter()
+            .map(|item| item["file"].as_str().unwrap())
+            .collect();
+        files.sort_unstable();
+        files.dedup();
+        match args {
+            // Both say the same of a file of the same name: which is which cannot be told from the log alone.
+            ["-k", "-j2"] => assert!(
+                files.iter().all(|file| file.ends_with("/part.c")),
+                "{files:?}"
+            ),
+            _ => assert_eq!(files, ["one/part.c", "two/part.c"], "{args:?}"),
+        }
+    }
+    yard.stop().await;
+}

@@ -2,6 +2,7 @@
 
 mod agents;
 mod beginnings;
+mod beside_builds;
 mod branch_removal;
 mod branches;
 mod checkout;

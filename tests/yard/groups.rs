@@ -338,3 +338,41 @@ async fn a_run_that_ended_and_was_let_go_of_is_not_started_again_for_its_group()
     daemon.signal(Signal::TERM);
     assert!(daemon.ended().await.success());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_runs_on_many_branches_as_make_does() {
+    let mut yard = Yard::with(Options {
+        repo: "tasks = { name = [\"cat\", \"name.txt\"] }\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
+    for branch in ["release/1", "release/2"] {
+        yard.origin.branch(branch);
+    }
+    let path = "/stream/repos/demo/task";
+    let body = json!({"branches": ["release/*"], "task": "name", "output": true});
+    let events = events_of(yard.post(path, body).await).await;
+    let summary = &events.last().unwrap().data;
+    assert_eq!(
+        (&summary["state"], &summary["total"]),
+        (&json!("succeeded"), &json!(2))
+    );
+    for ended in of_kind(&events, "ended") {
+        let run = ended["run_id"].as_str().unwrap();
+        let record = yard.get_json(&format!("/api/runs/{run}")).await;
+        assert_eq!(
+            (&record["kind"], &record["task"]),
+            (&json!("task"), &json!("name"))
+        );
+    }
+    for (path, body, field) in [
+        (path, json!({"branches": ["main"]}), "task"),
+        (path, json!({"branches": ["main"], "task": "none"}), "task"),
+        (PATH, json!({"branches": ["main"], "task": "name"}), "task"),
+    ] {
+        let (status, problem) = problem_of(yard.post(path, body).await).await;
+        assert!(status == 422 || status == 404, "{problem}");
+        assert_eq!(problem["field"], field);
+    }
+    yard.stop().await;
+}

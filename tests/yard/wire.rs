@@ -3,6 +3,7 @@
 mod authority;
 mod idle;
 mod limits;
+mod probe;
 mod slow;
 mod soak;
 mod socket;

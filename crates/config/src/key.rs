@@ -66,8 +66,7 @@ pub fn random_hex<const BYTES: usize>() -> io::Result<String> {
     Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
-/// The key of a file that holds it alone or, as the client commands take it too, in a header line:
-/// one `BRANCHYARD_KEY_FILE` serves both.
+/// The key of a file that holds it alone or, as the client commands take it too, in a header line: one file serves both.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix("Authorization: Bearer ").unwrap_or(text)

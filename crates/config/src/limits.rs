@@ -10,10 +10,11 @@ use super::fault::Fault;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a section [limits]")]
 pub struct Limits {
-    /// Runs that execute at the same time, over all repos; further ones queue. Default 16.
+    /// Runs that execute at the same time, over all repos; further ones queue. Default: two for each
+    /// core, at least 4, and no more than one for each GiB of memory.
     #[serde(deserialize_with = "count")]
     pub max_concurrent_runs: usize,
-    /// The same within one repo. Default 16.
+    /// The same within one repo. Default: as many.
     #[serde(deserialize_with = "count")]
     pub max_concurrent_runs_per_repo: usize,
     /// Workspaces whose files are written at the same time. Default: the number of cores.
@@ -88,8 +89,8 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            max_concurrent_runs: 16,
-            max_concurrent_runs_per_repo: 16,
+            max_concurrent_runs: runs_at_once(cores(), memory()),
+            max_concurrent_runs_per_repo: runs_at_once(cores(), memory()),
             max_concurrent_checkouts: cores(),
             max_jobs: cores(),
             max_body: ByteSize::mib(1),
@@ -107,6 +108,35 @@ impl Default for Limits {
             max_concurrent_requests_per_principal: 1024,
             max_streams_per_principal: 512,
             max_queued_runs_per_principal: 10_000,
+        }
+    }
+}
+
+/// Two for each core, for while one waits for its disk the other computes; and no more than memory holds at a
+/// gigabyte for each.
+fn runs_at_once(cores: usize, memory: ByteSize) -> usize {
+    let held = usize::try_from(memory.as_u64() >> 30).unwrap_or(usize::MAX);
+    (2 * cores).max(4).min(held.max(2))
+}
+
+/// The machine's.
+fn memory() -> ByteSize {
+    let info = rustix::system::sysinfo();
+    ByteSize::bytes(info.totalram * u64::from(info.mem_unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_at_once_follow_cores_and_memory() {
+        for (cores, gib, runs) in [(1, 1, 2), (1, 8, 4), (2, 24, 4), (8, 64, 16), (64, 32, 32)] {
+            assert_eq!(
+                runs_at_once(cores, ByteSize::gib(gib)),
+                runs,
+                "{cores} {gib}"
+            );
         }
     }
 }

@@ -169,7 +169,7 @@ fn read_document(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::known_variables::{KEY_FILE, SESSION_KEY, WORKSPACES};
+    use crate::known_variables::{SESSION_KEY, SESSION_KEY_FILE, WORKSPACES};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
@@ -268,10 +268,14 @@ mod tests {
         assert_eq!(yard.load().session_key.expose(), "key-of-the-config-file");
         yard.sources.env = env(&[(SESSION_KEY, "key-of-the-variable")]);
         assert_eq!(yard.load().session_key.expose(), "key-of-the-variable");
+        // The command's is not the daemon's.
+        let other = ("BRANCHYARD_KEY_FILE", "/none");
+        yard.sources.env = env(&[(SESSION_KEY, "key-of-the-variable"), other]);
+        assert_eq!(yard.load().session_key.expose(), "key-of-the-variable");
         let path = yard.key_file("in-variable", "key-of-the-variable-file");
         let both = [
             (SESSION_KEY, "key-of-the-variable"),
-            (KEY_FILE, path.to_str().unwrap()),
+            (SESSION_KEY_FILE, path.to_str().unwrap()),
         ];
         yard.sources.env = env(&both);
         assert_eq!(yard.load().session_key.expose(), "key-of-the-variable-file");
@@ -290,8 +294,11 @@ mod tests {
         );
         let start = format!("{}:2:12: {missing}\n", file.display());
         assert!(yard.refusal().starts_with(&start), "{}", yard.refusal());
-        yard.sources.env = env(&[(KEY_FILE, key.to_str().unwrap())]);
-        assert_eq!(yard.refusal(), format!("BRANCHYARD_KEY_FILE: {missing}"));
+        yard.sources.env = env(&[(SESSION_KEY_FILE, key.to_str().unwrap())]);
+        assert_eq!(
+            yard.refusal(),
+            format!("BRANCHYARD_SESSION_KEY_FILE: {missing}")
+        );
         yard.sources.flags.key_file = Some(key);
         assert_eq!(yard.refusal(), format!("--key-file: {missing}"));
         yard.sources.flags.key_file = None;
@@ -372,9 +379,9 @@ mod tests {
         assert_eq!(
             refusal,
             "unknown environment variable BRANCHYARD_LISEN, BRANCHYARD_PORT; known are \
-             BRANCHYARD_CONFIG, BRANCHYARD_LISTEN, BRANCHYARD_WORKSPACES, BRANCHYARD_KEY_FILE, \
-             BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, BRANCHYARD_URL, \
-             BRANCHYARD_CA_FILE"
+             BRANCHYARD_CONFIG, BRANCHYARD_LISTEN, BRANCHYARD_WORKSPACES, \
+             BRANCHYARD_SESSION_KEY_FILE, BRANCHYARD_SESSION_KEY, BRANCHYARD_REPOS, BRANCHYARD_LOG, \
+             BRANCHYARD_URL, BRANCHYARD_KEY_FILE, BRANCHYARD_CA_FILE"
         );
     }
 

@@ -1,5 +1,7 @@
 //! `[mcp]`: which tools agents may be given.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,9 @@ pub struct McpConfig {
     pub toolsets: Vec<Toolset>,
     /// Whether only tools that change nothing may be had. Default `false`.
     pub read_only: bool,
+    /// A text that takes the place of what the prompt `wrap_up` says; `{repo}`, `{branch}` and `{commit}` in it stand
+    /// for those. Default: none.
+    pub wrap_up_file: Option<PathBuf>,
 }
 
 /// Tools that belong together.
@@ -74,6 +79,7 @@ impl Default for McpConfig {
         Self {
             toolsets: Toolset::ALL.to_vec(),
             read_only: false,
+            wrap_up_file: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::environment::Environment;
 use super::fault::Fault;
 use super::flags::Flags;
-use super::known_variables::{KEY_FILE, SESSION_KEY, WORKSPACES};
+use super::known_variables::{SESSION_KEY, SESSION_KEY_FILE, WORKSPACES};
 use super::path::resolve;
 use super::{AuthConfig, ConfigError, SessionKey};
 
@@ -98,8 +98,8 @@ impl Place<'_> {
     ) -> Result<Option<(WrittenKey, PathBuf)>, ConfigError> {
         Ok(if let Some(path) = &flags.key_file {
             Some((WrittenKey::Flag("--key-file"), path.clone()))
-        } else if let Some(path) = env.path(KEY_FILE)? {
-            Some((WrittenKey::Variable(KEY_FILE), path))
+        } else if let Some(path) = env.path(SESSION_KEY_FILE)? {
+            Some((WrittenKey::Variable(SESSION_KEY_FILE), path))
         } else if env.text(SESSION_KEY)?.is_some() {
             None
         } else {

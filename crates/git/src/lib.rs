@@ -93,7 +93,7 @@ pub use refs::{
     Seen, colliding_refs, delete_ref, delete_ref_at, forget_parked, park, parked_tip, read_ref,
     remote_branches, unpark, unpark_branch,
 };
-pub use remote::{fetch, remote_default, remote_heads};
+pub use remote::{fetch, has_remote_tags, remote_default, remote_heads};
 pub use repository::Repository;
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};
 pub use salvage::{

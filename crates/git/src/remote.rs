@@ -27,6 +27,18 @@ pub async fn remote_heads(
     Ok(parse_heads(&String::from_utf8_lossy(&listing)))
 }
 
+/// Whether the remote has tags. Needs no store, as [`remote_heads`].
+pub async fn has_remote_tags(git: &Git, url: &str) -> Result<bool, Error> {
+    let listing = retried("ls-remote", git.settings().remote_timeout, || {
+        git.at("/")
+            .args(["ls-remote", "--quiet", "--tags", "--end-of-options", url])
+            .remote(git.question_timeouts())
+            .output()
+    })
+    .await?;
+    Ok(!listing.is_empty())
+}
+
 /// The branch that the remote's HEAD names. Needs no store, as [`remote_heads`].
 pub async fn remote_default(git: &Git, url: &str) -> Result<Option<String>, Error> {
     let listing = retried("ls-remote", git.settings().remote_timeout, || {

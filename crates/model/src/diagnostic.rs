@@ -15,7 +15,7 @@ pub enum Severity {
 /// One complaint, and where in the log it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
-    /// As the tool wrote it; relative paths are relative to where the tool ran.
+    /// Relative to the workspace where that can be told, else as the tool wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

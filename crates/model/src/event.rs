@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
-    Problem, RunId, Summary, Warm,
+    Problem, RunId, Summary, Warm, Warning,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -94,22 +94,6 @@ pub struct Holder {
     pub since: Timestamp,
 }
 
-/// Something the caller should know, though the run goes on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    pub code: String,
-    pub message: String,
-}
-
-impl Warning {
-    pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self {
-            code: code.to_owned(),
-            message: message.into(),
-        }
-    }
-}
-
 /// Output that was beyond the limit and was not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
@@ -135,4 +119,13 @@ pub struct Complete {
     /// In words, where the state does not say all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether something that was built earlier was there when its command started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
+    /// Whether somebody committed or moved the branch while the command ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub head_moved: bool,
+    /// What its workspace was made from, if it was made for it from a sibling's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
 }

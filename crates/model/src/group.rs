@@ -74,6 +74,9 @@ pub struct MemberEnded {
     pub signal: Option<i32>,
     pub commit: Option<CommitId>,
     pub duration_ms: u64,
+    /// Whether something that was built earlier was there when its command started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,6 +110,7 @@ impl MemberEnded {
             signal: run.signal,
             commit: run.about.as_ref().map(|about| about.commit.clone()),
             duration_ms: run.duration_ms.unwrap_or(0),
+            incremental: run.incremental,
             reason: run.reason.clone(),
             error: run.error.clone(),
             diagnostics: run.diagnostics.clone(),
@@ -122,6 +126,7 @@ impl MemberEnded {
             signal: None,
             commit: None,
             duration_ms: 0,
+            incremental: None,
             reason: Some("its record is gone".to_owned()),
             error: None,
             diagnostics: None,

@@ -17,12 +17,13 @@ mod salvage;
 mod sandbox;
 mod schema;
 mod scope;
+mod warning;
 
 pub use about::{About, Warm};
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use event::{Complete, Event, Gap, Holder, Phase, Status, Warning};
+pub use event::{Complete, Event, Gap, Holder, Phase, Status};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;
@@ -35,3 +36,4 @@ pub use run::{
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;
 pub use scope::{Scope, Scopes};
+pub use warning::Warning;

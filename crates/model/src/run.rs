@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
-    SandboxProfile, Warm,
+    SandboxProfile, Warm, Warning,
 };
 
 /// What is executed: `make`, a git verb, or a task that the operator declared.
@@ -70,6 +70,9 @@ pub struct RunSpec {
     /// Whether untracked and ignored files go first, for a pristine build.
     #[serde(default)]
     pub clean: bool,
+    /// Whether what was built in other workspaces is to have no part in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
     /// Whether to go on with what is there when the remote cannot be asked.
     pub stale: bool,
     /// Whether an earlier run may answer for this one, and this one for a later.
@@ -166,6 +169,13 @@ pub struct RunRecord {
     /// What its workspace was made from, if this run had it made and it was made from a sibling's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
+    /// Whether something that was built earlier was there when its command started, so that it may have had less to do
+    /// than in a new workspace: known once it runs. Not of git commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
+    /// Whether somebody committed or moved the branch while the command ran: it may have seen either.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub head_moved: bool,
     /// What its command was kept from: known once it runs. A git command runs outside of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxProfile>,
@@ -177,6 +187,9 @@ pub struct RunRecord {
     pub reason: Option<String>,
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// What whoever asked should know, though the run went on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// The earlier run that answered for this one, whose command was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<RunId>,
@@ -242,10 +255,13 @@ impl RunRecord {
             duration_ms: None,
             about: None,
             warm: None,
+            incremental: None,
+            head_moved: false,
             sandbox: None,
             error: None,
             reason: None,
             diagnostics: None,
+            warnings: Vec::new(),
             cached: None,
             reusable: None,
             idempotency: None,

@@ -93,7 +93,8 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
     let live = live_left(runs, record, seen);
     // It has its commit; who wants to join it must want that one.
     live.company().close();
-    let slot = runs.inner().slots.occupy(&spec.principal, &spec.repo);
+    let slots = runs.inner().slots_for(spec.kind);
+    let slot = slots.occupy(&spec.principal, &spec.repo);
     let workspace = workspace_of(runs, &live);
     let held = match &workspace {
         Some(workspace) => {

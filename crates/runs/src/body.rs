@@ -50,6 +50,10 @@ pub struct RunBody {
     /// Remove untracked and ignored files first.
     #[serde(default)]
     pub clean: bool,
+    /// Have no part of what was built in other workspaces: a new one is not made from a sibling's, and one that was is
+    /// cleaned first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
     /// Go on with what is there when the remote cannot be asked.
     #[serde(default)]
     pub stale: bool,
@@ -119,9 +123,7 @@ impl RunBody {
             .of_one_branch()?
             .without("operation", |body| body.operation.is_some())?;
         let options = body.options()?;
-        let task = body.task.ok_or_else(|| {
-            Problem::unprocessable("task", "task is missing: the name of a task of this repo")
-        })?;
+        let task = body.task.ok_or_else(no_task)?;
         Ok(RunRequest {
             command: Command::Task {
                 task,
@@ -138,11 +140,31 @@ impl RunBody {
         self.check_repo(repo)?;
         let mut body = self
             .without("operation", |body| body.operation.is_some())?
-            .without("task", |body| body.task.is_some())?
             .without("branch", |body| body.branch.is_some())?
             .without("coalesce", |body| body.coalesce)?;
         body.output = false;
         Ok((std::mem::take(&mut body.branches), body))
+    }
+
+    /// What is asked for on each branch of a group.
+    pub(super) fn of_member(self) -> Result<RunRequest, Problem> {
+        match self.task {
+            Some(_) => self.task(),
+            None => self.make(),
+        }
+    }
+
+    /// As a request for a group that runs make.
+    pub fn group_of_make(self) -> Result<Self, Problem> {
+        self.without("task", |body| body.task.is_some())
+    }
+
+    /// As a request for a group that runs a task.
+    pub fn group_of_task(self) -> Result<Self, Problem> {
+        match self.task {
+            Some(_) => Ok(self),
+            None => Err(no_task()),
+        }
     }
 
     /// What the body says must be what the path says.
@@ -182,6 +204,7 @@ impl RunBody {
             timeout: self.timeout.clone(),
             sync: self.sync.with(self.commit.clone())?,
             clean: self.clean,
+            cold: self.cold,
             stale: self.stale,
             coalesce: self.coalesce,
             supersede: self.supersede,
@@ -201,6 +224,7 @@ impl From<RunOptions> for RunBody {
             sync,
             commit,
             clean: options.clean,
+            cold: options.cold,
             stale: options.stale,
             coalesce: options.coalesce,
             supersede: options.supersede,
@@ -209,6 +233,10 @@ impl From<RunOptions> for RunBody {
             ..Self::default()
         }
     }
+}
+
+fn no_task() -> Problem {
+    Problem::unprocessable("task", "task is missing: the name of a task of this repo")
 }
 
 fn elsewhere(field: &str) -> Problem {

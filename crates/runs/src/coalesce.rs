@@ -43,6 +43,7 @@ fn equal(a: &RunSpec, b: &RunSpec) -> bool {
         && (a.env.is_empty() || a.principal == b.principal)
         && a.sync == b.sync
         && a.clean == b.clean
+        && a.cold == b.cold
         && a.stale == b.stale
         && a.reuse == b.reuse
 }

@@ -1,14 +1,14 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
 //! take the lock, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::checks::Checks;
 use super::ending::Ending;
 use super::live::Live;
-use super::open::RunsInner;
+use super::open::{GIT_AT_ONCE, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
 use crate::{parallel, reuse, secrets};
@@ -16,11 +16,12 @@ use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
 use branchyard_model::{
-    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunState, Status, SyncMode,
+    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunState, Status,
+    SyncMode, Warning,
 };
 use branchyard_workspace::{
     self as workspace, FilesGuard, PrepareOptions, QueuePlace, Report, Reporter, Waiting,
-    Workspace, WorkspaceLock, files, guard, protected_from, sync, verbs, warm,
+    Workspace, WorkspaceLock, files, guard, protected_from, sync, unfilled, verbs, warm,
 };
 
 /// What a run has beside its record until its command can start.
@@ -60,6 +61,8 @@ pub(super) struct Drive {
     live: Arc<Live>,
     journal: RunJournal,
     waited: AtomicBool,
+    /// How long the journal was when the command was told to stop.
+    stopped_at: OnceLock<u64>,
 }
 
 impl Drive {
@@ -70,6 +73,7 @@ impl Drive {
             shared,
             live,
             waited: AtomicBool::new(false),
+            stopped_at: OnceLock::new(),
         })
     }
 
@@ -79,6 +83,10 @@ impl Drive {
 
     pub(super) fn live(&self) -> &Arc<Live> {
         &self.live
+    }
+
+    pub(super) fn stopped_at(&self) -> &OnceLock<u64> {
+        &self.stopped_at
     }
 
     pub(super) fn journal(&self) -> &RunJournal {
@@ -140,6 +148,12 @@ impl Drive {
         }
     }
 
+    /// Tells whoever asked what they should know, now and with the result.
+    pub(super) fn warn(&self, warning: Warning) {
+        self.journal.tell(&Event::Warning(warning.clone()));
+        self.live.change(|record| record.warnings.push(warning));
+    }
+
     /// Notes that others are served first.
     fn wait(&self, position: usize, holder: Option<Holder>) {
         self.waited.store(true, Ordering::Relaxed);
@@ -195,7 +209,7 @@ impl Drive {
             warm::note_secret(workspace);
         }
         for withheld in &secrets.withheld {
-            self.journal.tell(&Event::Warning(withheld.clone()));
+            self.warn(withheld.clone());
         }
         let kind = self.live.record().spec.kind;
         let sandbox = match self.shared.sandboxes.of_run(workspace, kind, checks) {
@@ -224,15 +238,17 @@ impl Drive {
     async fn prepare(self: &Arc<Self>, job: &RunJob) -> Result<Ready, Problem> {
         let (workspace, checks) = (&job.workspace, &job.checks);
         let spec = self.live.record().spec;
-        let max = workspace
-            .repo()
-            .config()
-            .max_concurrent_runs
-            .unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo);
+        let of_repo = workspace.repo().config().max_concurrent_runs;
+        let max = match spec.kind {
+            RunKind::Git => GIT_AT_ONCE,
+            RunKind::Make | RunKind::Task => {
+                of_repo.unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo)
+            }
+        };
         let queued = |position| self.wait(position, None);
         let slot = self
             .shared
-            .slots
+            .slots_for(spec.kind)
             .take(&spec.principal, &spec.repo, max, queued)
             .await;
         // What was free when it was asked for may be taken by now.
@@ -261,6 +277,7 @@ impl Drive {
                 sync => sync.clone(),
             },
             clean: spec.clean,
+            cold: spec.cold,
             stale: spec.stale,
             not_before,
             by: spec.principal.clone(),
@@ -273,6 +290,11 @@ impl Drive {
         files::check_beneath(workspace, checks.beneath.clone())
             .await
             .map_err(judged)?;
+        if spec.kind != RunKind::Git {
+            for warning in unfilled::warnings(workspace).await.map_err(judged)? {
+                self.warn(warning);
+            }
+        }
         if spec.kind == RunKind::Git {
             guard::guard(workspace, &report).map_err(judged)?;
         }
@@ -301,7 +323,7 @@ impl Drive {
                     ..Status::new("preparing")
                 }));
             }
-            Report::Warning(warning) => drive.journal.tell(&Event::Warning(warning)),
+            Report::Warning(warning) => drive.warn(warning),
         })
     }
 }

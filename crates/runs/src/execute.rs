@@ -19,7 +19,7 @@ use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_journal::{Watch, valid_length};
 use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status};
 use branchyard_process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
-use branchyard_workspace::Workspace;
+use branchyard_workspace::{Workspace, warm};
 
 /// Most commands have been started by then, and the shortest have ended.
 const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
@@ -46,12 +46,17 @@ impl Drive {
                 tmp
             }
         };
+        let is_incremental = warm::is_incremental(workspace);
         let profile = sandbox.as_ref().map(|sandbox| sandbox.profile());
         let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
         self.live().change(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
             record.about = Some(about.clone());
+            record.incremental = match record.spec.kind {
+                RunKind::Git => None,
+                RunKind::Make | RunKind::Task => Some(is_incremental),
+            };
             record.sandbox = profile.or(match record.spec.kind {
                 RunKind::Git => None,
                 RunKind::Make | RunKind::Task => Some(SandboxProfile::None),
@@ -132,6 +137,8 @@ impl Drive {
                 }
                 () = self.live().viewers().stopped(), if !stopping => {
                     stopping = true;
+                    let reaches = self.live().extent().borrow().len;
+                    self.stopped_at().get_or_init(|| reaches);
                     self.note_cancel();
                     if let Err(error) = supervisor.stop().await {
                         tracing::error!(run = %self.live().id(), %error, "failed to stop a run");

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
 use super::ending::Ending;
-use super::history::History;
+use super::history::{History, Stopped};
 use super::open::RunsInner;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
@@ -20,7 +21,7 @@ use branchyard_model::{
 use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
-use branchyard_workspace::work;
+use branchyard_workspace::{standing, work};
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -35,6 +36,7 @@ impl Drive {
         match &ending {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
+                self.note_head(held.as_ref()).await;
                 self.note_output(exit, held.as_ref()).await;
                 reuse::settle_reuse(self, exit, held.as_ref()).await;
             }
@@ -59,7 +61,10 @@ impl Drive {
         if let Some(reason) = self.live().viewers().reason() {
             record.reason = Some(reason.clone());
         }
-        record.diagnostics = self.diagnose(&ending).await;
+        let place = held
+            .as_ref()
+            .map(|(_, workspace)| workspace.path().to_owned());
+        record.diagnostics = self.diagnose(&ending, place).await;
         let limits = (&self.shared().config.limits, self.shared().run_limits());
         close(&mut record, ending, limits);
         let event = end_event(&record);
@@ -139,13 +144,29 @@ impl Drive {
     }
 
     /// Looks through the output for errors and warnings, and keeps them beside it.
-    async fn diagnose(&self, ending: &Ending) -> Option<DiagnosticsSummary> {
+    async fn diagnose(
+        &self,
+        ending: &Ending,
+        workspace: Option<PathBuf>,
+    ) -> Option<DiagnosticsSummary> {
         use Ending::{Exited, GivenUp, Lost, Reused};
         if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
             return None;
         }
+        let is_stopped = match ending {
+            Exited(exit) => exit.stopped.is_some(),
+            ending => matches!(ending, GivenUp(_)),
+        };
+        let stop = is_stopped.then(|| Stopped {
+            at: self.stopped_at().get().copied(),
+        });
         let (shared, id) = (self.shared().clone(), self.live().id());
-        let look = move || shared.margin.spend(|| shared.history.diagnose(id));
+        let look = move || {
+            let place = workspace.as_deref();
+            shared
+                .margin
+                .spend(|| shared.history.diagnose(id, place, stop))
+        };
         let found = tokio::task::spawn_blocking(look).await;
         match found.map_err(io::Error::other).flatten() {
             Ok(summary) => summary,
@@ -156,22 +177,41 @@ impl Drive {
         }
     }
 
+    /// Notes whether the branch is where it was when the command started. If not, no later run is answered by this one.
+    async fn note_head(&self, held: Option<&Held>) {
+        let Some((_, workspace)) = held else {
+            return;
+        };
+        let record = self.live().record();
+        if record.spec.kind == RunKind::Git {
+            return;
+        }
+        let before = record.about.map(|about| about.commit);
+        let now = standing::commit(workspace).await;
+        if now.is_ok_and(|now| before.is_some_and(|before| before != now)) {
+            self.live().change(|record| {
+                record.head_moved = true;
+                record.reusable = None;
+            });
+        }
+    }
+
     fn tell_of_irregularities(&self, exit: &Exit) {
         if let Some(error) = &exit.unwritten {
             let lost = exit.lost + self.journal().bring_tail();
             if lost > 0 {
                 self.journal().tell_surely(&Event::Gap(Gap { bytes: lost }));
             }
-            self.journal().tell_surely(&Event::Warning(Warning::new(
-                "output_lost",
-                format!("part of the output could not be written: {error}"),
-            )));
+            let message = format!("part of the output could not be written: {error}");
+            let warning = Warning::new("output_lost", message);
+            self.journal().tell_surely(&Event::Warning(warning.clone()));
+            self.live().change(|record| record.warnings.push(warning));
         }
         if exit.leaked {
-            self.journal().tell(&Event::Warning(Warning::new(
+            self.warn(Warning::new(
                 "output_held_open",
                 "something that the command left behind kept its output open and was ended",
-            )));
+            ));
         }
     }
 }
@@ -273,6 +313,9 @@ pub(super) fn end_event(record: &RunRecord) -> Event {
         diagnostics: record.diagnostics.clone(),
         cached: record.cached,
         reason: record.reason.clone(),
+        incremental: record.incremental,
+        head_moved: record.head_moved,
+        warm: record.warm.clone(),
     })
 }
 

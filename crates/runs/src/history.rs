@@ -17,7 +17,7 @@ use super::idempotency;
 use super::reuse::ReuseKey;
 use super::written::Written;
 use branchyard_db::run_index::{self, Condition, Filter, Retention, RunIndex};
-use branchyard_journal::diagnostics::{Collector, Diagnostics};
+use branchyard_journal::diagnostics::{Collector, Diagnostics, Directories};
 use branchyard_journal::{self as journal, Output};
 use branchyard_model::{
     BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord, RunSpec,
@@ -33,6 +33,13 @@ const UNREAD: &str = "run.json.unread";
 const ASKED: &str = "request.json";
 /// Ended runs never change, so those looked at lately need not be read again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
+
+/// A command was told to stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stopped {
+    /// How long its journal was then, where that is known.
+    pub(super) at: Option<u64>,
+}
 
 #[derive(Debug)]
 pub(super) struct History {
@@ -212,13 +219,22 @@ impl History {
             .map_err(io::Error::other)
     }
 
-    /// Pulls the errors and warnings out of a run's output and keeps them beside it, if there are any.
-    pub(super) fn diagnose(&self, run: RunId) -> io::Result<Option<DiagnosticsSummary>> {
-        let mut collector = Collector::new();
+    /// Pulls the errors and warnings out of a run's output and keeps them beside it, if there are any. Paths are told
+    /// relative to the workspace, where that is known. Of a command that was stopped only what it said before counts.
+    pub(super) fn diagnose(
+        &self,
+        run: RunId,
+        workspace: Option<&Path>,
+        stop: Option<Stopped>,
+    ) -> io::Result<Option<DiagnosticsSummary>> {
+        let directories = workspace.map(Directories::of).unwrap_or_default();
+        let mut collector = Collector::new(directories);
         let path = self.journal(run);
-        let mut output = Output::open(&path, journal::length(&path)?)?;
+        let whole = journal::length(&path)?;
+        let end = stop.and_then(|stop| stop.at).unwrap_or(whole);
+        let mut output = Output::open(&path, end.min(whole))?;
         output.each_line(|number, line| collector.line(number, line))?;
-        let found = collector.finish();
+        let found = collector.finish(stop.is_some());
         if found.items.is_empty() {
             return Ok(None);
         }

@@ -22,7 +22,7 @@ use crate::{adopt, groups};
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
-use branchyard_model::{ErrorKind, Problem, RunId, RunRecord};
+use branchyard_model::{ErrorKind, Problem, RunId, RunKind, RunRecord};
 use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
@@ -31,6 +31,8 @@ use branchyard_runtime::yard_events::RunEvent;
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::{Repo, Repos};
 
+/// Git commands that execute at the same time.
+pub(super) const GIT_AT_ONCE: usize = 16;
 /// How often the history is looked through for what is too old.
 const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
 
@@ -66,6 +68,8 @@ pub(super) struct RunsInner {
     pub(super) groups: Groups,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
+    /// Git commands are short, and do not wait for builds.
+    pub(super) git_slots: Slots,
     pub(super) tasks: TaskTracker,
     pub(super) keys: Keys,
     pub(super) reuse_key: ReuseKey,
@@ -78,6 +82,14 @@ pub(super) struct RunsInner {
 }
 
 impl RunsInner {
+    /// Where a run of this kind waits for its turn.
+    pub(super) fn slots_for(&self, kind: RunKind) -> &Slots {
+        match kind {
+            RunKind::Git => &self.git_slots,
+            RunKind::Make | RunKind::Task => &self.slots,
+        }
+    }
+
     /// Tells those who watch the yard that a run is in another state.
     pub(super) fn tell_news(&self, record: &RunRecord) {
         self.repos.news().publish(RunEvent::of(record));
@@ -142,6 +154,7 @@ impl Runs {
         let limit = StartLimit::of(&mechanisms, most);
         let runs = Self(Arc::new(RunsInner {
             slots: Slots::new(config.limits.max_concurrent_runs),
+            git_slots: Slots::new(GIT_AT_ONCE),
             config,
             repos,
             workspaces,

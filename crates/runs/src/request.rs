@@ -42,6 +42,7 @@ pub struct RunOptions {
     pub timeout: Option<String>,
     pub sync: SyncMode,
     pub clean: bool,
+    pub cold: bool,
     pub stale: bool,
     pub coalesce: bool,
     pub supersede: bool,
@@ -75,6 +76,12 @@ impl RunOptions {
             return Err(Problem::unprocessable(
                 "clean",
                 "`clean: true` removes files and `sync: none` may touch nothing: choose one",
+            ));
+        }
+        if self.cold && self.sync == SyncMode::None {
+            return Err(Problem::unprocessable(
+                "cold",
+                "`cold: true` may remove files and `sync: none` may touch nothing: choose one",
             ));
         }
         if self.detach && self.on_disconnect == Some(OnDisconnect::Cancel) {

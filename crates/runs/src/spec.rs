@@ -36,6 +36,7 @@ pub(super) fn of(
         on_disconnect: options.on_disconnect(),
         sync: options.sync,
         clean: options.clean,
+        cold: options.cold,
         stale: options.stale,
         reuse: of_kind.reuse,
         principal: principal.name().to_owned(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
-use crate::{fits, half_made, removal, standing, warm};
+use crate::{fill, fits, half_made, removal, standing, warm};
 use branchyard_config::crash_point;
 use branchyard_git as git;
 use branchyard_model::{CommitId, Phase};
@@ -23,7 +23,11 @@ const ORPHAN_POLL: Duration = Duration::from_millis(20);
 
 /// Makes the workspace at the remote's head, or at the branch that only we have. The caller holds
 /// the files.
-pub(super) async fn create(workspace: &Arc<Workspace>, report: &Reporter) -> Result<(), Error> {
+pub(super) async fn create(
+    workspace: &Arc<Workspace>,
+    cold: bool,
+    report: &Reporter,
+) -> Result<(), Error> {
     let (remote, local) = (
         standing::remote_tip(workspace).await?,
         standing::local_tip(workspace).await?,
@@ -41,7 +45,12 @@ pub(super) async fn create(workspace: &Arc<Workspace>, report: &Reporter) -> Res
         .await?;
     }
     crash_point("create-asked");
-    let fresh = make(workspace, &start, remote.is_some(), report).await?;
+    let place = NewWorktree {
+        start: &start,
+        on_remote: remote.is_some(),
+        cold,
+    };
+    let fresh = make(workspace, place, report).await?;
     match remote {
         // A branch that is at the remote's head is no different from a new one.
         Some(head) if fresh || local.as_ref() == Some(&head) => {
@@ -58,20 +67,45 @@ pub(super) async fn create(workspace: &Arc<Workspace>, report: &Reporter) -> Res
     }
 }
 
+/// Where a workspace is made.
+#[derive(Clone, Copy)]
+pub(super) struct NewWorktree<'a> {
+    start: &'a CommitId,
+    /// Whether the remote has the branch.
+    on_remote: bool,
+    /// Not from a sibling.
+    cold: bool,
+}
+
+impl<'a> NewWorktree<'a> {
+    /// A commit of a branch that the remote need not have.
+    pub(super) fn new(start: &'a CommitId) -> Self {
+        Self {
+            start,
+            on_remote: false,
+            cold: false,
+        }
+    }
+}
+
 /// Registers the worktree at `start` and writes its files. What an attempt that failed made is taken
 /// away at once: most likely the disk is full, and that is what filled it. Returns whether the branch
 /// was new here.
 pub(super) async fn make(
     workspace: &Arc<Workspace>,
-    start: &CommitId,
-    on_remote: bool,
+    place: NewWorktree<'_>,
     report: &Reporter,
 ) -> Result<bool, Error> {
+    let start = place.start;
     fits::check_fits(workspace, start).await?;
     spread(workspace.repo().home());
-    let fresh = register(workspace, start, on_remote, report).await?;
+    let fresh = register(workspace, start, place.on_remote, report).await?;
     crash_point("create-registered");
-    let Err(error) = warm::fill_from_nearest(workspace, report).await else {
+    let filled = match place.cold {
+        true => fill::fill(workspace, report).await,
+        false => warm::fill_from_nearest(workspace, report).await,
+    };
+    let Err(error) = filled else {
         crash_point("create-filled");
         workspace.tell(WorkspaceChange::Created);
         return Ok(fresh);

@@ -34,6 +34,7 @@ pub mod reconcile;
 mod record;
 pub mod recover;
 mod registry;
+mod remembered;
 mod removal;
 pub mod remove;
 pub mod repos;
@@ -48,6 +49,7 @@ pub mod standing;
 pub mod sync;
 pub mod taint;
 mod ticks;
+pub mod unfilled;
 pub mod untracked_digest;
 pub mod verbs;
 pub mod warm;
@@ -62,8 +64,8 @@ pub use agents::{AgentBranch, AgentBranches};
 pub use describe::Description;
 pub use error::{Error, protected_branch, protected_from};
 pub use files::{
-    Entry, EntryKind, FileText, Grep, GrepRequest, LineMatch, ListRequest, Listing, Matches,
-    ReadRequest, Stamp,
+    Entry, EntryKind, FilePart, FileText, Grep, GrepRequest, LineMatch, LinesOfPart, ListRequest,
+    Listing, Matches, RawFile, ReadRequest, Stamp,
 };
 pub use files_lock::FilesGuard;
 pub use parallel::parallel;

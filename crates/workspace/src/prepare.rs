@@ -25,13 +25,15 @@ pub async fn ensure(
     not_before: Instant,
     report: &Reporter,
 ) -> Result<FilesGuard, Error> {
-    let once = || ensure_once(workspace, not_before, report);
+    let once = || ensure_once(workspace, not_before, false, report);
     recover::retried(workspace, report, once).await
 }
 
+/// The same, once; `cold` keeps a new workspace from being made from a sibling.
 pub(super) async fn ensure_once(
     workspace: &Arc<Workspace>,
     not_before: Instant,
+    cold: bool,
     report: &Reporter,
 ) -> Result<FilesGuard, Error> {
     find_again(workspace, report).await?;
@@ -61,7 +63,7 @@ pub(super) async fn ensure_once(
                         register_found(&this, &report).await?;
                     }
                     if !this.exists() {
-                        create::create(&this, &report).await?;
+                        create::create(&this, cold, &report).await?;
                         this.note(|record| record.fetched_at = Some(asked.at))?;
                     }
                     return Ok(files_guard.downgrade());
@@ -164,7 +166,8 @@ async fn create_branch_once(
             if this.exists() || standing::local_tip(&this).await?.is_some() {
                 return Err(taken(this.branch(), "in the yard").into());
             }
-            create::make(&this, &commit, false, &report).await.map(drop)
+            let place = create::NewWorktree::new(&commit);
+            create::make(&this, place, &report).await.map(drop)
         })
         .await
 }

@@ -131,7 +131,7 @@ async fn make_for(
         Some(commit) => commit.clone(),
         None => any_commit(workspace).await?,
     };
-    let is_new = create::make(workspace, &start, false, report).await?;
+    let is_new = create::make(workspace, create::NewWorktree::new(&start), report).await?;
     Ok(is_new.then_some(start))
 }
 

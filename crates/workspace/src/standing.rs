@@ -21,6 +21,16 @@ pub async fn about(workspace: &Arc<Workspace>) -> Result<About, Error> {
         .await
 }
 
+/// The commit that HEAD is at.
+pub async fn commit(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
+    workspace
+        .looking(|this| {
+            let head = git::head(&this.worktree().open()?)?;
+            Ok(git::commit_id(head.commit)?)
+        })
+        .await
+}
+
 /// Runs a git command that only reads. The caller shares the files.
 pub async fn git_read(
     workspace: &Workspace,

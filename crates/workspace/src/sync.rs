@@ -11,7 +11,9 @@ use super::follow::Step;
 use super::reset::ROUNDS;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::remote;
-use crate::{FilesGuard, create, decide, fits, follow, guard, prepare, recover, reset, standing};
+use crate::{
+    FilesGuard, create, decide, fits, follow, guard, prepare, recover, reset, standing, warm,
+};
 use branchyard_git as git;
 use branchyard_model::{About, Phase, SalvageReason, SyncMode, Warning};
 use branchyard_process::Presence;
@@ -28,6 +30,9 @@ pub struct PrepareOptions {
     pub sync: SyncMode,
     /// Untracked and ignored files go first.
     pub clean: bool,
+    /// What was built in another workspace has no part in this one: it is not made from a sibling, and one that was is
+    /// cleaned.
+    pub cold: bool,
     /// Go on with what is there when the remote cannot be asked.
     pub stale: bool,
     /// What the remote said earlier than this is too old.
@@ -42,6 +47,7 @@ impl PrepareOptions {
         Self {
             sync: SyncMode::Auto,
             clean: false,
+            cold: false,
             stale: false,
             not_before,
             by: by.to_owned(),
@@ -72,7 +78,12 @@ async fn prepare_once(
     if options.sync == SyncMode::None {
         return prepare_offline(workspace, report).await;
     }
-    let files_guard = prepare::ensure_once(workspace, options.not_before, report).await?;
+    let files_guard =
+        prepare::ensure_once(workspace, options.not_before, options.cold, report).await?;
+    let options = &PrepareOptions {
+        clean: options.clean || options.cold && warm::is_warm(workspace),
+        ..options.clone()
+    };
     report(Report::Phase(Phase::Sync, None));
     let remote = learn_remote(workspace, options, report).await?;
     match decide::plan(workspace, &options.sync, &remote, options.stale).await? {

@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::files_lock::FilesLock;
 use crate::lending::Lending;
 use crate::live::Live;
 use crate::record::Record;
+use crate::remembered::Remembered;
 use crate::repos::Repo;
 use crate::scan_limit::ScanLimit;
 use crate::scanner::Scanner;
 use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
 use branchyard_git::{Repository, Worktree};
-use branchyard_model::BranchName;
+use branchyard_model::{BranchName, Warning};
 use branchyard_runtime::disk::Trash;
 use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent};
 
@@ -31,6 +32,8 @@ pub struct Workspace {
     branch: BranchName,
     queue: WorkspaceQueue,
     files: FilesLock,
+    /// Held by whoever changes refs or the index, for some do so beside a command that has the lock.
+    changes: AsyncMutex<()>,
     worktree: Worktree,
     yard: Arc<Yard>,
     /// Held while the record is changed.
@@ -38,6 +41,8 @@ pub struct Workspace {
     lending: Lending,
     scanner: Scanner,
     scan_limit: ScanLimit,
+    /// What is missing in it, by the state of its index.
+    unfilled: Remembered<(u64, u64, i64, i64), Vec<Warning>>,
 }
 
 /// What all workspaces have in common.
@@ -66,11 +71,13 @@ impl Workspace {
                 repo: repo.clone(),
                 branch: branch.clone(),
                 files: FilesLock::default(),
+                changes: AsyncMutex::default(),
                 yard: yard.clone(),
                 record: Mutex::default(),
                 lending: Lending::default(),
                 scanner: Scanner::default(),
                 scan_limit: ScanLimit::default(),
+                unfilled: Remembered::default(),
             }
         })
     }
@@ -92,6 +99,10 @@ impl Workspace {
         &self.queue
     }
 
+    pub(crate) fn changes(&self) -> &AsyncMutex<()> {
+        &self.changes
+    }
+
     pub(crate) fn files(&self) -> &FilesLock {
         &self.files
     }
@@ -110,6 +121,10 @@ impl Workspace {
 
     pub(crate) fn scanner(&self) -> &Scanner {
         &self.scanner
+    }
+
+    pub(crate) fn unfilled(&self) -> &Remembered<(u64, u64, i64, i64), Vec<Warning>> {
+        &self.unfilled
     }
 
     pub fn path(&self) -> &Path {

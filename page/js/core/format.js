@@ -109,7 +109,8 @@ export function isLive(state) {
   return LIVE.has(state);
 }
 
-/** How long a run took, or has been going on for. */
+/** How long a run's command took, or has been going on for: to wait for its turn is no part of that. */
 export function runTime(run) {
-  return run.duration_ms ?? now() - Date.parse(run.created_at);
+  if (!run.started_at) return run.duration_ms ?? now() - Date.parse(run.created_at);
+  return (run.ended_at ? Date.parse(run.ended_at) : now()) - Date.parse(run.started_at);
 }

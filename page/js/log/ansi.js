@@ -26,8 +26,12 @@ export function parse(line) {
 
 /** What a terminal would be left with: a lone carriage return writes over the line. */
 export function overprinted(line) {
-  const text = line.replace(/\r+$/, "");
-  return text.slice(text.lastIndexOf("\r") + 1);
+  return writtenOver(line).replace(/\r+$/, "");
+}
+
+/** The same of a line that may go on: what follows a return at its end will write over it. */
+export function writtenOver(line) {
+  return line.slice(line.replace(/\r+$/, "").lastIndexOf("\r") + 1);
 }
 
 const FLAGS = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };

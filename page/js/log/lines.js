@@ -3,6 +3,7 @@
 // any length costs no more memory than what is on the screen and a little around it.
 
 import { at, request, withQuery } from "../core/api.js";
+import { writtenOver } from "./ansi.js";
 
 const CHUNK = 128;
 /** More than there are rows on a screen: with a filter, each may be in a chunk of its own. */
@@ -124,7 +125,7 @@ export class Lines extends EventTarget {
     }
     const before = this.#isOpen ? chunk[index] : { text: "", length: 0 };
     if (!before) return;
-    chunk[index] = { text: (before.text + text).slice(0, CUT), length: before.length + text.length };
+    chunk[index] = added(before, text, CUT);
     this.#keep(number, chunk);
   }
 
@@ -196,12 +197,8 @@ async function countLines(has) {
 /** Lines as { text, length }, each cut at `most` characters while it is read: one line may be huge. */
 async function readLines(body, most, count) {
   const lines = [];
-  let text = "";
-  let length = 0;
-  const add = (piece) => {
-    if (text.length < most) text += piece.slice(0, most - text.length);
-    length += piece.length;
-  };
+  let line = { text: "", length: 0 };
+  const add = (piece) => { line = added(line, piece, most); };
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { value, done } = await reader.read();
@@ -209,9 +206,8 @@ async function readLines(body, most, count) {
     const pieces = value.split("\n");
     for (const piece of pieces.slice(0, -1)) {
       add(piece);
-      lines.push({ text, length });
-      text = "";
-      length = 0;
+      lines.push(line);
+      line = { text: "", length: 0 };
     }
     add(pieces.at(-1));
     if (lines.length >= count) {
@@ -219,8 +215,15 @@ async function readLines(body, most, count) {
       return lines.slice(0, count);
     }
   }
-  if (length > 0) lines.push({ text, length });
+  if (line.length > 0) lines.push(line);
   return lines;
+}
+
+/** The line with more of it. What a carriage return writes over is gone before anything is cut: the end of a progress line counts. */
+function added({ text, length }, piece, most) {
+  const joined = text + piece;
+  const shown = writtenOver(joined);
+  return { text: shown.slice(0, most), length: shown === joined ? length + piece.length : shown.length };
 }
 
 function decoded(base64) {

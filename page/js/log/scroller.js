@@ -101,7 +101,8 @@ export class Scroller {
   #moveTo(top) {
     this.#top = Math.max(0, Math.min(top, this.#lastTop));
     this.#putBar();
-    this.draw();
+    // At once: the next frame shows the new place, and must not show it without its rows.
+    this.#draw();
   }
 
   /** Puts the scroll bar where `#top` is. What comes back as a scroll event is known by its place. */

@@ -1,7 +1,7 @@
 // Small pieces that several views are made of.
 
 import { fill, h } from "../core/dom.js";
-import { duration, runName, shortId, when } from "../core/format.js";
+import { duration, runName, runTime, shortId, when } from "../core/format.js";
 import { link } from "../core/router.js";
 import { icon } from "./icons.js";
 
@@ -43,7 +43,7 @@ export function branchLink(repo, branch) {
 
 /** How long a run took, and when that was. */
 export function runAge(run) {
-  return h("span.muted", run.ended_at && `${duration(run.duration_ms)} · `, when(run.ended_at ?? run.created_at));
+  return h("span.muted", run.ended_at && `${duration(runTime(run))} · `, when(run.ended_at ?? run.created_at));
 }
 
 /**

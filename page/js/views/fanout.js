@@ -4,7 +4,7 @@
 import { allBranches, api, at, withQuery } from "../core/api.js";
 import { debounce, fill, h, perFrame } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { command, counted, duration, isLive } from "../core/format.js";
+import { command, counted, duration, isLive, runTime } from "../core/format.js";
 import { go, link } from "../core/router.js";
 import { can } from "../core/session.js";
 import { button, empty, field, heading, problemBox, select, stateBadge } from "../ui/parts.js";
@@ -98,11 +98,18 @@ function globPattern(glob) {
 async function showGrid(root, ids, signal) {
   const groups = await Promise.all(ids.map((id) => api.get(at.group(id), signal)));
   const runs = new Map();
+  let draw = () => {};
+  // Listened before it is asked: what ends meanwhile is told here, and an answer that is older does not undo it.
+  events.listen("run", ({ run }) => {
+    if (!ids.includes(run.group)) return;
+    runs.set(run.run_id, run);
+    draw();
+  }, signal);
   const load = () => Promise.all(ids.map(async (id) => {
     let before = null;
     do {
       const page = await api.get(withQuery("api/runs", { group: id, limit: 500, before }), signal);
-      for (const run of page.items) runs.set(run.run_id, run);
+      for (const run of page.items) if (isLive(runs.get(run.run_id)?.state ?? "queued")) runs.set(run.run_id, run);
       before = page.next;
     } while (before);
   }));
@@ -124,13 +131,13 @@ async function showGrid(root, ids, signal) {
       return h("td", cell);
     })))));
 
-  const draw = perFrame(() => {
+  draw = perFrame(() => {
     for (const [id, { cell, branch, name }] of cells) {
       const run = runs.get(id);
       if (!run || cell.dataset.shown === run.state) continue;
       cell.dataset.shown = cell.dataset.state = run.state;
       cell.setAttribute("aria-label", `${branch}, ${name}: ${run.state}`);
-      fill(cell, stateBadge(run.state), h("span.muted", run.duration_ms === null ? "" : duration(run.duration_ms)));
+      fill(cell, stateBadge(run.state), h("span.muted", isLive(run.state) ? "" : duration(runTime(run))));
     }
     showTally(tally, [...runs.values()]);
     const isRunning = [...runs.values()].some((run) => isLive(run.state));
@@ -138,11 +145,6 @@ async function showGrid(root, ids, signal) {
       isRunning && button("Cancel all", () => attempt(() => Promise.all(ids.map((id) => api.post(`${at.group(id)}/cancel`)))), { iconName: "stop" }),
       h("a.button", { href: link("fanout", { repo: groups[0].repo }) }, "Another"));
   });
-  events.listen("run", ({ run }) => {
-    if (!cells.has(run.run_id)) return;
-    runs.set(run.run_id, run);
-    draw();
-  }, signal);
   events.listen("reset", () => attempt(async () => { await load(); draw(); }), signal);
   fill(root, heading(`Fan-out in ${groups[0].repo}`, again), h("div.card", tally,
     h("div.scroll", { tabindex: 0, role: "region", "aria-label": "Grid of branches and targets" }, grid)));

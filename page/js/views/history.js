@@ -18,7 +18,7 @@ const COLUMNS = [
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
   { name: "Found", plain: true, class: "fit", cell: ({ diagnostics: found }) => found && h("span.muted", complaints(found)) },
   { name: "By", cell: (run) => run.principal },
-  { name: "Took", plain: true, class: "num", cell: (run) => (isLive(run.state) ? `${duration(runTime(run))}…` : duration(run.duration_ms)) },
+  { name: "Took", plain: true, class: "num", cell: (run) => `${duration(runTime(run))}${isLive(run.state) ? "…" : ""}` },
   { name: "Asked for", plain: true, class: "num", cell: (run) => when(run.created_at) },
 ];
 

@@ -1,12 +1,15 @@
 // Log-in: a key or token, exchanged for a cookie that scripts cannot read.
 
 import { fill, h } from "../core/dom.js";
+import { here } from "../core/router.js";
 import { logIn } from "../core/session.js";
 import { field, problemBox } from "../ui/parts.js";
 import { themeButton } from "../ui/shell.js";
 
 export function showLogin(root, onEnter) {
-  const trouble = h("div");
+  const isUsed = here().query.get("link") === "used";
+  const trouble = h("div", { role: "status" }, isUsed && h("p.bad", "The link that led here was used already, or is older than a minute. ",
+    h("code", "branchyard open"), " makes another."));
   const key = h("input", { type: "password", name: "key", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
   const enter = h("button.primary", { type: "submit" }, "Log in");
 

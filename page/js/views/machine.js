@@ -3,7 +3,7 @@
 import { api, withQuery } from "../core/api.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { bytes, command, counted, duration, isLive, when } from "../core/format.js";
+import { bytes, command, counted, duration, isLive, runTime, when } from "../core/format.js";
 import { link } from "../core/router.js";
 import { can } from "../core/session.js";
 import { bar, runBars } from "../ui/charts.js";
@@ -105,7 +105,7 @@ function trendsOf(runs) {
   return [h("h2", "Runs by branch"), busiest.length === 0 ? empty("No runs yet.") : h("div.sparks", busiest.map(([name, those]) => {
     const good = those.filter((run) => run.state === "succeeded").length;
     const share = `${Math.round((100 * good) / those.length)} % of ${counted(those.length, "run")}`;
-    const typical = duration(those.map((run) => run.duration_ms ?? 0).sort((a, b) => a - b)[Math.floor(those.length / 2)]);
+    const typical = duration(those.map(runTime).sort((a, b) => a - b)[Math.floor(those.length / 2)]);
     return h("div.spark-row",
       h("a", { href: link("history", { repo: those[0].repo, branch: those[0].branch }), title: name }, name),
       runBars(those.toReversed(), `${name}: ${share} succeeded, typically in ${typical}`),

@@ -97,7 +97,7 @@ async function size(id, signal) {
 
 function showHead(head, run) {
   const about = run.about;
-  refill(head, [run.state, run.exit_code, about, run.warm], () => [
+  refill(head, [run.state, run.exit_code, about, run.warm, run.incremental], () => [
     stateBadge(run.state),
     h("h1", runName(run)),
     h("div.beside",
@@ -113,6 +113,7 @@ function showHead(head, run) {
       run.task && h("code.argv", { title: command(run.argv) }, command(run.argv)),
       run.group && h("a", { href: link("fanout", { groups: run.group }) }, "its fan-out"),
       run.cached && h("a", { href: link("run", run.cached) }, "answered by an earlier run"),
+      run.incremental && !run.warm && h("span", { title: "Something that was built earlier was there. Build with clean for a verdict of its own." }, "incremental"),
       run.warm && h("span", `made from ${run.warm.branch}: ${counted(run.warm.files, "file")}, ${bytes(run.warm.bytes)}`)),
   ]);
 }

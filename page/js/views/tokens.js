@@ -57,7 +57,8 @@ async function makeToken(again) {
         h("label.check", h("input", { type: "checkbox", name: "scopes", value: scope, checked: scope === "repo:read" }), h("code", scope))))),
       field("Repos", h("input.mono", { name: "repos", placeholder: "all, or globs" })),
       field("Branches", h("input.mono", { name: "branches", placeholder: "all, or globs" })),
-      field("Ends after", h("input", { name: "expires", placeholder: "such as 12h or 30d" })),
+      field("Ends after", h("input", { name: "expires", placeholder: "such as 2h" }),
+        "It ends when you log out, at the latest. One that lasts longer is made by `branchyard token create`."),
     ],
     action: "Make it",
     submit(values) {

@@ -10,7 +10,7 @@ use super::shorten::shorten;
 use super::verb::{At, Render, VerbOutput};
 use crate::app::branches::collecting;
 use crate::app::verbs::{network, run_verb};
-use crate::app::{AuthorizedApp, branches};
+use crate::app::{AuthorizedApp, branches, workspace_lock};
 use branchyard_git as git;
 use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
 use branchyard_git::verbs::{Kept, revision};
@@ -112,7 +112,7 @@ async fn delete(
     let told = known_branch(&app, &at, name.clone(), &request).await?;
     let workspace = app.workspace(&at.repo, &name)?;
     let by = &app.principal().name();
-    let lock = run_verb::lock_of(&app, &workspace, "git branch");
+    let lock = workspace_lock::lock_of(&app, &workspace, "git branch");
     let _lock = lock.await?;
     // What makes room must not need any.
     app.yard().margin.make_do();
@@ -196,8 +196,11 @@ async fn both_turns(
         true => (one, other),
         false => (other, one),
     };
-    let first = run_verb::lock_of(app, first, "git branch").await?;
-    Ok([first, run_verb::lock_of(app, second, "git branch").await?])
+    let first = workspace_lock::lock_of(app, first, "git branch").await?;
+    Ok([
+        first,
+        workspace_lock::lock_of(app, second, "git branch").await?,
+    ])
 }
 
 fn told_of(told: VerbOutput<Item>, action: Action) -> VerbOutput<Branches> {

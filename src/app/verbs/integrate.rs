@@ -74,7 +74,7 @@ async fn merging(
     let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
         let how = match request.action {
             merge::MergeAction::Start => None,
-            merge::MergeAction::Continue => Some(GoOn::Continue),
+            merge::MergeAction::Continue => Some(GoOn::Continue(request.message.clone())),
             merge::MergeAction::Abort => Some(GoOn::Abort),
         };
         let came = match how {
@@ -162,7 +162,7 @@ async fn resolving(
 fn going_on(action: PickAction) -> Option<GoOn> {
     match action {
         PickAction::Start => None,
-        PickAction::Continue => Some(GoOn::Continue),
+        PickAction::Continue => Some(GoOn::Continue(None)),
         PickAction::Skip => Some(GoOn::Skip),
         PickAction::Abort => Some(GoOn::Abort),
     }

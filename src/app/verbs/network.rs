@@ -2,13 +2,15 @@
 
 mod answers;
 
+use std::sync::Arc;
+
 use super::verb::{At, Effect, Verb, VerbEntry, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::verbs::run_verb;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::{fetch, pull, push, remote};
 use branchyard_model::{Problem, Scope};
-use branchyard_workspace::{Files, protected_branch, verbs};
+use branchyard_workspace::{Files, Reporter, Workspace, protected_branch, verbs};
 
 const MOST_RETRIES: u32 = 10;
 
@@ -140,14 +142,10 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    run_verb::change(
-        &app,
-        &at,
-        "git push",
-        Files::Later,
-        move |workspace, report| async move { verbs::push(&workspace, request, &report).await },
-    )
-    .await
+    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
+        verbs::push(&workspace, request, &report).await
+    };
+    run_verb::change_beside_run(&app, &at, "git push", work).await
 }
 
 async fn remote_verb(

@@ -1,20 +1,16 @@
-//! How verbs are done: looks stand beside whatever runs in the workspace, changes wait for the lock.
+//! How verbs are done: looks stand beside whatever runs in the workspace, and so do changes that move no file; other
+//! changes wait for the lock.
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use branchyard_git::Repository;
 
 use super::verb::{At, VerbOutput};
 use crate::app::branches::collecting;
-use crate::app::{AuthorizedApp, inspect};
-use branchyard_model::{ErrorKind, Problem};
-use branchyard_workspace::{Error, Files, Reporter, Workspace, WorkspaceLock, verbs};
-
-/// How long a change waits for its lock: shorter than clients wait for an answer, so that they are told
-/// what they wait for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+use crate::app::{AuthorizedApp, inspect, workspace_lock};
+use branchyard_model::Problem;
+use branchyard_workspace::{Error, Files, Reporter, Workspace, verbs};
 
 /// Looks at the repository of a workspace, in-process. Nothing is waited for but, where there is no
 /// workspace yet, the making of one.
@@ -35,12 +31,42 @@ pub(super) async fn look<T: Send + 'static>(
     })
 }
 
-/// Changes a workspace, once it has the lock. `what` is told to those who wait behind it.
+/// Changes a workspace, once it has the lock or beside a command that runs there. `what` is told to those who wait
+/// behind it.
 pub(super) async fn change<T, BoxFuture>(
     app: &AuthorizedApp,
     at: &At,
     what: &str,
     files: Files,
+    work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
+) -> Result<VerbOutput<T>, Problem>
+where
+    T: Send + 'static,
+    BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    let beside = matches!(files, Files::Untouched | Files::Stay);
+    change_as(app, at, what, (files, beside), work).await
+}
+
+/// The same of a change that moves files in some cases alone, and then waits for them.
+pub(super) async fn change_beside_run<T, BoxFuture>(
+    app: &AuthorizedApp,
+    at: &At,
+    what: &str,
+    work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
+) -> Result<VerbOutput<T>, Problem>
+where
+    T: Send + 'static,
+    BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
+{
+    change_as(app, at, what, (Files::Later, true), work).await
+}
+
+async fn change_as<T, BoxFuture>(
+    app: &AuthorizedApp,
+    at: &At,
+    what: &str,
+    (files, beside): (Files, bool),
     work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
@@ -53,7 +79,10 @@ where
         app.check_unprotected(workspace.repo(), &at.branch, "changed")
             .await?;
     }
-    let lock = lock_of(app, &workspace, what).await?;
+    let lock = match beside && workspace_lock::is_with_running(app, &workspace) {
+        true => None,
+        false => Some(workspace_lock::lock_of(app, &workspace, what).await?),
+    };
     let (report, warnings) = collecting();
     let done = verbs::change(&workspace, lock, files, &report, work).await;
     let (about, answer) = done.map_err(|error| app.yard().margin.judge(error.problem()))?;
@@ -62,37 +91,4 @@ where
         warnings: warnings.so_far(),
         answer,
     })
-}
-
-/// The lock of a workspace, waited for as long as callers wait for an answer.
-pub(in crate::app) async fn lock_of(
-    this: &AuthorizedApp,
-    workspace: &Workspace,
-    what: &str,
-) -> Result<WorkspaceLock, Problem> {
-    let lock = workspace.queue().lock(what, this.principal().name());
-    let lock = tokio::time::timeout(LOCK_TIMEOUT, lock).await;
-    lock.map_err(|_| busy(workspace))
-}
-
-/// Somebody else has the lock, and for long.
-fn busy(workspace: &Workspace) -> Problem {
-    let holder = workspace.queue().holder();
-    let holder = holder.map_or_else(
-        || "others are in line".to_owned(),
-        |holder| match &holder.run_id {
-            Some(run) => format!(
-                "{} (run {run}) by {} since {}",
-                holder.what, holder.who, holder.since
-            ),
-            None => format!("{} by {} since {}", holder.what, holder.who, holder.since),
-        },
-    );
-    let detail = format!(
-        "the workspace of {} is in use: {holder}",
-        workspace.branch()
-    );
-    Problem::new(ErrorKind::Conflict, "workspace_busy", detail)
-        .field("branch")
-        .help("nothing was done; wait for the run to end (GET /api/runs/{id}?wait=50s, run_wait) or cancel it, then ask again")
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// Leaves out the end of a list, so that the rest takes about `room` bytes. Returns how many were left out.
+/// Leaves out the end of a list, so that the rest takes about `room` bytes. One is always left: who goes on behind it
+/// must get on. Returns how many were left out.
 pub(super) fn shorten<T: Serialize>(list: &mut Vec<T>, room: usize) -> usize {
     let mut taken = 0;
     let fits = |item: &T| {
@@ -11,6 +12,7 @@ pub(super) fn shorten<T: Serialize>(list: &mut Vec<T>, room: usize) -> usize {
         taken <= room
     };
     let fitting = list.iter().map(fits).take_while(|fits| *fits).count();
+    let fitting = fitting.max(1).min(list.len());
     let left_out = list.len() - fitting;
     list.truncate(fitting);
     left_out
@@ -47,5 +49,7 @@ mod tests {
         let (mut told, mut left_out) = (Some(list), Some(7));
         shorten_told(&mut told, 7, &mut left_out);
         assert_eq!((told.map(|list| list.len()), left_out), (Some(1), Some(9)));
+        let mut long = vec!["x".repeat(100); 3];
+        assert_eq!((shorten(&mut long, 10), long.len()), (2, 1));
     }
 }

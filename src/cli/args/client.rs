@@ -64,6 +64,7 @@ Examples:
     #[command(after_long_help = "\
 Examples:
   branchyard task app main lint
+  branchyard task app 'release/*' lint
   branchyard task app main bench -- --only parser")]
     Task(TaskArgs),
 
@@ -80,8 +81,9 @@ Examples:
 
     /// Print a file of a branch
     ///
-    /// Prints exactly the file's bytes, or exactly the lines that were asked for. A file that is
-    /// larger than the daemon gives out at once ends with a warning and exit code 1.
+    /// Prints exactly the file's bytes, or exactly the lines that were asked for, however large it
+    /// is. With --json a large file is several answers, a line each: `end_byte` of one is
+    /// `start_byte` of the next.
     #[command(after_long_help = "\
 Examples:
   branchyard cat app main Makefile

@@ -29,9 +29,18 @@ pub(crate) struct ScopeArgs {
     /// Offer the sets of tools of this role: dev, ops, admin, ui or one of the daemon's configuration
     #[arg(long, value_name = "ROLE", value_parser = values::role)]
     pub role: Option<String>,
+    /// Single tools to offer, with commas between them: beside the sets of --toolsets, or alone
+    #[arg(long, value_name = "TOOLS", value_parser = values::tools)]
+    pub tools: Option<String>,
+    /// Tools to leave out, with commas between them
+    #[arg(long, value_name = "TOOLS", value_parser = values::tools)]
+    pub exclude_tools: Option<String>,
     /// Offer only tools that change nothing
     #[arg(long)]
     pub read_only: bool,
+    /// The form of answers; each counts against their length, so that one alone holds twice as much
+    #[arg(long, value_name = "FORM", value_parser = ["both", "text", "structured"])]
+    pub content: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -27,14 +27,17 @@ pub(crate) struct TaskArgs {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     pub repo: RepoName,
-    /// The branch, as git shows it: main, feature/login
-    #[arg(value_parser = values::branch)]
-    pub branch: BranchName,
+    /// The branch, as git shows it (main, feature/login), or a glob for several (release/*)
+    #[arg(value_parser = values::branch_or_glob)]
+    pub branch: String,
     /// The task's name in the daemon's configuration
     pub task: String,
     /// Arguments for the task; options need `--` before them
     #[arg(value_name = "ARGS")]
     pub args: Vec<String>,
+    /// Of several branches: show what they print, each line after the name of its branch
+    #[arg(long)]
+    pub output: bool,
     #[command(flatten)]
     pub flags: RunFlags,
 }
@@ -52,6 +55,9 @@ pub(crate) struct RunFlags {
     /// Remove untracked and ignored files first, for a pristine build; what is work is saved
     #[arg(long)]
     pub clean: bool,
+    /// Have no part of what was built in other workspaces: not made from a sibling, or cleaned first
+    #[arg(long)]
+    pub cold: bool,
     /// Go on with what is there if the remote cannot be asked
     #[arg(long)]
     pub stale: bool,

@@ -91,6 +91,21 @@ pub(super) fn toolsets(text: &str) -> Result<String, String> {
     }
 }
 
+/// Names of tools with commas between them; the daemon knows which there are.
+pub(super) fn tools(text: &str) -> Result<String, String> {
+    let names: Vec<_> = text.split(',').map(str::trim).collect();
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    match names.iter().find(|name| !is_name(name)) {
+        None => Ok(names.join(",")),
+        Some(name) => Err(format!("{name:?} is not the name of a tool")),
+    }
+}
+
 /// One set of tools.
 pub(super) fn toolset(text: &str) -> Result<String, String> {
     if text == "all" {

@@ -1,6 +1,7 @@
 //! Requests to the daemon. No proxy is used and no redirect followed, so that the key goes to the daemon and
 //! to nobody else.
 
+mod mend;
 mod paths;
 mod refusal;
 
@@ -156,6 +157,13 @@ impl Client {
         let path = query.after(&subject.stream_path());
         let response = self.stream(self.request(Method::GET, &path)).await?;
         Ok((response.status() != StatusCode::NO_CONTENT).then_some(response))
+    }
+
+    /// Opens what may be anything and long.
+    pub(super) async fn bytes(&self, path: &str) -> Result<Response, ClientError> {
+        let accept = HeaderValue::from_static("*/*");
+        self.send_accepting(self.request(Method::GET, path), accept)
+            .await
     }
 
     /// Opens what is text and may be long.

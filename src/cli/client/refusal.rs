@@ -3,6 +3,7 @@
 use reqwest::StatusCode;
 use serde::Deserialize;
 
+use super::mend::by_command;
 use crate::cli::endpoint::Endpoint;
 use crate::cli::exit::{self, Failure};
 
@@ -23,6 +24,8 @@ pub(crate) enum ClientError {
 /// RFC 9457, as far as people want to know.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ProblemDocument {
+    #[serde(default)]
+    pub code: String,
     #[serde(default)]
     pub title: Option<String>,
     #[serde(default)]
@@ -60,7 +63,8 @@ impl From<ClientError> for Failure {
                     .detail
                     .or(problem.title)
                     .unwrap_or_else(|| format!("the daemon answered {status}"));
-                let help = problem.help.or_else(|| match status {
+                let help = by_command(&problem.code).map(str::to_owned);
+                let help = help.or(problem.help).or_else(|| match status {
                     StatusCode::UNAUTHORIZED => {
                         Some("give the daemon's key with --key-file".to_owned())
                     }

@@ -14,6 +14,9 @@ pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
         ),
         (headers::TOOLSETS, scope.toolsets.clone()),
         (headers::ROLE, scope.role.clone()),
+        (headers::TOOLS, scope.tools.clone()),
+        (headers::EXCLUDE_TOOLS, scope.exclude_tools.clone()),
+        (headers::CONTENT, scope.content.clone()),
         (
             headers::READ_ONLY,
             scope.read_only.then(|| "true".to_owned()),
@@ -41,6 +44,9 @@ pub(super) fn flags(scope: &ScopeArgs) -> Vec<String> {
         ("--branch", scope.branch.as_ref().map(ToString::to_string)),
         ("--toolsets", scope.toolsets.clone()),
         ("--role", scope.role.clone()),
+        ("--tools", scope.tools.clone()),
+        ("--exclude-tools", scope.exclude_tools.clone()),
+        ("--content", scope.content.clone()),
     ];
     let given = values
         .into_iter()

@@ -100,6 +100,10 @@ pub(crate) struct Complete {
     #[serde(default)]
     pub reason: Option<String>,
     #[serde(default)]
+    pub incremental: Option<bool>,
+    #[serde(default)]
+    pub warm: Option<Warm>,
+    #[serde(default)]
     pub diagnostics: Option<Findings>,
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct MemberEnded {
     #[serde(default)]
     pub duration_ms: Option<u64>,
     #[serde(default)]
+    pub incremental: Option<bool>,
+    #[serde(default)]
     pub reason: Option<String>,
     /// Why it was refused.
     #[serde(default)]

@@ -21,7 +21,7 @@ const SET: Toolset = Toolset::Build;
 
 /// All of them, as this client sees them: what its configuration fixed may be left out.
 pub(super) fn all(scope: &ToolScope) -> Vec<Prompt> {
-    if !scope.offers(SET, true) {
+    if !scope.has(SET) {
         return Vec::new();
     }
     let repo = PromptArgument::new("repo").with_description("The repository's name.");
@@ -59,8 +59,8 @@ pub(super) async fn get(
     call.app().require(Scope::RepoRead)?;
     let arguments = Arguments::new(arguments, call.scope().clone());
     let text = match name {
-        FIX_BUILD if call.scope().offers(SET, true) => fix_build::text(call, arguments).await?,
-        WRAP_UP if call.scope().offers(SET, true) => wrap_up::text(call, arguments).await?,
+        FIX_BUILD if call.scope().has(SET) => fix_build::text(call, arguments).await?,
+        WRAP_UP if call.scope().has(SET) => wrap_up::text(call, arguments).await?,
         _ => {
             let detail = format!("there is no prompt {name:?}");
             let help = format!("the prompts are {FIX_BUILD} and {WRAP_UP}, of the toolset build");

@@ -1,6 +1,7 @@
 //! `wrap_up`: what is left to do before work on a branch is done, by the state that it is in.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -12,13 +13,15 @@ use crate::mcp::call::Call;
 use crate::mcp::fit;
 use branchyard_db::run_index::Filter;
 use branchyard_model::{
-    BranchName, EndState, Problem, RepoName, RunKind, RunRecord, RunState, Scope,
+    BranchName, EndState, ErrorKind, Problem, RepoName, RunKind, RunRecord, RunState, Scope,
 };
 use branchyard_runs::argv::Args;
 use branchyard_workspace::Description;
 
 /// Bytes for the names of changed files.
 const ROOM_FOR_NAMES: usize = 6_000;
+/// Bytes for the operator's own words.
+const ROOM_FOR_WORDS: usize = 16_000;
 /// Runs that are looked through for the last build.
 const LOOKED_THROUGH: usize = 50;
 
@@ -36,6 +39,9 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
             }
             _ => problem,
         })?;
+    if let Some(file) = &call.app().config().mcp.wrap_up_file {
+        return own_words(file, &repo, &branch, &now).await;
+    }
     let status = QuickRequest {
         operation: "status".to_owned(),
         args: Args::List(vec!["--porcelain".to_owned()]),
@@ -80,6 +86,28 @@ skip what is done.\n\n"
         let _ = writeln!(text, "{number}. {item}");
     }
     Ok(text)
+}
+
+/// What the operator has to say in place of it.
+async fn own_words(
+    file: &Path,
+    repo: &RepoName,
+    branch: &BranchName,
+    now: &Description,
+) -> Result<String, Problem> {
+    let text = tokio::fs::read_to_string(file).await.map_err(|error| {
+        let detail = format!(
+            "mcp.wrap_up_file, {}, cannot be read: {error}",
+            file.display()
+        );
+        Problem::new(ErrorKind::Internal, "wrap_up_unreadable", detail)
+    })?;
+    let commit = now.commit.as_ref().map(ToString::to_string);
+    let text = text
+        .replace("{repo}", repo.as_str())
+        .replace("{branch}", branch.as_str())
+        .replace("{commit}", commit.as_deref().unwrap_or("no commit yet"));
+    Ok(fit::head(&text, ROOM_FOR_WORDS).to_owned())
 }
 
 fn review(now: &Description, status: &str) -> String {

@@ -24,7 +24,7 @@ pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
         branch: call.scope().branch().cloned(),
         ..Filter::default()
     };
-    let runs = match call.scope().offers(LOGS, true) {
+    let runs = match call.scope().has(LOGS) {
         true => runs::runs_by(call.app(), filter, LATEST).await?.0,
         false => Vec::new(),
     };
@@ -32,7 +32,7 @@ pub(in crate::mcp) async fn all(call: &Call) -> Result<Vec<Resource>, Problem> {
         .with_title("Repositories and workspaces")
         .with_description("The repositories of the yard, and the branches that have a workspace.")
         .with_mime_type("application/json");
-    let repos = call.scope().offers(FILES, true).then_some(repos);
+    let repos = call.scope().has(FILES).then_some(repos);
     Ok(repos.into_iter().chain(runs.iter().map(run_log)).collect())
 }
 
@@ -65,7 +65,7 @@ pub(in crate::mcp) fn templates(scope: &ToolScope) -> Vec<ResourceTemplate> {
             "A file of a branch's workspace, or the names in a directory. A slash in the branch is %2F.",
         );
     let all = [(LOGS, log), (FILES, file)].into_iter();
-    all.filter(|(set, _)| scope.offers(*set, true))
+    all.filter(|(set, _)| scope.has(*set))
         .map(|(_, template)| template)
         .collect()
 }

@@ -9,7 +9,7 @@ use crate::mcp::call::Call;
 use crate::mcp::window::Window;
 use crate::mcp::{fit, reply};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, Scope};
-use branchyard_workspace::{EntryKind, ListRequest, Listing, ReadRequest};
+use branchyard_workspace::{EntryKind, FileText, ListRequest, Listing, ReadRequest};
 
 /// What the content may take, beside the resource's own name and a line that says what is missing.
 const ROOM: usize = reply::CONTENT - 1_500;
@@ -112,8 +112,7 @@ async fn file(
 ) -> Result<ResourceContents, Problem> {
     let request = ReadRequest {
         path: path.clone(),
-        start_line: None,
-        end_line: None,
+        ..ReadRequest::default()
     };
     let reading = inspect::read_file(call.app(), repo, branch, request);
     let file = match call.in_time(reading).await {
@@ -128,7 +127,7 @@ async fn file(
                 .await?;
             return Ok(ResourceContents::text(names(&listing), uri));
         }
-        file => file?.1,
+        file => FileText::from(file?.1),
     };
     let whole = fit::length(&file.text) <= ROOM && !file.truncated;
     if file.encoding == "base64" {
@@ -159,7 +158,7 @@ async fn file(
     };
     let text = format!(
         "{shown}{ending}[the file goes on in line {next} of {}: the `read_file` tool reads any lines of it]\n",
-        file.total_lines
+        file.total_lines.unwrap_or(0)
     );
     Ok(ResourceContents::text(text, uri))
 }

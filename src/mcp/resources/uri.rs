@@ -79,7 +79,7 @@ impl Uri {
 /// The resource of this name, if the client may have it.
 pub(super) fn offered(text: &str, scope: &ToolScope) -> Result<Uri, Problem> {
     let uri = Uri::parse(text)?;
-    match scope.offers(uri.set(), true) {
+    match scope.has(uri.set()) {
         true => Ok(uri),
         false => Err(unknown(text)),
     }

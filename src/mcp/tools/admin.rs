@@ -93,5 +93,5 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
             (None, format!("{name} is removed"))
         }
     };
-    Reply::new(&Acted { action, name, repo }, text)
+    call.reply(&Acted { action, name, repo }, text)
 }

@@ -48,19 +48,22 @@ pub(super) fn tools() -> Vec<Tool> {
     ]
 }
 
-async fn clone(call: Call, request: CloneRequest) -> Result<Reply, Problem> {
+async fn clone(call: Call, mut request: CloneRequest) -> Result<Reply, Problem> {
+    if request.url.is_none() && request.repo.is_none() {
+        request.repo = call.scope().repo().cloned();
+    }
     let begun = call
         .in_time(agents::git_clone(call.app(), &request))
         .await?;
-    reply(&begun)
+    reply(&call, &begun)
 }
 
 async fn init(call: Call, request: InitRequest) -> Result<Reply, Problem> {
     let begun = call.in_time(agents::git_init(call.app(), &request)).await?;
-    reply(&begun)
+    reply(&call, &begun)
 }
 
-fn reply(begun: &Begun) -> Result<Reply, Problem> {
+fn reply(call: &Call, begun: &Begun) -> Result<Reply, Problem> {
     let Begun {
         repo,
         branch,
@@ -74,5 +77,5 @@ fn reply(begun: &Begun) -> Result<Reply, Problem> {
     };
     let place = begun.workspace.display();
     let text = format!("{branch} of {repo}, {how}, is at {commit}\nits files are in {place}");
-    Reply::new(begun, text)
+    call.reply(begun, text)
 }

@@ -95,7 +95,7 @@ async fn audit(call: Call, asked: AuditArgs) -> Result<Reply, Problem> {
             truncated,
             next_cursor: records.last().filter(|_| truncated).map(|record| record.id),
         };
-        Reply::new(&listed, records.iter().map(line).collect::<String>())
+        call.reply(&listed, records.iter().map(line).collect::<String>())
     })
 }
 

@@ -79,6 +79,9 @@ struct Make {
     /// Remove what is not tracked first, for a pristine build; work is saved as a salvage.
     #[serde(default)]
     clean: bool,
+    /// Have no part of what was built in other workspaces.
+    #[serde(default)]
+    cold: bool,
     /// Go on with what is there where the remote cannot be asked.
     #[serde(default)]
     stale: bool,
@@ -148,6 +151,7 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
             timeout: asked.timeout,
             sync: asked.sync.with(asked.commit)?,
             clean: asked.clean,
+            cold: asked.cold,
             stale: asked.stale,
             coalesce: asked.coalesce,
             supersede: asked.supersede,
@@ -214,6 +218,8 @@ pub(super) async fn start_and_wait(
         start.key.as_deref(),
     )
     .await?;
+    // A client that gives up on this call finds the run again by it.
+    call.progress().tell(format!("run_id {}", started.id)).await;
     let record = until_ended(call, started.id, (since, start.wait), start.on_cancel).await?;
     outcome::of(call, &record, 0).await
 }

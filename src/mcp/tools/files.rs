@@ -1,21 +1,18 @@
-//! Reads of a workspace: ls, read_file, env. To search one is `grep`'s.
+//! What there is in a workspace: ls, env. To read files is `read_file`'s, to search them `grep`'s.
 
 use std::fmt::Write;
 
-use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::excerpt::{Excerpt, Lines};
 use crate::app::{Machine, inspect};
 use crate::mcp::call::Call;
-use crate::mcp::cursor;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Scope};
-use branchyard_workspace::{EntryKind, FileText, ListRequest, ReadRequest};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
+use branchyard_workspace::{EntryKind, ListRequest};
 
 pub(super) fn tools() -> Vec<Tool> {
     let entry = |name, title, description| ToolEntry {
@@ -35,15 +32,6 @@ pub(super) fn tools() -> Vec<Tool> {
                  makes its workspace. A long list is cut: go on with next_cursor, or read a directory below.",
             ),
             ls,
-        ),
-        Tool::new::<ReadFile, FileRead, _>(
-            &entry(
-                "read_file",
-                "Read a file",
-                "Reads lines of a file in a branch's workspace, as it is there now, built or edited. A long \
-                 file is cut by lines: go on with next_cursor, or find the place with `grep` first.",
-            ),
-            read_file,
         ),
         Tool::new::<Env, Surroundings, _>(
             &entry(
@@ -118,90 +106,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
             let _ = writeln!(text, "{}{mark}", entry.path);
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
-    })
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ReadFile {
-    repo: RepoName,
-    branch: BranchName,
-    /// The file, relative to the workspace.
-    path: String,
-    /// The first line wanted, counted from 1.
-    #[serde(default)]
-    start_line: Option<usize>,
-    /// The last line wanted.
-    #[serde(default)]
-    end_line: Option<usize>,
-    /// The next_cursor of the answer before, in place of start_line.
-    #[serde(default)]
-    cursor: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct FileRead<'a> {
-    repo: &'a RepoName,
-    branch: &'a BranchName,
-    commit: &'a CommitId,
-    path: &'a str,
-    #[serde(flatten)]
-    excerpt: Excerpt,
-    total_lines: usize,
-    /// Of the whole file, in bytes.
-    size: u64,
-    /// The file differs from the commit, or is not in it.
-    modified: bool,
-}
-
-async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
-    let start_line = match &asked.cursor {
-        Some(_) => Some(cursor::read(asked.cursor.as_deref())?),
-        None => asked.start_line,
-    };
-    let request = ReadRequest {
-        path: asked.path,
-        start_line,
-        end_line: asked.end_line,
-    };
-    let reading = inspect::read_file(call.app(), &asked.repo, &asked.branch, request);
-    let (about, file) = call.in_time(reading).await?;
-    lines(&file)?.fitted(|excerpt, text| {
-        let answer = FileRead {
-            repo: &asked.repo,
-            branch: &asked.branch,
-            commit: &about.commit,
-            path: &file.path,
-            excerpt,
-            total_lines: file.total_lines,
-            size: file.size,
-            modified: file.modified,
-        };
-        Reply::new(&answer, text)
-    })
-}
-
-/// The lines that were read. The last one may be cut, and is then left to the next call, unless it is
-/// all there is.
-fn lines(file: &FileText) -> Result<Lines, Problem> {
-    let mut bytes = match file.encoding {
-        "base64" => base64::engine::general_purpose::STANDARD
-            .decode(&file.text)
-            .map_err(|error| {
-                let detail = format!("a file's bytes cannot be read back: {error}");
-                Problem::new(ErrorKind::Internal, "file_garbled", detail)
-            })?,
-        _ => file.text.clone().into_bytes(),
-    };
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n');
-    if let Some(newline) = whole.filter(|_| file.truncated) {
-        bytes.truncate(newline + 1);
-    }
-    Ok(Lines {
-        bytes,
-        first: file.start_line,
-        more: file.truncated,
+        call.reply(&answer, text)
     })
 }
 
@@ -263,6 +168,6 @@ async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
             let _ = writeln!(text, "{name}={value}");
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }

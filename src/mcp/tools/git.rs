@@ -81,7 +81,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         };
         let looking = inspect::git_quick(call.app(), &asked.repo, &asked.branch, request);
         let said = call.in_time(looking).await?;
-        return look(&asked.repo, &asked.branch, &said);
+        return look(&call, &asked.repo, &asked.branch, &said);
     }
     let request = RunRequest {
         command: Command::Git {
@@ -105,12 +105,13 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
 }
 
 fn look(
+    call: &Call,
     repo: &RepoName,
     branch: &BranchName,
     (about, said): &(About, GitOutput),
 ) -> Result<Reply, Problem> {
     let printed = [&*said.stdout, &*said.stderr].concat();
-    fitted(ROOM, |room| {
+    fitted(call.room(ROOM), |room| {
         let end = printed.floor_char_boundary(room);
         let output = printed[..end].to_owned();
         let text = match end < printed.len() || said.truncated {
@@ -128,6 +129,6 @@ fn look(
             truncated: end < printed.len() || said.truncated,
             output,
         };
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }

@@ -115,7 +115,7 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
             (false, _) => {}
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 

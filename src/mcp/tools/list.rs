@@ -121,7 +121,7 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
                 ..ListedRepos::default()
             };
             let [repo] = &summary;
-            Reply::new(
+            call.reply(
                 &answer,
                 format!("{}\n{}", repo_line(repo), standing(&description)),
             )
@@ -150,7 +150,7 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
             let _ = writeln!(text, "{}", repo_line(repo));
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -189,8 +189,11 @@ async fn workspaces(
         for missing in &found.unavailable {
             let _ = writeln!(text, "{}: unavailable: {}", missing.branch, missing.reason);
         }
+        if let Some(notice) = found.notice {
+            let _ = writeln!(text, "{notice}");
+        }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
+use crate::mcp::outcome;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
 use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::window::{Window, readable};
 use branchyard_config::Toolset;
 use branchyard_journal::{Pieces, Query, Report, Search, SearchLine, pattern};
-use branchyard_model::{Problem, RunId, Scope};
+use branchyard_model::{Problem, RunId, RunRecord, Scope, Warning};
 use branchyard_runs::View;
 
 /// What is shown of a log at once.
@@ -68,6 +69,8 @@ struct Logged {
     run_id: RunId,
     /// Whether the run has ended, so that nothing more comes.
     ended: bool,
+    /// What to know of how the run was made ready and ended, such as work that was left alone or saved.
+    notices: Vec<Warning>,
     /// What was printed, without terminal escapes; a search leaves it empty.
     text: String,
     /// Lines that match, with their numbers.
@@ -87,11 +90,12 @@ struct Match {
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
-    let ended = runs::get(call.app(), asked.run_id)?.state.is_ended();
+    let record = runs::get(call.app(), asked.run_id)?;
+    let ended = record.state.is_ended();
     let view = runs::view_run(call.app(), asked.run_id)?;
     check(&asked)?;
     if let Some(grep) = &asked.grep {
-        return search(&asked, &view, grep, ended).await;
+        return search(&call, &asked, &view, grep, &record).await;
     }
     let (window, from_end) = match asked {
         RunLog {
@@ -112,7 +116,7 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
         } => return Err(LogCursor::of_a_search()),
         RunLog { tail, .. } => (Window::last_lines(&view, tail.unwrap_or(TAIL)).await?, true),
     };
-    fitted(ROOM, |room| {
+    fitted(call.room(ROOM), |room| {
         let shown = match from_end {
             true => window.tail(room),
             false => window.head(room),
@@ -121,12 +125,16 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
         let logged = Logged {
             run_id: asked.run_id,
             ended,
+            notices: record.warnings.clone(),
             text: shown.text.clone(),
             matches: Vec::new(),
             truncated: shown.cut,
             next_cursor: more.then(|| LogCursor::Byte(shown.to).to_string()),
         };
-        Reply::new(&logged, shown.text)
+        call.reply(
+            &logged,
+            format!("{}{}", outcome::notices(&record), shown.text),
+        )
     })
 }
 
@@ -180,7 +188,14 @@ fn check(asked: &RunLog) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn search(asked: &RunLog, view: &View, grep: &str, ended: bool) -> Result<Reply, Problem> {
+async fn search(
+    call: &Call,
+    asked: &RunLog,
+    view: &View,
+    grep: &str,
+    record: &RunRecord,
+) -> Result<Reply, Problem> {
+    let ended = record.state.is_ended();
     let first = match asked.cursor {
         Some(LogCursor::Line(line)) => line,
         Some(LogCursor::Byte(_)) => return Err(LogCursor::of_the_output()),
@@ -213,12 +228,14 @@ async fn search(asked: &RunLog, view: &View, grep: &str, ended: bool) -> Result<
         let logged = Logged {
             run_id: asked.run_id,
             ended,
+            notices: record.warnings.clone(),
             text: String::new(),
             matches: shown.to_vec(),
             truncated,
             next_cursor: next.map(|line| LogCursor::Line(line).to_string()),
         };
-        Reply::new(&logged, shown.iter().map(text_of).collect::<String>())
+        let found: String = shown.iter().map(text_of).collect();
+        call.reply(&logged, format!("{}{found}", outcome::notices(record)))
     })
 }
 

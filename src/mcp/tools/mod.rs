@@ -12,6 +12,7 @@ mod grep;
 mod list;
 mod log;
 mod ops;
+mod read_file;
 mod runs;
 mod salvage;
 mod tokens;
@@ -24,6 +25,7 @@ pub(super) fn all() -> Vec<Tool> {
     [
         list::tools(),
         files::tools(),
+        vec![read_file::tool()],
         grep::tools(),
         build::tools(),
         runs::tools(),
@@ -47,14 +49,17 @@ pub(super) fn all() -> Vec<Tool> {
 mod tests {
     use super::*;
     use crate::mcp::scope::ToolScope;
+    use crate::mcp::settings::Settings;
     use branchyard_auth::{Grant, Principal};
     use branchyard_config::{AuthConfig, McpConfig};
 
     #[test]
     fn the_default_is_a_short_list_of_short_names_with_everything_said() {
+        let (headers, uri) = Default::default();
         let scope = ToolScope::read(
-            &Default::default(),
+            &Settings::read(&headers, &uri).unwrap(),
             (&McpConfig::default(), &AuthConfig::default()),
+            &[],
             &Principal::new("asker", Grant::everything()),
         )
         .unwrap();

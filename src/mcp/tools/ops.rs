@@ -115,7 +115,7 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),
         };
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -211,6 +211,6 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
             text.push('\n');
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }

@@ -122,16 +122,22 @@ struct RunCancel {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cancelled {
     run_id: RunId,
-    /// As it is now; run_wait tells when it has ended.
+    /// As it is now: ended, unless others want it or it takes its time to stop.
     state: &'static str,
     /// How many others still want it: it goes on for them.
     wanted_by: usize,
 }
 
 async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
-    let (record, wanted_by) = runs::cancel_run(call.app(), asked.run_id, asked.force)?;
+    let (mut record, wanted_by) = runs::cancel_run(call.app(), asked.run_id, asked.force)?;
+    if wanted_by == 0 {
+        // A command is given a moment to end by itself, and no longer.
+        let wait = (Instant::now(), Wait::default());
+        record = until_ended(&call, asked.run_id, wait, OnCancel::Detach).await?;
+    }
     let state = record.state.as_str();
     let text = match wanted_by {
+        0 if !record.state.is_ended() => format!("run {} is being stopped", asked.run_id),
         0 => format!("run {} is {state}", asked.run_id),
         others => format!(
             "run {} goes on for {others} others who asked for it",
@@ -143,7 +149,7 @@ async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
         state,
         wanted_by,
     };
-    Reply::new(&cancelled, text)
+    call.reply(&cancelled, text)
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -215,7 +221,7 @@ async fn runs(call: Call, asked: Runs) -> Result<Reply, Problem> {
                 run.run_id, run.repo, run.branch, run.command, run.state
             )
         });
-        Reply::new(&listed, lines.collect::<String>())
+        call.reply(&listed, lines.collect::<String>())
     })
 }
 
@@ -290,6 +296,7 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
         };
         let mut text = format!("errors: {}, warnings: {}\n", answer.errors, answer.warnings);
         text.extend(answer.diagnostics.iter().map(Complaint::text));
-        Reply::new(&answer, text).map(|reply| reply.link(outcome::log_of(&record)))
+        call.reply(&answer, text)
+            .map(|reply| reply.link(outcome::log_of(&record)))
     })
 }

@@ -6,13 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::action::{needed, only_for};
-use super::excerpt::{Excerpt, Lines};
+use super::excerpt::{ByteCursor, Excerpt, ExcerptSource};
 use super::workspace::standing;
 use crate::app::{RestoreRequest, SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
-use crate::mcp::cursor;
 use crate::mcp::page::paged;
-use crate::mcp::reply::Reply;
+use crate::mcp::reply::{CONTENT, Reply, fitted_items};
 use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, Scope, Warning};
@@ -162,7 +161,7 @@ async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             call.app().require(Scope::Ops)?;
             let id = id("drop")?;
             call.in_time(salvage::drop_salvage(call.app(), id)).await?;
-            Reply::new(&Answer::default(), format!("salvage {id} is gone for good"))
+            call.reply(&Answer::default(), format!("salvage {id} is gone for good"))
         }
     }
 }
@@ -188,7 +187,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             let _ = writeln!(text, "{}", line(item));
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -207,7 +206,7 @@ async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply,
             let _ = writeln!(text, "{:?} {}", file.change, file.path);
         }
         page.tell_rest(&mut text);
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -217,27 +216,31 @@ async fn read(
     path: &str,
     cursor: Option<&str>,
 ) -> Result<Reply, Problem> {
-    let mut bytes = call
+    let bytes = call
         .in_time(salvage::salvaged_file(call.app(), id, path))
         .await?;
-    let first = cursor::read(cursor)?.max(1);
-    if let Some(before) = first.checked_sub(2) {
-        let newline = memchr::memchr_iter(b'\n', &bytes).nth(before);
-        bytes.drain(..newline.map_or(bytes.len(), |newline| newline + 1));
-    }
-    let lines = Lines {
-        bytes,
-        first,
+    let cursor = cursor.map(ByteCursor::read).transpose()?;
+    let start = cursor.map_or(0, |cursor| {
+        usize::try_from(cursor.byte).unwrap_or(usize::MAX)
+    });
+    let (before, rest) = bytes.split_at(start.min(bytes.len()));
+    let source = ExcerptSource {
+        bytes: rest,
+        start_byte: before.len() as u64,
+        first_line: Some(memchr::memchr_iter(b'\n', before).count() + 1),
         more: false,
+        exact: cursor.is_some_and(|cursor| cursor.exact),
     };
-    lines.fitted(|excerpt, text| {
+    fitted_items(rest.len().min(CONTENT), |most| {
+        let excerpt = source.excerpt(most);
+        let text = excerpt.told(call.is_text_alone());
         let answer = Answer {
-            truncated: excerpt.truncated,
-            next_cursor: excerpt.next_cursor.clone(),
+            truncated: excerpt.next_cursor().is_some(),
+            next_cursor: excerpt.next_cursor().map(str::to_owned),
             file: Some(excerpt),
             ..Answer::default()
         };
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -253,7 +256,7 @@ async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result
         warnings,
         ..Answer::default()
     };
-    Reply::new(&answer, text)
+    call.reply(&answer, text)
 }
 
 fn line(item: &SalvageItem) -> String {

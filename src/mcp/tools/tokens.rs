@@ -112,14 +112,14 @@ async fn whoami(call: Call, _: Nothing) -> Result<Reply, Problem> {
     let me = tokens::whoami(call.app());
     let scopes: Vec<_> = me.good.scopes.iter().map(|scope| scope.as_str()).collect();
     let text = format!("you are {}, and may {}", me.name, scopes.join(", "));
-    Reply::new(&me, text)
+    call.reply(&me, text)
 }
 
 async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
     let made = tokens::make_token(call.app(), &request).await?;
     // The secret is said once, where programs look for it.
     let text = format!("made {}; its secret is in `token`", made.made.name);
-    Reply::new(&made, text)
+    call.reply(&made, text)
 }
 
 async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
@@ -140,7 +140,7 @@ async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
             truncated: page.next_cursor.is_some(),
             next_cursor: page.next_cursor.clone(),
         };
-        Reply::new(&answer, text)
+        call.reply(&answer, text)
     })
 }
 
@@ -150,5 +150,5 @@ async fn revoke(call: Call, NamedToken { token }: NamedToken) -> Result<Reply, P
     if !revoked.with_it.is_empty() {
         text += &format!(", and with it {}", revoked.with_it.join(", "));
     }
-    Reply::new(&revoked, text)
+    call.reply(&revoked, text)
 }

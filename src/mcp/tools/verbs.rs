@@ -63,15 +63,14 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
     let VerbTarget { repo, branch } = read(Value::Object(place))?;
     let at = At { repo, branch };
     let said = call.in_time(verb.call(call.app(), at, Value::Object(given)));
-    fitting(said.await?)
+    fitting(&call, said.await?)
 }
 
 /// The answer, cut by its own rules where it does not fit.
-fn fitting(mut said: ErasedOutput) -> Result<Reply, Problem> {
-    // Most of it is there twice: as data and as text.
-    let mut room = CONTENT / 2;
+fn fitting(call: &Call, mut said: ErasedOutput) -> Result<Reply, Problem> {
+    let mut room = CONTENT;
     loop {
-        let reply = Reply::new(&said.json()?, said.text())?;
+        let reply = call.reply(&said.json()?, said.text())?;
         if reply.fits() || room < 200 {
             return Ok(reply);
         }

@@ -146,7 +146,7 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
         }
     }
     let text = told(&acted);
-    Reply::new(&acted, text)
+    call.reply(&acted, text)
 }
 
 fn told(acted: &Acted<'_>) -> String {

@@ -1,6 +1,9 @@
 //! `ls`, `cat` and `env`.
 
+use serde_json::Value;
+
 use super::{Said, cli};
+use crate::file_parts::{bytes_of, samples, yard_with};
 use crate::support::Yard;
 
 fn paths(said: &Said) -> Vec<&str> {
@@ -59,6 +62,29 @@ async fn cat_prints_exactly_the_bytes() {
     cli(&yard, &["cat", "demo", "main", "/etc/passwd"])
         .await
         .refused(2, &["error: "]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cat_prints_a_file_of_any_size() {
+    let files = samples();
+    let mut yard = yard_with(&files).await;
+    let cat = async |arguments: &[&str]| {
+        let words = [&["cat", "demo", "main"], arguments].concat();
+        cli(&yard, &words).await.ok().stdout
+    };
+    for (name, bytes) in &files {
+        assert!(cat(&[name]).await == *bytes, "{name}");
+        // By another way to the same file, and in parts.
+        assert!(cat(&[&format!("./{name}")]).await == *bytes, "{name}");
+    }
+    let text = &files.iter().find(|(name, _)| *name == "text").unwrap().1;
+    let rest = text.split_inclusive(|byte| *byte == b'\n').skip(9);
+    assert!(cat(&["text", "--lines", "10-"]).await == rest.collect::<Vec<_>>().concat());
+    let lines = cat(&["--json", "text"]).await;
+    let parts = serde_json::Deserializer::from_slice(&lines).into_iter::<Value>();
+    let parts: Vec<_> = parts.map(|part| bytes_of(&part.unwrap())).collect();
+    assert!(parts.len() == 2 && parts.concat() == *text);
     yard.stop().await;
 }
 

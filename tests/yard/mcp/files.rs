@@ -138,8 +138,16 @@ async fn lines_without_end_and_files_without_text() {
         .await;
     assert_eq!(endless["truncated"], true);
     assert_eq!(endless["modified"], true);
-    assert!(endless["text"].as_str().unwrap().ends_with("…\n"));
+    assert_eq!(endless["end_line"], 0, "no line of it was read to its end");
+    let shown = endless["text"].as_str().unwrap().len();
+    assert_eq!(endless["end_byte"], shown);
     let asked = json!({ "path": "endless", "cursor": endless["next_cursor"] });
+    let on = agent.call("read_file", main_with(asked)).await;
+    assert_eq!(
+        (&on["start_byte"], &on["start_line"]),
+        (&endless["end_byte"], &json!(1))
+    );
+    let asked = json!({ "path": "endless", "start_line": 2 });
     let rest = agent.call("read_file", main_with(asked)).await;
     assert_eq!(
         (&rest["text"], &rest["truncated"]),
@@ -165,7 +173,12 @@ async fn lines_without_end_and_files_without_text() {
         .await;
     assert_eq!(large["structuredContent"]["size"], 100_000);
     assert!(large["structuredContent"].get("base64").is_none());
-    assert_eq!(large["content"][0]["text"], "(a binary file)");
+    let told = large["content"][0]["text"].as_str().unwrap();
+    assert!(told.starts_with("(a binary file"), "{told}");
+    let cursor = &large["structuredContent"]["next_cursor"];
+    let asked = json!({ "path": "large", "cursor": cursor });
+    let bytes = agent.call("read_file", main_with(asked)).await;
+    assert!(bytes["base64"].as_str().unwrap().starts_with("AAAA"));
     let empty = agent
         .call("read_file", main_with(json!({ "path": "empty" })))
         .await;

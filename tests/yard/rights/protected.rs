@@ -149,7 +149,8 @@ async fn without_admin_a_protected_branch_is_built_and_read_and_nothing_else() {
         let (_, told) = dev.ask(method, &path, &body).await;
         assert_ne!(told["code"], "protected_branch", "{path} {body}: {told}");
     }
-    let agent = Agent::new(&yard).holding(&dev.token);
+    let sets = [("branchyard-toolsets", "git_write")];
+    let agent = Agent::with(&yard, &sets).holding(&dev.token);
     let asked = json!({"repo": "demo", "branch": DEFAULT, "message": "x"});
     let refusal = agent.refusal("git_commit", asked).await;
     assert!(refusal.starts_with("protected_branch"), "{refusal}");

@@ -17,7 +17,7 @@ CC = cat
 show:
 \t@if [ -n \"$$TOKEN\" ]; then echo given; else echo unset; fi
 build:
-\t@mkdir -p deep/er; $(CC) name.txt > out.o; cp name.txt deep/er/out.o
+\t@mkdir -p deep/er; $(CC) name.txt > out.bin; cp name.txt deep/er/out.bin
 pattern-%:
 \t@if [ -n \"$$TOKEN\" ]; then echo given; else echo unset; fi; echo $@
 ";
@@ -29,7 +29,7 @@ fn asleep(more: &str) -> Yard {
     let mut yard = Yard::asleep(Options::default());
     yard.origin.write("Makefile", MAKEFILE);
     yard.origin.write("publish.sh", TASK);
-    yard.origin.write(".gitignore", "*.o\nlocal.mk\n");
+    yard.origin.write(".gitignore", "*.bin\nlocal.mk\n");
     yard.origin.commit("second");
     yard.origin.push("main");
     yard.origin.push("release/1");
@@ -192,7 +192,7 @@ async fn what_a_run_with_variables_left_keeps_the_secret_away_until_it_is_gone()
     let mut yard = yard().await;
     // What declared commands made is theirs.
     make(&yard, json!({"args": ["build"]})).await;
-    assert!(yard.workspace("main").join("out.o").exists());
+    assert!(yard.workspace("main").join("out.bin").exists());
     assert_given(&show(&yard).await);
     for tainting in [
         json!({"args": ["build", "CC=cat"]}),
@@ -208,7 +208,7 @@ async fn what_a_run_with_variables_left_keeps_the_secret_away_until_it_is_gone()
         let events = yard.run("task", "main", json!({"task": "publish"})).await;
         assert_tainted(&events, "untracked files may come from");
         clean(&yard).await;
-        assert!(!yard.workspace("main").join("out.o").exists());
+        assert!(!yard.workspace("main").join("out.bin").exists());
         make(&yard, json!({"args": ["build"]})).await;
         assert_given(&show(&yard).await);
     }
@@ -245,18 +245,18 @@ async fn what_a_hand_changed_keeps_the_secret_away() {
     let hands: [(&str, Hand, &str); 8] = [
         (
             "an output",
-            |dir| write(dir, "out.o", "x"),
-            "no run made out.o",
+            |dir| write(dir, "out.bin", "x"),
+            "no run made out.bin",
         ),
         (
             "inside",
-            |dir| write(dir, "deep/er/out.o", "x"),
-            "deep/er/out.o",
+            |dir| write(dir, "deep/er/out.bin", "x"),
+            "deep/er/out.bin",
         ),
         ("beside", |dir| write(dir, "deep/er/new", "x"), "deep/er"),
         (
             "removed",
-            |dir| std::fs::remove_file(dir.join("deep/er/out.o")).unwrap(),
+            |dir| std::fs::remove_file(dir.join("deep/er/out.bin")).unwrap(),
             "deep/er",
         ),
         (
@@ -431,7 +431,7 @@ async fn what_came_from_another_branch_counts_by_what_it_was_made_of() {
         let body = json!({"args": args, "clean": true});
         yard.run("make", "topic/x", body).await;
         let events = yard.run("make", branch, json!({"args": ["show"]})).await;
-        let output = yard.workspace(branch).join("out.o");
+        let output = yard.workspace(branch).join("out.bin");
         assert_eq!(output.exists(), is_taken, "{args}");
         assert_given(&events);
         // What a hand left beside it is not explained by any run.

@@ -203,9 +203,15 @@ impl Yard {
         } else {
             "[sandbox]\nprofile = \"none\""
         };
+        // As many at once on every machine; a test about limits brings its own.
+        let limits = if tables.contains("[limits]") {
+            ""
+        } else {
+            "[limits]\nmax_concurrent_runs = 16\nmax_concurrent_runs_per_repo = 16"
+        };
         // A run outlives its daemon, and would outlive a test that was itself killed.
         let common = format!(
-            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n{sandbox}\n",
+            "{top}\nworkspaces = {:?}\n[timeouts]\nrun = \"4m\"\n{grace}\n{timeouts}\n{tables}\n{reaper}\n{sandbox}\n{limits}\n",
             self.workspaces
         );
         // A new workspace has what its commit has and nothing else; a test about warm starts brings its own.

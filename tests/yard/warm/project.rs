@@ -96,7 +96,7 @@ pub fn made(events: &[Event]) -> Vec<String> {
 pub fn warm(events: &[Event]) -> Value {
     let told: Vec<_> = events
         .iter()
-        .filter(|event| event.data["warm"].is_object())
+        .filter(|event| event.kind == "status" && event.data["warm"].is_object())
         .map(|event| event.data["warm"].clone())
         .collect();
     assert!(told.len() <= 1, "{told:?}");

@@ -168,7 +168,7 @@ impl NewFile {
         let ending = match place {
             Place::Ignored => "tmp",
             Place::IgnoredHere => "here",
-            Place::Declared => "o",
+            Place::Declared => "out",
             Place::DeclaredShown => "gen",
             Place::Shown => "c",
         };
@@ -209,12 +209,12 @@ async fn whose_yard() -> Yard {
     let mut yard = Yard::asleep(Options {
         tables: "[reaper]\ninterval = \"1h\"\nmax_worktrees_per_repo = 1000\nlow_water = \"1B\"\nhigh_water = \"1B\"\n"
             .into(),
-        repo: "warm = \"nearest\"\nbuild_output = [\"*.o\", \"*.gen\"]".into(),
+        repo: "warm = \"nearest\"\nbuild_output = [\"*.out\", \"*.gen\"]".into(),
         ..Options::default()
     });
     let origin = &yard.origin;
     origin.write("Makefile", MAKEFILE);
-    origin.write(".gitignore", "*.tmp\n*.o\n*.here\n");
+    origin.write(".gitignore", "*.tmp\n*.out\n*.here\n");
     origin.write("src/main.c", "int main(void) { return 0; }\n");
     origin.write("src/lib.c", "int lib;\n");
     origin.commit("a project");
@@ -289,7 +289,7 @@ async fn round(yard: &Yard, seed: u64, number: usize) {
     // A new workspace, whose commit ignores less.
     let taker = format!("taker-{number}");
     yard.origin.at("main");
-    yard.origin.write(".gitignore", "*.tmp\n*.o\n");
+    yard.origin.write(".gitignore", "*.tmp\n*.out\n");
     yard.origin.commit("ignore less");
     yard.origin.push(&taker);
     let path = format!("/api/repos/demo/branches/{taker}");
@@ -430,7 +430,7 @@ async fn rules_that_a_build_writes_make_nothing_shareable() {
     // like such a cache is not waited for.
     have(&yard, "cache", &[]).await;
     let workspace = yard.workspace("cache");
-    write(&workspace, "kept.o");
+    write(&workspace, "kept.out");
     write(&workspace, ".cache/data");
     fs::write(workspace.join(".cache/.gitignore"), "# made by a tool\n*\n").unwrap();
     for (number, is_warm) in [(2, true), (3, false)] {
@@ -440,7 +440,7 @@ async fn rules_that_a_build_writes_make_nothing_shareable() {
         let path = format!("/api/repos/demo/branches/{taker}");
         json_of(yard.put(&path, json!({})).await).await;
         let there = yard.workspace(&taker);
-        assert_eq!(there.join("kept.o").exists(), is_warm);
+        assert_eq!(there.join("kept.out").exists(), is_warm);
         assert!(!there.join(".cache").exists());
         assert!(
             yard.delete(&format!("{path}?force=true"))

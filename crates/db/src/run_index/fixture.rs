@@ -26,6 +26,7 @@ pub(super) fn record() -> RunRecord {
         timeout: Duration::from_secs(60),
         sync: SyncMode::Auto,
         clean: false,
+        cold: false,
         stale: false,
         reuse: false,
         on_disconnect: OnDisconnect::Cancel,

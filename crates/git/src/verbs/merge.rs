@@ -73,10 +73,14 @@ impl Request {
     /// What makes no sense together, before anything is looked at.
     pub fn check(&self) -> Result<(), Problem> {
         if self.action != MergeAction::Start {
-            return match self.from {
-                Some(_) => Err(Problem::unprocessable("from", "it belongs to action start")),
-                None => Ok(()),
-            };
+            if self.from.is_some() {
+                return Err(Problem::unprocessable("from", "it belongs to action start"));
+            }
+            if self.action == MergeAction::Abort && self.message.is_some() {
+                let detail = "it belongs to actions start and continue";
+                return Err(Problem::unprocessable("message", detail));
+            }
+            return self.check_message();
         }
         if self.from.is_none() {
             return Err(Problem::unprocessable("from", "what is to be merged?")
@@ -86,6 +90,10 @@ impl Request {
             let detail = "a squash makes no merge commit, which `ff: never` asks for";
             return Err(Problem::unprocessable("ff", detail));
         }
+        self.check_message()
+    }
+
+    fn check_message(&self) -> Result<(), Problem> {
         if self.message.as_ref().is_some_and(|it| it.contains('\0')) {
             return Err(Problem::bad(
                 "message",

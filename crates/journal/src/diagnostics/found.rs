@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::directories::Directories;
 use super::place::SourcePlace;
 use branchyard_model::{Diagnostic, DiagnosticsSummary, Severity};
 
@@ -77,6 +78,7 @@ impl Complaint {
 
 #[derive(Default)]
 pub(super) struct Complaints {
+    directories: Directories,
     remembered: HashSet<u64>,
     errors: Pile,
     hints: Pile,
@@ -85,6 +87,17 @@ pub(super) struct Complaints {
 }
 
 impl Complaints {
+    pub(super) fn new(directories: Directories) -> Self {
+        Self {
+            directories,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn directories(&mut self) -> &mut Directories {
+        &mut self.directories
+    }
+
     pub(super) fn add(&mut self, log_line: u64, complaint: Complaint) {
         let Complaint {
             tool,
@@ -123,7 +136,20 @@ impl Complaints {
         .add(diagnostic);
     }
 
-    pub(super) fn finish(self) -> Diagnostics {
+    pub(super) fn finish(mut self, is_stopped: bool) -> Diagnostics {
+        if is_stopped {
+            self.consequences = Pile::default();
+            self.hints.drop_stopped();
+            self.errors.drop_stopped();
+        }
+        for pile in [
+            &mut self.errors,
+            &mut self.hints,
+            &mut self.consequences,
+            &mut self.warnings,
+        ] {
+            pile.resolve(&self.directories);
+        }
         let errors = [self.errors, self.hints, self.consequences]
             .into_iter()
             .find(|pile| pile.count > 0)
@@ -151,6 +177,7 @@ impl Complaints {
         let mut hasher = DefaultHasher::new();
         (&diagnostic.file, diagnostic.line, diagnostic.column).hash(&mut hasher);
         (diagnostic.severity, &diagnostic.message).hash(&mut hasher);
+        self.directories.entered().hash(&mut hasher);
         let hash = hasher.finish();
         if self.remembered.len() < MOST_REMEMBERED {
             self.remembered.insert(hash)
@@ -177,7 +204,44 @@ impl Pile {
             self.kept.pop_last();
         }
     }
+
+    /// With files as they are in the workspace. What is about the same one then is told once.
+    fn resolve(&mut self, directories: &Directories) {
+        let (before, mut seen) = (self.kept.len(), HashSet::new());
+        self.kept.retain(|_, diagnostic| {
+            let written = diagnostic.file.take();
+            let line = diagnostic.log_line;
+            diagnostic.file = written.map(|file| directories.resolve(file, line));
+            let Diagnostic {
+                file,
+                line,
+                column,
+                message,
+                ..
+            } = &*diagnostic;
+            seen.insert((file.clone(), *line, *column, message.clone()))
+        });
+        self.count -= before - self.kept.len();
+    }
+
+    /// Without what only says that something was stopped.
+    fn drop_stopped(&mut self) {
+        let before = self.kept.len();
+        let says_so = |message: &str| STOPPED.iter().any(|word| message.contains(word));
+        self.kept
+            .retain(|_, diagnostic| !says_so(&diagnostic.message));
+        self.count -= before - self.kept.len();
+    }
 }
+
+/// What tools say of a process that a signal ended.
+const STOPPED: [&str; 5] = [
+    "Terminated",
+    "Interrupt",
+    "Killed",
+    "signal",
+    "No child processes",
+];
 
 /// The part of a message that is kept.
 pub(super) fn cut(message: &str) -> &str {
@@ -204,7 +268,7 @@ mod tests {
                 found.add(number, complaint(*weight, &format!("{weight:?}")));
             }
             found.add(9, complaint(Weight::Warning, "careful"));
-            let told = found.finish();
+            let told = found.finish(false);
             let messages: Vec<_> = told.items.iter().map(|item| &item.message[..]).collect();
             assert_eq!(messages, [&format!("{:?}", kinds[heaviest]), "careful"]);
             assert_eq!((told.summary.errors, told.summary.warnings), (1, 1));
@@ -217,7 +281,7 @@ mod tests {
         found.add(3, complaint(Weight::Error, "bad"));
         found.add(7, complaint(Weight::Error, "bad"));
         found.add(8, complaint(Weight::Warning, "bad"));
-        let told = found.finish();
+        let told = found.finish(false);
         let lines: Vec<_> = told.items.iter().map(|item| item.log_line).collect();
         assert_eq!(lines, [3, 8]);
     }
@@ -229,7 +293,7 @@ mod tests {
             found.add(number, complaint(Weight::Warning, &format!("w{number}")));
             found.add(number, complaint(Weight::Error, &format!("e{number}")));
         }
-        let told = found.finish();
+        let told = found.finish(false);
         assert!(told.truncated);
         assert_eq!(told.items.len(), MOST_ITEMS);
         assert_eq!(told.items[399].severity, Severity::Error);
@@ -246,7 +310,29 @@ mod tests {
         }
         found.add(1, complaint(Weight::Error, "0"));
         assert_eq!(found.remembered.len(), MOST_REMEMBERED);
-        assert_eq!(found.finish().summary.errors, many);
+        assert_eq!(found.finish(false).summary.errors, many);
+    }
+
+    #[test]
+    fn of_a_command_that_was_stopped_only_the_rest_is_told() {
+        let mut found = Complaints::default();
+        found.add(1, complaint(Weight::Error, "x is not declared"));
+        found.add(
+            2,
+            complaint(Weight::Error, "Killed signal terminated program cc1"),
+        );
+        found.add(
+            3,
+            complaint(Weight::Consequence, "[Makefile:7: all] Terminated"),
+        );
+        let told = found.finish(true);
+        assert_eq!((told.summary.errors, told.items.len()), (1, 1));
+        let mut found = Complaints::default();
+        found.add(
+            3,
+            complaint(Weight::Consequence, "[Makefile:7: all] Error 1"),
+        );
+        assert_eq!(found.finish(true), Diagnostics::default());
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) struct Make {
 
 impl Make {
     pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) {
-        let Some((depth, said)) = program(line) else {
+        let Some((depth, said)) = place::program(line) else {
             return;
         };
         let Some(complaint) = own(said) else {
@@ -29,16 +29,6 @@ impl Make {
         }
         found.add(number, complaint);
     }
-}
-
-/// `make: …` and `make[2]: …`: how deep, and what it says.
-pub(super) fn program(line: &str) -> Option<(u32, &str)> {
-    let (head, said) = line.split_once(": ")?;
-    let (name, depth) = match head.strip_suffix(']').and_then(|head| head.split_once('[')) {
-        Some((name, depth)) => (name, place::number(depth)?),
-        None => (head, 0),
-    };
-    matches!(name.rsplit('/').next()?, "make" | "gmake").then_some((depth, said))
 }
 
 /// `Makefile:3: *** missing separator.  Stop.`

@@ -9,6 +9,7 @@
 //! A pattern is strict where tools disagree: a complaint that is missed is still in the log, but a
 //! timestamp that is shown as an error makes all the others worth less.
 
+mod directories;
 mod filter;
 mod found;
 mod gcc;
@@ -21,6 +22,7 @@ mod rust;
 #[cfg(test)]
 mod tests;
 
+pub use directories::Directories;
 use found::Complaints;
 pub use found::Diagnostics;
 
@@ -35,22 +37,30 @@ pub struct Collector {
 }
 
 impl Collector {
-    pub fn new() -> Self {
-        Self::default()
+    /// For a log of this workspace; the default is one of nowhere, whose paths stay as they are.
+    pub fn new(directories: Directories) -> Self {
+        Self {
+            found: Complaints::new(directories),
+            ..Self::default()
+        }
     }
 
     /// One line of the log without its ending, counted from 1.
     pub fn line(&mut self, number: u64, line: &[u8]) {
+        if Directories::may_tell(line) {
+            self.found.directories().line(number, &filter::clean(line));
+        }
         if self.in_the_middle() || filter::may_complain(line) {
             self.look_at(number, &filter::clean(line));
         }
     }
 
-    pub fn finish(mut self) -> Diagnostics {
+    /// What there is to tell. Of a command that was stopped nothing is told that came of it.
+    pub fn finish(mut self, is_stopped: bool) -> Diagnostics {
         self.pytest.finish(&mut self.found);
         self.python.finish(&mut self.found);
         self.rust.finish(&mut self.found);
-        self.found.finish()
+        self.found.finish(is_stopped)
     }
 
     fn in_the_middle(&self) -> bool {
@@ -59,7 +69,7 @@ impl Collector {
 
     fn look_at(&mut self, number: u64, line: &str) {
         let found = &mut self.found;
-        if make::program(line).is_some() {
+        if place::program(line).is_some() {
             self.pytest.interrupted();
             self.make.line(number, line, found);
             return;

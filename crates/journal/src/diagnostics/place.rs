@@ -149,6 +149,16 @@ pub(super) fn number(text: &str) -> Option<u32> {
         .flatten()
 }
 
+/// `make: …` and `make[2]: …`: how deep, and what it says.
+pub(super) fn program(line: &str) -> Option<(u32, &str)> {
+    let (head, said) = line.split_once(": ")?;
+    let (name, depth) = match head.strip_suffix(']').and_then(|head| head.split_once('[')) {
+        Some((name, depth)) => (name, number(depth)?),
+        None => (head, 0),
+    };
+    matches!(name.rsplit('/').next()?, "make" | "gmake").then_some((depth, said))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -158,7 +158,7 @@ async fn start_new_group(
         return Err(draining());
     }
     let (patterns, request) = request.for_each_branch(repo)?;
-    let mut each = request.clone().make()?;
+    let mut each = request.clone().of_member()?;
     each.options.unwatched = unwatched;
     let repo = this.inner().repos.get(repo)?;
     let branches = {
@@ -365,7 +365,11 @@ pub(super) fn adopt_groups(runs: &Runs) {
         };
         let path = runs.inner().groups.disk.journal(id);
         let opened = Writer::reopen(&path).and_then(|journal| {
-            let each = saved.request.clone().make().map_err(io::Error::other)?;
+            let each = saved
+                .request
+                .clone()
+                .of_member()
+                .map_err(io::Error::other)?;
             Ok((each, Told::read(&path)?, journal))
         });
         match opened {

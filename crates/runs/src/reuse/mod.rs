@@ -58,9 +58,7 @@ pub(super) async fn answer_from_earlier(
         Ok(sees) => sees,
         Err(why) => {
             let message = format!("no earlier run can answer for this one: {why}");
-            drive
-                .journal()
-                .tell(&Event::Warning(Warning::new("not_reusable", message)));
+            drive.warn(Warning::new("not_reusable", message));
             return None;
         }
     };

@@ -8,8 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 /// Starts logging to standard error by `filter`; a second call changes nothing.
 pub fn start_logging(filter: &str) {
-    // Below info rmcp prints what agents send as it is, secrets and all, whatever else is asked for.
-    let filter = EnvFilter::try_new(format!("{filter},rmcp=info"))
+    // Below info rmcp prints what agents send as it is, secrets and all, whatever else is asked for; and as info three
+    // lines for each call.
+    let filter = EnvFilter::try_new(format!("{filter},rmcp=warn"))
         .unwrap_or_else(|_| EnvFilter::new("info"));
     let logging = tracing_subscriber::fmt()
         .with_env_filter(filter)

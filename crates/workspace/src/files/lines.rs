@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use regex::bytes::Regex;
 
-use super::read::MAX_FILE;
+use super::regular::MAX_LINED;
 
 /// Of a longer line this much is searched, so that no line needs more memory.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -62,7 +62,7 @@ impl Lines<'_> {
         mut hit: impl FnMut(Hit) -> Go,
         mut pause: impl FnMut() -> Go,
     ) -> io::Result<End> {
-        let mut reader = BufReader::with_capacity(LONGEST_LINE, file.take(MAX_FILE));
+        let mut reader = BufReader::with_capacity(LONGEST_LINE, file.take(MAX_LINED));
         let beginning = reader.fill_buf()?;
         if beginning[..beginning.len().min(TELLING)].contains(&0) {
             return Ok(End::Binary);

@@ -5,19 +5,23 @@ pub(crate) mod beneath;
 mod lines;
 mod list;
 mod query;
-pub(crate) mod read;
+mod raw;
+mod read;
+pub(crate) mod regular;
 mod search;
 mod stamp;
 mod walk;
 
 pub use beneath::check_beneath;
 pub use list::list;
+pub use raw::open;
 pub use read::read;
 pub use search::grep;
 pub use stamp::stamp;
 
 pub use list::{Entry, EntryKind, ListRequest, Listing};
 pub use query::{Grep, GrepRequest};
-pub use read::{FileText, ReadRequest};
+pub use raw::RawFile;
+pub use read::{FilePart, FileText, LinesOfPart, ReadRequest};
 pub use search::{LineMatch, Matches};
 pub use stamp::Stamp;

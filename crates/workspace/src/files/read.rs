@@ -1,28 +1,24 @@
-//! Reading lines of a file in a workspace.
+//! Reading a part of a file in a workspace, by lines or by bytes.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use base64::Engine;
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, shown};
+use super::regular::{MAX_LINED, open_regular, too_long};
 use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_git as git;
-use branchyard_model::{About, ErrorKind, Problem};
-
-/// Larger files are not read, however few lines were asked for.
-pub(super) const MAX_FILE: u64 = 64 * 1024 * 1024;
+use branchyard_model::{About, Problem};
 
 /// What `read_file` takes.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadRequest {
     pub path: String,
@@ -32,132 +28,370 @@ pub struct ReadRequest {
     /// Last line wanted.
     #[serde(default)]
     pub end_line: Option<usize>,
+    /// In place of `start_line`: the first byte wanted, counted from 0. The `end_byte` of a part that was cut
+    /// is where the next one starts.
+    #[serde(default)]
+    pub start_byte: Option<u64>,
+    /// In place of `end_line`: the byte before which to stop.
+    #[serde(default)]
+    pub end_byte: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FileText {
+/// A part of a file: whole lines, unless one alone is longer than the limit or bytes were asked for.
+#[derive(Debug)]
+pub struct FilePart {
     pub path: String,
-    pub text: String,
-    /// `utf-8`, or `base64` where the lines are not text.
-    pub encoding: &'static str,
-    pub start_line: usize,
-    /// The last line in `text`; 0 if there is none.
-    pub end_line: usize,
-    pub total_lines: usize,
+    pub bytes: Vec<u8>,
+    /// Where in the file `bytes` begins.
+    pub start_byte: u64,
+    /// Not of files that are too large to count their lines.
+    pub lines: Option<LinesOfPart>,
     /// Of the whole file, in bytes.
     pub size: u64,
-    /// `text` ends before the last line that was asked for.
+    /// `bytes` ends before what was asked for does.
     pub truncated: bool,
     /// The file differs from the commit that the answer names, or is not in it.
     pub modified: bool,
 }
 
-/// Reads lines of a file, at most `max` bytes of them. The caller shares the files.
+/// Which lines of its file a part holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinesOfPart {
+    /// The one that the part begins in.
+    pub first: usize,
+    /// The last one that ends in the part; 0 if none does.
+    pub last: usize,
+    /// Of the whole file.
+    pub total: usize,
+}
+
+/// A part of a file as JSON has it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileText {
+    pub path: String,
+    pub text: String,
+    /// `utf-8`, or `base64` where the bytes are not text.
+    pub encoding: &'static str,
+    /// The line that `text` begins in; lines are not counted in files of more than 64 MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<usize>,
+    /// The last line that ends in `text`; 0 if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_lines: Option<usize>,
+    /// The byte of the file that `text` begins with, counted from 0.
+    pub start_byte: u64,
+    /// The byte after the last one in `text`.
+    pub end_byte: u64,
+    /// Of the whole file, in bytes.
+    pub size: u64,
+    /// `text` ends before what was asked for does: `start_byte` of the next request is the `end_byte` of this
+    /// answer.
+    pub truncated: bool,
+    /// The file differs from the commit that the answer names, or is not in it.
+    pub modified: bool,
+}
+
+impl FilePart {
+    pub fn end_byte(&self) -> u64 {
+        self.start_byte + self.bytes.len() as u64
+    }
+}
+
+impl From<FilePart> for FileText {
+    fn from(part: FilePart) -> Self {
+        let end_byte = part.end_byte();
+        let (text, encoding) = match String::from_utf8(part.bytes) {
+            Ok(text) => (text, "utf-8"),
+            Err(error) => (
+                base64::engine::general_purpose::STANDARD.encode(error.into_bytes()),
+                "base64",
+            ),
+        };
+        Self {
+            path: part.path,
+            text,
+            encoding,
+            start_line: part.lines.map(|lines| lines.first),
+            end_line: part.lines.map(|lines| lines.last),
+            total_lines: part.lines.map(|lines| lines.total),
+            start_byte: part.start_byte,
+            end_byte,
+            size: part.size,
+            truncated: part.truncated,
+            modified: part.modified,
+        }
+    }
+}
+
+/// Reads a part of a file, at most `max` bytes of it. The caller shares the files.
 pub async fn read(
     workspace: &Arc<Workspace>,
     request: ReadRequest,
     max: usize,
-) -> Result<(About, FileText), Error> {
+) -> Result<(About, FilePart), Error> {
+    request.check()?;
     workspace
         .looking(move |this| {
             let path = beneath::relative(this, &request.path)?;
             let fd = open_beneath(&beneath::open_root(this)?, &path)?;
             let (file, size) = open_regular(&fd, &path)?;
-            let mut text = read_lines(file, &request, max)?;
+            if size > MAX_LINED && !request.is_by_bytes() {
+                return Err(too_long(&path, size).into());
+            }
+            let mut part =
+                read_part(&file, size, &request, max).map_err(Error::io("read a file"))?;
             let repo = this.worktree().open()?;
-            text.path = shown(&path);
-            text.size = size;
-            text.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
-            Ok((beneath::standing_for_read(this)?, text))
+            part.path = shown(&path);
+            part.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
+            Ok((beneath::standing_for_read(this)?, part))
         })
         .await
 }
 
-/// Opens a regular file as git sees it: a link is not followed, for git keeps it as one. Blocks.
-pub(crate) fn open_unfollowed(workspace: &Workspace, path: &Path) -> Result<File, Error> {
-    let fd = beneath::open_unfollowed(&beneath::open_root(workspace)?, path)?;
-    Ok(open_regular(&fd, path)?.0)
-}
-
-/// Opens what `fd` only names, if it is a regular file of bearable size.
-pub(super) fn open_regular(fd: &OwnedFd, path: &Path) -> Result<(File, u64), Error> {
-    let io = |errno: Errno| Error::io("read a file")(errno.into());
-    let stat = rustix::fs::fstat(fd).map_err(io)?;
-    let refused = |why: String| Problem::bad("path", format!("{} {why}", shown(path)));
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => {}
-        FileType::Directory => {
-            let detail = format!("{} is a directory", shown(path));
-            let problem = Problem::new(ErrorKind::BadRequest, "is_directory", detail);
-            return Err(problem.field("path").help("use ls").into());
+impl ReadRequest {
+    fn check(&self) -> Result<(), Problem> {
+        let refused = |field: &str, why: &str| Err(Problem::unprocessable(field, why));
+        if self.start_line.is_some() && self.start_byte.is_some() {
+            return refused("start_byte", "give either start_line or start_byte");
         }
-        _ => return Err(refused("is not a regular file".into()).into()),
-    }
-    let size = u64::try_from(stat.st_size).unwrap_or(0);
-    if size > MAX_FILE {
-        return Err(refused(format!(
-            "has {size} bytes, more than the {MAX_FILE} that are read"
-        ))
-        .into());
-    }
-    // The descriptor only names the file; opening it for reading goes through the same inode.
-    let reopened = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let file =
-        rustix::fs::open(reopened, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(io)?;
-    Ok((File::from(file), size))
-}
-
-fn read_lines(file: File, request: &ReadRequest, max: usize) -> Result<FileText, Error> {
-    let first = request.start_line.unwrap_or(1).max(1);
-    let last = request.end_line.unwrap_or(usize::MAX);
-    if last < first {
-        return Err(Problem::unprocessable("end_line", "end_line is before start_line").into());
-    }
-    let mut reader = BufReader::with_capacity(64 * 1024, file.take(MAX_FILE));
-    let (mut bytes, mut line) = (Vec::new(), Vec::new());
-    let (mut number, mut end_line, mut truncated) = (0, 0, false);
-    loop {
-        line.clear();
-        if reader
-            .read_until(b'\n', &mut line)
-            .map_err(Error::io("read a file"))?
-            == 0
+        if self.end_line.is_some() && self.end_byte.is_some() {
+            return refused("end_byte", "give either end_line or end_byte");
+        }
+        if self.start_byte.is_none() && self.end_line.is_some_and(|end| end < self.first_line()) {
+            return refused("end_line", "end_line is before start_line");
+        }
+        if let (Some(start), Some(end)) = (self.start_byte, self.end_byte)
+            && end < start
         {
-            break;
+            return refused("end_byte", "end_byte is before start_byte");
         }
-        number += 1;
-        if number < first || number > last || truncated {
-            continue;
-        }
-        let room = max - bytes.len();
-        truncated = line.len() > room;
-        bytes.extend_from_slice(&line[..line.len().min(room)]);
-        end_line = number;
+        Ok(())
     }
-    let (text, encoding) = match String::from_utf8(bytes) {
-        Ok(text) => (text, "utf-8"),
-        Err(error) => match (truncated, error.utf8_error()) {
-            // Only the cut went through a character: what is before it is text.
-            (true, cut) if cut.error_len().is_none() => {
-                let mut bytes = error.into_bytes();
-                bytes.truncate(cut.valid_up_to());
-                (String::from_utf8_lossy(&bytes).into_owned(), "utf-8")
-            }
-            _ => (
-                base64::engine::general_purpose::STANDARD.encode(error.into_bytes()),
-                "base64",
-            ),
-        },
+
+    fn first_line(&self) -> usize {
+        self.start_line.unwrap_or(1).max(1)
+    }
+
+    /// Whether no line has to be counted to find the part.
+    fn is_by_bytes(&self) -> bool {
+        let is_by_lines = self.start_line.is_some() || self.end_line.is_some();
+        (self.start_byte.is_some() || self.end_byte.is_some()) && !is_by_lines
+    }
+}
+
+fn read_part(
+    file: &File,
+    size: u64,
+    request: &ReadRequest,
+    max: usize,
+) -> std::io::Result<FilePart> {
+    let (wanted, counted) = if size > MAX_LINED {
+        let start = request.start_byte.unwrap_or(0).min(size);
+        (start..request.end_byte.unwrap_or(size).min(size), None)
+    } else {
+        let found = find(file, request)?;
+        (found.wanted, Some((found.first_line, found.total_lines)))
     };
-    Ok(FileText {
+    let length = usize::try_from(wanted.end.saturating_sub(wanted.start)).unwrap_or(usize::MAX);
+    let truncated = length > max;
+    let mut bytes = vec![0; length.min(max)];
+    let read = read_at_most(file, &mut bytes, wanted.start)?;
+    bytes.truncate(read);
+    if truncated {
+        end_well(&mut bytes);
+    }
+    let end_byte = wanted.start + bytes.len() as u64;
+    let lines = counted.map(|(first, total)| {
+        let newlines = memchr::memchr_iter(b'\n', &bytes).count();
+        let ends_open = end_byte >= size && bytes.last().is_some_and(|last| *last != b'\n');
+        let ended = newlines + usize::from(ends_open);
+        let last = if ended == 0 { 0 } else { first + ended - 1 };
+        LinesOfPart { first, last, total }
+    });
+    Ok(FilePart {
         path: String::new(),
-        text,
-        encoding,
-        start_line: first,
-        end_line,
-        total_lines: number,
-        size: 0,
+        bytes,
+        start_byte: wanted.start,
+        lines,
+        size,
         truncated,
         modified: false,
     })
+}
+
+/// Where in a file the lines or bytes are that were asked for.
+struct PartBounds {
+    wanted: Range<u64>,
+    first_line: usize,
+    total_lines: usize,
+}
+
+/// Goes through the whole file: how many lines it has is part of the answer.
+fn find(file: &File, request: &ReadRequest) -> std::io::Result<PartBounds> {
+    let mut first_line = match request.start_byte {
+        Some(_) => 1,
+        None => request.first_line(),
+    };
+    let mut start = match first_line {
+        1 => Some(request.start_byte.unwrap_or(0)),
+        _ => None,
+    };
+    let mut end = request.end_byte;
+    let (mut offset, mut newlines, mut ends_open) = (0, 0, false);
+    let mut file = file.take(MAX_LINED);
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer)?;
+        let Some(last) = read.checked_sub(1) else {
+            break;
+        };
+        for newline in memchr::memchr_iter(b'\n', &buffer[..read]) {
+            newlines += 1;
+            let next_line = offset + newline as u64 + 1;
+            if request.start_byte.is_some_and(|start| next_line <= start) {
+                first_line += 1;
+            }
+            if request.start_byte.is_none() && newlines + 1 == first_line {
+                start = Some(next_line);
+            }
+            if request.end_line == Some(newlines) {
+                end = Some(next_line);
+            }
+        }
+        ends_open = buffer[last] != b'\n';
+        offset += read as u64;
+    }
+    let start = start.unwrap_or(offset).min(offset);
+    Ok(PartBounds {
+        wanted: start..end.unwrap_or(offset).clamp(start, offset),
+        first_line,
+        total_lines: newlines + usize::from(ends_open),
+    })
+}
+
+/// Fills the buffer from `start` on, as far as the file goes.
+fn read_at_most(file: &File, buffer: &mut [u8], start: u64) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], start + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+/// Has a part that was cut end with a line, or at least with a character.
+fn end_well(bytes: &mut Vec<u8>) {
+    if let Some(newline) = memchr::memrchr(b'\n', bytes) {
+        bytes.truncate(newline + 1);
+    } else if let Err(error) = std::str::from_utf8(bytes)
+        && error.error_len().is_none()
+        && error.valid_up_to() > 0
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        // Read from its beginning, as a file that was just opened.
+        std::io::Seek::rewind(&mut file).unwrap();
+        file
+    }
+
+    fn part(bytes: &[u8], request: &ReadRequest, max: usize) -> FilePart {
+        read_part(&file(bytes), bytes.len() as u64, request, max).unwrap()
+    }
+
+    fn lines(first: usize, last: usize, total: usize) -> Option<LinesOfPart> {
+        Some(LinesOfPart { first, last, total })
+    }
+
+    #[test]
+    fn a_part_ends_with_a_line_or_within_one_that_is_too_long() {
+        let text = "one\ntwo\na line of é and more\nend".as_bytes();
+        let from = |start_byte, max| {
+            let request = ReadRequest {
+                start_byte: Some(start_byte),
+                ..ReadRequest::default()
+            };
+            part(text, &request, max)
+        };
+        let first = from(0, 10);
+        assert_eq!(first.bytes, b"one\ntwo\n");
+        assert_eq!(first.lines, lines(1, 2, 4));
+        assert!(first.truncated);
+        let inside = from(8, 11);
+        // The tenth and eleventh byte are one character.
+        assert_eq!(inside.bytes, b"a line of ");
+        assert_eq!(inside.lines, lines(3, 0, 4));
+        assert!(inside.truncated);
+        let rest = from(18, 100);
+        assert_eq!(rest.bytes, "é and more\nend".as_bytes());
+        assert_eq!(rest.lines, lines(3, 4, 4));
+        assert!(!rest.truncated);
+        let beyond = from(1_000, 100);
+        assert_eq!(
+            (beyond.start_byte, beyond.bytes.len()),
+            (text.len() as u64, 0)
+        );
+        assert!(!beyond.truncated);
+    }
+
+    #[test]
+    fn lines_are_found_wherever_they_are() {
+        let text = b"1\n22\n333\n4444";
+        for (start_line, end_line, expected, which) in [
+            (None, None, &text[..], lines(1, 4, 4)),
+            (Some(0), Some(1), b"1\n", lines(1, 1, 4)),
+            (Some(2), Some(3), b"22\n333\n", lines(2, 3, 4)),
+            (Some(4), Some(9), b"4444", lines(4, 4, 4)),
+            (Some(5), None, b"", lines(5, 0, 4)),
+        ] {
+            let request = ReadRequest {
+                start_line,
+                end_line,
+                ..ReadRequest::default()
+            };
+            let found = part(text, &request, 100);
+            assert_eq!(found.bytes, expected, "{request:?}");
+            assert_eq!(found.lines, which, "{request:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_of_any_size_make_up_the_file(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>(), Just(b'a')], 0..300),
+            max in 1usize..50,
+            by_line in any::<bool>(),
+        ) {
+            let mut whole = Vec::new();
+            let mut request = ReadRequest { start_line: by_line.then_some(1), ..ReadRequest::default() };
+            loop {
+                let found = part(&bytes, &request, max);
+                prop_assert!(found.bytes.len() <= max);
+                prop_assert_eq!(found.start_byte, whole.len() as u64);
+                whole.extend_from_slice(&found.bytes);
+                if !found.truncated {
+                    break;
+                }
+                prop_assert!(!found.bytes.is_empty());
+                request = ReadRequest { start_byte: Some(found.end_byte()), ..ReadRequest::default() };
+            }
+            prop_assert_eq!(whole, bytes);
+        }
+    }
 }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::beneath::{open_beneath, shown};
 use super::lines::{End, Go, Hit, Lines};
 use super::query::{Grep, SearchCursor};
-use super::read::open_regular;
+use super::regular::open_lined;
 use super::walk::{Walk, WalkStep};
 use crate::files::beneath;
 use crate::{Error, Workspace};
@@ -136,7 +136,7 @@ impl Grep {
             place: self.from.clone(),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            let (file, _) = open_regular(&start, path)?;
+            let file = open_lined(&start, path)?;
             search.file(path, file);
             return Ok(search.found);
         }

@@ -17,7 +17,7 @@ use ignore::gitignore::Gitignore;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
 use rustix::io::Errno;
 
-use super::read::open_regular;
+use super::regular::open_lined;
 use branchyard_git::{MAX_RULES, parse_rules};
 
 const IGNORE: &str = ".gitignore";
@@ -125,8 +125,8 @@ impl Walk {
     pub(super) fn open(&mut self, path: &Path) -> Option<File> {
         let beneath = path.strip_prefix(&self.base).ok()?;
         match open(&self.start, beneath, OFlags::PATH) {
-            Ok(fd) => match open_regular(&fd, path) {
-                Ok((file, _)) => return Some(file),
+            Ok(fd) => match open_lined(&fd, path) {
+                Ok(file) => return Some(file),
                 Err(_) => self.skipped += 1,
             },
             // Gone since it was listed, as happens beside a build.
@@ -206,7 +206,7 @@ impl Walk {
 /// The rules in a `.gitignore`, for what is `within` its directory; none if they have more than `room`.
 fn rules(dir: &OwnedFd, file: &Path, within: &Path, room: usize) -> Option<Rules> {
     let fd = open(dir, file, OFlags::PATH).ok()?;
-    let (file, _) = open_regular(&fd, file).ok()?;
+    let file = open_lined(&fd, file).ok()?;
     let mut text = Vec::new();
     let size = file.take(room as u64 + 1).read_to_end(&mut text).ok()?;
     if size > room {

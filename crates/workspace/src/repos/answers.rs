@@ -1,8 +1,9 @@
 //! What the remote said.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use lru::LruCache;
@@ -46,6 +47,27 @@ impl RememberedAnswers {
 
     fn lock(&self) -> MutexGuard<'_, LruCache<BranchName, Asked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All branches of the remote, by full ref, as it said lately.
+#[derive(Debug, Default)]
+pub(super) struct RememberedListing(Mutex<Option<(Instant, Listing)>>);
+
+/// By full ref.
+pub(super) type Listing = Arc<HashMap<String, CommitId>>;
+
+impl RememberedListing {
+    /// If it is younger than this.
+    pub(super) fn younger_than(&self, age: Duration) -> Option<Listing> {
+        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, listing) = remembered.as_ref()?;
+        (at.elapsed() < age).then(|| listing.clone())
+    }
+
+    pub(super) fn remember(&self, at: Instant, listing: &Listing) {
+        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *remembered = Some((at, listing.clone()));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
@@ -138,6 +138,26 @@ pub async fn remote_heads(
         }
     }
     Ok(heads)
+}
+
+/// All branches of the remote, by full ref, as they were at most `age` ago: who goes through a long list page by page
+/// asks the remote once.
+pub async fn all_heads(
+    repo: &Arc<Repo>,
+    age: Duration,
+) -> Result<Arc<HashMap<String, CommitId>>, RepoError> {
+    if let Some(listing) = repo.listing().younger_than(age) {
+        return Ok(listing);
+    }
+    let began = Instant::now();
+    let listing = Arc::new(remote_heads(repo, Vec::new()).await?);
+    repo.listing().remember(began, &listing);
+    Ok(listing)
+}
+
+/// Whether the remote has tags, of which a list of its branches says nothing.
+pub async fn has_tags(repo: &Arc<Repo>) -> Result<bool, RepoError> {
+    Ok(git::has_remote_tags(repo.git(), repo.config().url.as_str()).await?)
 }
 
 /// Whether the remote is known to have had any of these branches, or any at all if none are given.

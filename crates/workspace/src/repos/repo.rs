@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio_util::task::TaskTracker;
 
 use super::RepoError;
-use super::answers::{Answers, Failures, RememberedAnswers};
+use super::answers::{Answers, Failures, RememberedAnswers, RememberedListing};
 use super::clone::Cloner;
 use super::health::Health;
 use super::protection::Protection;
@@ -63,6 +63,7 @@ pub struct Repo {
     /// Where what is broken is kept.
     quarantine: Quarantine,
     answers: RememberedAnswers,
+    listing: RememberedListing,
     health: Health,
     /// The `packed-refs` that was last found to make sense.
     packed: Mutex<Option<(SystemTime, u64)>>,
@@ -112,6 +113,7 @@ impl Repo {
             guarding: Mutex::new(()),
             quarantine: Quarantine::at(workspaces.join(".branchyard/quarantine")),
             answers: RememberedAnswers::default(),
+            listing: RememberedListing::default(),
             health: Health::default(),
             packed: Mutex::new(None),
             used: Mutex::new(Instant::now()),
@@ -331,6 +333,10 @@ impl Repo {
 
     pub fn quarantine(&self) -> &Quarantine {
         &self.quarantine
+    }
+
+    pub(super) fn listing(&self) -> &RememberedListing {
+        &self.listing
     }
 
     pub(super) fn answers(&self) -> &RememberedAnswers {

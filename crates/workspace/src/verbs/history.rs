@@ -65,7 +65,7 @@ fn question(
             (Subject::Committed(commit), lines)
         }
         None => {
-            let mut file = files::read::open_unfollowed(workspace, &path)?;
+            let mut file = files::regular::open_unfollowed(workspace, &path)?;
             blame::check_tracked(repo, &path)?;
             let mut content = Vec::new();
             file.read_to_end(&mut content)

@@ -41,7 +41,7 @@ pub async fn status(
         };
         let need = match status {
             Some(status) => {
-                let about = standing::standing(this, repo, Some(status.is_dirty()))?;
+                let about = standing::standing(this, repo, Some(!status.clean))?;
                 Need::Nothing(Box::new((about, status)))
             }
             None if asked.ignored || suspects::is_large(repo) => Need::Command,
@@ -67,7 +67,7 @@ pub async fn status(
                 None => status::status(&repo, branch, &paths, &request)?,
             };
             // A look at some of the files says nothing of the others.
-            let dirty = Some(status.is_dirty()).filter(|dirty| *dirty || paths.is_empty());
+            let dirty = Some(!status.clean).filter(|dirty| *dirty || paths.is_empty());
             Ok((standing::standing(this, &repo, dirty)?, status))
         })
         .await

@@ -85,10 +85,11 @@ pub async fn look<T: Send + 'static>(
 }
 
 /// Changes the workspace, which is made first where there is none. Once it has begun it comes to its
-/// end, whatever becomes of the caller; the lock is released then.
+/// end, whatever becomes of the caller; the lock is released then. Without a lock it is done beside a command that runs
+/// there, and so must not move files.
 pub async fn change<T, Doing>(
     workspace: &Arc<Workspace>,
-    lock: WorkspaceLock,
+    lock: Option<WorkspaceLock>,
     files: Files,
     report: &Reporter,
     work: impl FnOnce(Arc<Workspace>, Reporter) -> Doing + Send + 'static,
@@ -102,6 +103,7 @@ where
     workspace
         .uninterrupted(async move {
             let _lock = lock;
+            let _only_change = this.changes().lock().await;
             let _files = hold(&this, files).await;
             guard::guard(&this, &report)?;
             // A git that was killed leaves locks behind, and one that lives is soon done.

@@ -8,16 +8,17 @@ use branchyard_git::Repository;
 use super::super::salvage::{SalvageScope, tell};
 use super::super::{Error, Report, Reporter, Workspace};
 use crate::salvage;
-use branchyard_git::verbs::integration::{self, Ended, Origin, way_on};
+use branchyard_git::verbs::integration::{self, Ended, Origin, StoppedStep, way_on};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::{conflicted, unresolved};
 use branchyard_model::{ErrorKind, Problem, Salvage, SalvageReason, Warning};
 use branchyard_runtime::disk::Moment;
 
 /// How an operation that stopped is to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GoOn {
-    Continue,
+    /// With this message of the step at which it stopped, or with git's.
+    Continue(Option<String>),
     /// Without the step at which it stopped.
     Skip,
     /// Not at all: all is put back.
@@ -43,7 +44,8 @@ pub async fn go_on(
     by: String,
     report: &Reporter,
 ) -> Result<(Origin, Ended), Error> {
-    let found = workspace.blocking(move |this| before_going_on(this, expected, how, &by));
+    let asked = how.clone();
+    let found = workspace.blocking(move |this| before_going_on(this, expected, &asked, &by));
     let Before {
         operation,
         origin,
@@ -64,8 +66,11 @@ pub async fn go_on(
             integration::abort(git, dir, operation, seen).await?;
             Ended::Aborted
         }
-        GoOn::Skip => integration::resume(git, dir, operation, true, seen).await?,
-        GoOn::Continue => integration::resume(git, dir, operation, false, seen).await?,
+        GoOn::Skip => integration::resume(git, dir, operation, StoppedStep::LeftOut, seen).await?,
+        GoOn::Continue(message) => {
+            let step = StoppedStep::Committed(message);
+            integration::resume(git, dir, operation, step, seen).await?
+        }
     };
     Ok((origin, ended))
 }
@@ -73,14 +78,14 @@ pub async fn go_on(
 fn before_going_on(
     workspace: &Workspace,
     expected: Operation,
-    how: GoOn,
+    how: &GoOn,
     by: &str,
 ) -> Result<Before, Error> {
     let repo = workspace.worktree().open()?;
     let operation = under_way(&repo, expected, how)?;
     let origin = Origin::of(&repo, operation)?;
     let marked = match how {
-        GoOn::Continue => {
+        GoOn::Continue(_) => {
             check_resolved(&repo)?;
             integration::staged_with_markers(&repo)?
         }
@@ -88,10 +93,10 @@ fn before_going_on(
     };
     match how {
         GoOn::Abort => origin.way_back(&repo)?.check_untracked(&repo)?,
-        GoOn::Continue | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
+        GoOn::Continue(_) | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
     }
     let seen = Moment::now();
-    let saved = match how != GoOn::Continue && integration::is_touched(&repo)? {
+    let saved = match !matches!(how, GoOn::Continue(_)) && integration::is_touched(&repo)? {
         true => Some(save(workspace, &repo, SalvageReason::Abort, by)?),
         false => None,
     };
@@ -123,11 +128,11 @@ pub(super) fn save(
 }
 
 /// What is under way, if the caller means it.
-fn under_way(repo: &Repository, expected: Operation, how: GoOn) -> Result<Operation, Error> {
+fn under_way(repo: &Repository, expected: Operation, how: &GoOn) -> Result<Operation, Error> {
     match Operation::under_way(repo)? {
         Some(operation) if operation == expected => Ok(operation),
         // A squash or a pick without a commit leaves nothing but its conflicts.
-        Some(Operation::Apply) if how == GoOn::Abort && expected != Operation::Rebase => {
+        Some(Operation::Apply) if *how == GoOn::Abort && expected != Operation::Rebase => {
             Ok(Operation::Apply)
         }
         Some(other) => Err(other.in_the_way().into()),

@@ -89,7 +89,7 @@ impl<'a> Copies<'a> {
         Ok(stats)
     }
 
-    /// Copies build output, except for what names its place.
+    /// Copies build output, except for what names its place or is made of what is not there.
     pub(super) fn output(&self) -> Result<Tally, Error> {
         let output = &self.seed.output;
         self.make_dirs(output.dirs.iter().map(PathBuf::as_path))?;
@@ -210,6 +210,10 @@ impl<'a> Copies<'a> {
             let naming = self.home.look_in(&source, file.size, &mut hand.buffer)?;
             if naming != Naming::No {
                 return Ok(Some(naming));
+            }
+            let sources = &self.seed.sources;
+            if let Some(targets) = sources.outdate_content(&file.path, &source, file.size)? {
+                return Ok(Some(Naming::Yes { targets }));
             }
         }
         let mode = file.mode & PERMISSIONS;

@@ -21,6 +21,19 @@ pub(super) fn targets(text: &[u8]) -> Vec<Vec<u8>> {
     targets
 }
 
+/// All that the rules in `text` name.
+pub(super) fn mentioned(text: &[u8]) -> Vec<Vec<u8>> {
+    let lines = text.split(|byte| *byte == b'\n');
+    let lines = lines.map(|line| line.strip_suffix(b"\\").unwrap_or(line));
+    let mut mentioned: Vec<_> = lines.flat_map(words).collect();
+    for word in &mut mentioned {
+        if word.last() == Some(&b':') {
+            word.pop();
+        }
+    }
+    mentioned
+}
+
 /// Where the colon of a rule is.
 fn rule(line: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b':', line).find(|at| {
@@ -61,6 +74,8 @@ mod tests {
         let found = targets(text);
         let expected: [&[u8]; 4] = [b"a.o", b"sub/b.o", b"/yard/a.h", b"with space.o"];
         assert_eq!(found, expected);
+        let mentioned = mentioned(b"a.o: a.c \\\n  b.h\nb.h:\n");
+        assert_eq!(mentioned, [&b"a.o"[..], b"a.c", b"b.h", b"b.h"]);
         assert!(targets(b"#!/bin/sh\nexec /yard/prog \"$@\"\n").is_empty());
     }
 }

@@ -14,6 +14,7 @@ mod naming;
 mod output;
 mod proof;
 mod seed;
+mod sources;
 mod stale_outputs;
 mod tracked;
 
@@ -69,6 +70,12 @@ pub fn is_warm(workspace: &Workspace) -> bool {
     workspace
         .record()
         .is_some_and(|record| record.warm.is_some())
+}
+
+/// Whether something that was copied or built earlier may be here: a command finds more than its commit.
+pub fn is_incremental(workspace: &Workspace) -> bool {
+    let record = workspace.record();
+    record.is_none_or(|record| record.warm.is_some() || record.built_from != BuiltFrom::nothing())
 }
 
 /// Notes that all that was copied or built is gone.

@@ -26,7 +26,7 @@ pub(super) struct Home(Vec<Finder<'static>>);
 pub(super) enum Naming {
     /// It is not named, or only where it has no effect.
     No,
-    /// It is named, in a file that says how to make these.
+    /// It is named, or the file is of no use for another reason; it says how to make these.
     Yes { targets: Vec<Vec<u8>> },
 }
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
+use super::sources::Sources;
 use super::tracked::Fault;
 use crate::build_output::BuildOutputNotes;
 use crate::{Error, Workspace};
@@ -91,6 +92,7 @@ impl WarmOutput {
             made: BuildOutputNotes::load(workspace.worktree().admin()),
             home: Home::new(workspace.repo().home()),
             way: Way::of(difference),
+            sources: wanted.sources,
             now,
             found: Self::default(),
             fault: None,
@@ -122,6 +124,8 @@ pub(super) struct Wanted<'a> {
     /// The commit that the new workspace is going to be at.
     pub(super) goal: ObjectId,
     pub(super) difference: &'a Difference,
+    /// The files of that commit.
+    pub(super) sources: &'a Sources,
     /// Whether runs must account for everything that lies beside the tracked files.
     pub(super) is_strict: bool,
 }
@@ -169,6 +173,7 @@ struct Gathering<'a> {
     made: BuildOutputNotes,
     home: Home,
     way: Way,
+    sources: &'a Sources,
     now: Moment,
     found: WarmOutput,
     fault: Option<Fault>,
@@ -290,6 +295,9 @@ impl Gathering<'_> {
     fn take(&mut self, item: UntrackedEntry, known: Inherited) {
         let UntrackedEntry { path, meta, .. } = item;
         if self.way.has(&path, false) || !(meta.is_file() || meta.is_symlink()) {
+            return;
+        }
+        if !known.is_cargo && self.sources.outdate(&path) {
             return;
         }
         if is_later(&meta, self.now) {

@@ -14,6 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::lent::{self, Lent};
 use super::output::{Wanted, WarmOutput};
+use super::sources::Sources;
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
 use crate::record::BuiltFrom;
@@ -49,6 +50,7 @@ pub(super) struct Seed {
     pub(super) index: IndexFile,
     pub(super) tracked: Tracked,
     pub(super) output: WarmOutput,
+    pub(super) sources: Sources,
     pub(super) built_from: BuiltFrom,
 }
 
@@ -175,10 +177,12 @@ impl Seed {
         if git::is_any_changed(&repo, doubtful)? {
             return Ok(Err("it has changes"));
         }
+        let sources = Sources::of(&index, &candidate.difference);
         let wanted = Wanted {
             from: candidate.commit,
             goal,
             difference: &candidate.difference,
+            sources: &sources,
             is_strict: taker.repo().protects(taker.branch()),
         };
         let output = match WarmOutput::gather(&workspace, &repo, &wanted, now)? {
@@ -197,6 +201,7 @@ impl Seed {
             index,
             tracked,
             output,
+            sources,
             built_from: record.built_from,
         }))
     }

@@ -46,6 +46,7 @@ impl Render for Log {
         let kept = fitting(&self.commits, room).max(1);
         if keep(&mut self.commits, kept) {
             self.next = Some(self.skip + kept);
+            self.truncated = true;
         }
         if let [only] = &mut self.commits[..] {
             cut_entry(only, room);

@@ -1,6 +1,6 @@
 //! Branches, the files of their workspaces, and what was saved of them.
 
-use super::{BRANCHES, FILES, SALVAGE};
+use super::{BRANCHES, FILES, IF_RANGE, RANGE, SALVAGE, text};
 use crate::app::{
     EnvironmentReport, GitOutput, QuickRequest, RestoreRequest, SalvageDetail, SalvageFilter,
     SalvageItem,
@@ -10,13 +10,22 @@ use crate::http::branches::{
 };
 use crate::http::files::{LsBody, Said};
 use crate::http::listed::Listed;
-use crate::http::openapi::operation::{Operation, delete, get, post, put};
+use crate::http::openapi::operation::{Header, Operation, delete, get, post, put};
 use crate::http::reap::PinBody;
 use crate::http::salvage::FileParams;
 use branchyard_workspace::{Description, FileText, GrepRequest, Listing, Matches, ReadRequest};
 
 const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
 const PIN: &str = "/api/repos/{repo}/branches/{branch}/pin";
+const RAW: &[&str] = &[
+    "application/octet-stream",
+    "text/plain",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+];
+const IF_NONE_MATCH: Header = ("If-None-Match", "The `ETag` of what the caller has.", text);
 const ONE: &str = "/api/salvage/{salvage}";
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -68,6 +77,19 @@ fn files() -> Vec<Operation> {
         post(FILES, at("read_file"), "readFile", "Read lines of a file")
             .takes::<ReadRequest>()
             .gives::<Said<FileText>>(200, "The lines."),
+        get(
+            FILES,
+            at("raw/{*path}"),
+            "readRawFile",
+            "A whole file, byte for byte",
+        )
+        .says(
+            "Of any size, as a download. It is told by its content whether it is text or an image.",
+        )
+        .headers(&[RANGE, IF_RANGE, IF_NONE_MATCH])
+        .writes(200, "Its bytes.", RAW)
+        .writes(206, "The bytes of the range.", RAW)
+        .only(304, "It is what `If-None-Match` names."),
         post(FILES, at("grep"), "searchFiles", "Search files")
             .takes::<GrepRequest>()
             .gives::<Said<Matches>>(200, "The lines that match."),

@@ -8,7 +8,7 @@ mod verbs;
 
 use serde_json::{Value, json};
 
-use super::operation::Operation;
+use super::operation::{Header, Operation};
 use super::schemas::Schemas;
 
 const DAEMON: &str = "Daemon";
@@ -23,6 +23,17 @@ const GROUPS: &str = "Groups";
 const UPKEEP: &str = "Upkeep";
 const ACCESS: &str = "Access";
 const AGENTS: &str = "Agents";
+
+const RANGE: Header = (
+    "Range",
+    "Those bytes alone: `bytes=0-99`, `bytes=100-` or `bytes=-100`.",
+    text,
+);
+const IF_RANGE: Header = ("If-Range", "The `ETag` that a part is to be of.", text);
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
 
 pub(super) fn all(schemas: &mut Schemas) -> Vec<Operation> {
     [

@@ -1,8 +1,8 @@
 //! Runs and groups: started and followed as streams, and as records.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{GROUPS, RUNS};
+use super::{GROUPS, IF_RANGE, RANGE, RUNS, text};
 use crate::http::groups;
 use crate::http::listed::Listed;
 use crate::http::log::{Found, LogParams};
@@ -35,16 +35,6 @@ const PREFER: Header = (
     "`respond-async` gives 202 and the record in place of the stream.",
     text,
 );
-const RANGE: Header = (
-    "Range",
-    "Those bytes of the output: `bytes=0-99`, `bytes=100-` or `bytes=-100`.",
-    text,
-);
-const IF_RANGE: Header = ("If-Range", "The `ETag` that a part is to be of.", text);
-
-fn text() -> Value {
-    json!({ "type": "string" })
-}
 
 pub(super) fn operations() -> Vec<Operation> {
     [starts(), runs(), all_groups()]
@@ -160,6 +150,19 @@ fn all_groups() -> Vec<Operation> {
         )
         .takes::<RunBody>()
         .needs(&["branches"])
+        .headers(&[PREFER, IDEMPOTENCY_KEY, LAST_EVENT_ID])
+        .gives::<GroupRecord>(202, "It is started; with `Prefer: respond-async`."),
+        streaming(
+            post(
+                GROUPS,
+                "/stream/repos/{repo}/task",
+                "startTaskGroup",
+                "Run a declared task on many branches",
+            ),
+            GROUP_STREAM,
+        )
+        .takes::<RunBody>()
+        .needs(&["branches", "task"])
         .headers(&[PREFER, IDEMPOTENCY_KEY, LAST_EVENT_ID])
         .gives::<GroupRecord>(202, "It is started; with `Prefer: respond-async`."),
         streaming(

@@ -23,6 +23,19 @@ pub struct Hunk {
     pub theirs: String,
 }
 
+impl Hunk {
+    /// As it stands in the file, and where that is.
+    pub fn text(&self) -> String {
+        let (first, last) = (self.start_line, self.end_line);
+        let mut text = format!("lines {first} to {last}\n<<<<<<< ours\n{}", self.ours);
+        if let Some(base) = &self.base {
+            text.push_str(&format!("||||||| base\n{base}"));
+        }
+        text.push_str(&format!("=======\n{}>>>>>>> theirs", self.theirs));
+        text
+    }
+}
+
 /// The hunks of a file, and whether anything of them was left out. `room` is what they may hold, and
 /// shrinks by what they do.
 pub(super) fn in_file(text: &[u8], width: Option<usize>, room: &mut usize) -> (Vec<Hunk>, bool) {

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
 pub use outcome::{IntegrationOutcome, State, described, named, next_of};
-pub use steps::{Ended, begin, command, go_on, resume, stages_nothing, with_usual_cleanup};
+pub use steps::{
+    Ended, StoppedStep, begin, command, go_on, resume, stages_nothing, with_usual_cleanup,
+};
 pub(super) use touched::left_by_git;
 pub use touched::{is_touched, staged_with_markers, untouched_until};
 pub(super) use way::base_of;

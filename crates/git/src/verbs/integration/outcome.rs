@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Ended, Origin, stages_nothing};
-use crate::verbs::conflicts::{Conflict, conflicts, fit};
+use crate::verbs::conflicts::{Conflict, Hunk, conflicts, fit};
 use crate::verbs::operation::{Operation, UnderWay};
 use crate::verbs::{Brief, Verbosity};
 use crate::{Error, Repository, check_extent, head};
@@ -162,14 +162,16 @@ pub fn described(under_way: &UnderWay) -> Vec<String> {
     ]
 }
 
-/// Conflicts by name, as many as are of use.
+/// Conflicts with their hunks, as many as are of use.
 pub fn named(conflicts: &[Conflict], total: usize) -> Vec<String> {
-    let shown = conflicts.iter().take(MOST_NAMED);
-    let mut lines: Vec<String> = shown
-        .map(|conflict| format!("{}: {}", conflict.kind.says(), conflict.path))
-        .collect();
-    if total > lines.len() {
-        lines.push(format!("… and {} more", total - lines.len()));
+    let shown = &conflicts[..conflicts.len().min(MOST_NAMED)];
+    let mut lines = Vec::new();
+    for conflict in shown {
+        lines.push(format!("{}: {}", conflict.kind.says(), conflict.path));
+        lines.extend(conflict.hunks.iter().flatten().map(Hunk::text));
+    }
+    if total > shown.len() {
+        lines.push(format!("… and {} more", total - shown.len()));
     }
     lines
 }

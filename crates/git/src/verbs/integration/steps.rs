@@ -56,22 +56,32 @@ pub async fn begin(git: &Git, command: GitCommand, dir: &Path) -> Result<Ended, 
     at(dir, move |repo| Err(refused(repo, error)?)).await
 }
 
+/// What becomes of the step at which an operation stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoppedStep {
+    /// It is committed, with this message or with the one that git prepared.
+    Committed(Option<String>),
+    LeftOut,
+}
+
 /// Goes on with what is under way, now that nothing is in conflict any more, or without the step at
 /// which it stopped, whose files were saved when they were `seen`.
 pub async fn resume(
     git: &Git,
     dir: &Path,
     operation: Operation,
-    skip: bool,
+    step: StoppedStep,
     seen: Moment,
 ) -> Result<Ended, Error> {
-    let args: &[&str] = match (operation, skip) {
-        (Operation::Rebase, false) => &["rebase", "--continue"],
-        (Operation::Rebase, true) => &["rebase", "--skip"],
-        (Operation::CherryPick, true) => &["cherry-pick", "--skip"],
-        (Operation::Revert, true) => &["revert", "--skip"],
-        (Operation::Merge | Operation::CherryPick | Operation::Revert, _) => {
-            return commit_step(git, dir, operation).await;
+    use StoppedStep::{Committed, LeftOut};
+    let args: &[&str] = match (operation, step) {
+        (Operation::Rebase, Committed(_)) => &["rebase", "--continue"],
+        (Operation::Rebase, LeftOut) => &["rebase", "--skip"],
+        (Operation::CherryPick, LeftOut) => &["cherry-pick", "--skip"],
+        (Operation::Revert, LeftOut) => &["revert", "--skip"],
+        (Operation::Merge, LeftOut) => return commit_step(git, dir, operation, None).await,
+        (Operation::Merge | Operation::CherryPick | Operation::Revert, Committed(message)) => {
+            return commit_step(git, dir, operation, message).await;
         }
         (Operation::Apply | Operation::Mailbox | Operation::Bisect, _) => {
             return Err(operation.in_the_way().into());
@@ -125,7 +135,12 @@ fn stop(repo: &Repository, operation: Operation, error: Error) -> Result<Stop, E
 
 /// Commits the step at which it stopped, and goes on with the next. Git's own `--continue` would drop
 /// lines of the message that begin with `#`.
-async fn commit_step(git: &Git, dir: &Path, operation: Operation) -> Result<Ended, Error> {
+async fn commit_step(
+    git: &Git,
+    dir: &Path,
+    operation: Operation,
+    message: Option<String>,
+) -> Result<Ended, Error> {
     let (is_stopped, is_empty) = at(dir, move |repo| {
         let is_stopped = operation == Operation::Merge || has_step_head(repo);
         Ok((is_stopped, is_stopped && stages_nothing(repo)?))
@@ -137,8 +152,11 @@ async fn commit_step(git: &Git, dir: &Path, operation: Operation) -> Result<Ende
         return go_on(git, skip, dir, operation, Moment::now()).await;
     }
     if is_stopped {
-        // Only a message that could be edited is rid of git's notes; the editor here leaves it alone.
-        let commit = cleaning(git, dir).await?.args(["commit", "--edit"]);
+        let commit = match &message {
+            Some(message) => command(git, dir).args(["commit", "-m", message]),
+            // Only a message that could be edited is rid of git's notes; the editor here leaves it alone.
+            None => cleaning(git, dir).await?.args(["commit", "--edit"]),
+        };
         commit.output().await?;
     }
     let is_over = at(dir, |repo| Ok(Operation::under_way(repo)?.is_none())).await?;

@@ -33,8 +33,8 @@ pub struct Log {
     /// There are more: what `skip` is to be to go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
-    /// There was too much history to look through, and there may be more commits that fit: give a
-    /// narrower `range`, or a `since`.
+    /// There are fewer commits here than were asked for, and there may be more: go on with `next`. With `stopped_at`
+    /// there was too much history to look through: give a narrower `range`, or a `since`.
     pub truncated: bool,
     /// The commit at which looking stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,7 @@ fn pick(
             continue;
         }
         if log.commits.len() == query.count() || patches > MOST_PATCHES {
+            log.truncated = log.commits.len() < query.count();
             log.next = Some(log.skip + log.commits.len());
             return Ok(log);
         }

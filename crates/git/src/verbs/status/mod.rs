@@ -67,7 +67,7 @@ pub struct Status {
     /// What waits to be continued, skipped or aborted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
-    /// Nothing is staged, changed, in conflict or, if that was looked at, untracked.
+    /// Nothing is staged, changed, in conflict or, if that was looked at, untracked; else the workspace is `dirty`.
     pub clean: bool,
     pub counts: Counts,
     /// What the index has and HEAD has not; the lists are not there with `minimal`.
@@ -192,11 +192,6 @@ impl Status {
         all &= keep(&mut left, &mut self.untracked);
         all &= keep(&mut left, &mut self.ignored);
         self.truncated |= !all;
-    }
-
-    /// Whether a tracked file or the index differs from HEAD.
-    pub fn is_dirty(&self) -> bool {
-        self.counts.staged + self.counts.unstaged + self.counts.conflicted > 0
     }
 }
 

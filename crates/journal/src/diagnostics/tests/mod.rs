@@ -7,11 +7,11 @@ use super::{Collector, Diagnostics};
 use branchyard_model::Severity;
 
 pub(super) fn collect(log: impl AsRef<[u8]>) -> Diagnostics {
-    let mut collector = Collector::new();
+    let mut collector = Collector::default();
     for (number, line) in (1..).zip(log.as_ref().split(|byte| *byte == b'\n')) {
         collector.line(number, line);
     }
-    collector.finish()
+    collector.finish(false)
 }
 
 /// Each as `log line: severity tool file:line:column message`.

@@ -58,14 +58,20 @@ pub(super) fn entries(verb: &Verb) -> impl Iterator<Item = (&'static str, Takes)
 }
 
 fn entry(entry: &'static str) -> (&'static str, Takes) {
-    if let Some((name, values)) = entry.split_once("[=") {
-        return (name, Takes::Attached(values.trim_end_matches(']')));
+    let Some((name, values)) = entry.split_once('=') else {
+        return (entry, Takes::Nothing);
+    };
+    match (name.strip_suffix('['), values) {
+        (Some(name), values) => (name, Takes::Attached(values.trim_end_matches(']'))),
+        (None, "?") => (name, Takes::ValueOrHead),
+        (None, values) => (name, Takes::Value(values)),
     }
-    match entry.split_once('=') {
-        None => (entry, Takes::Nothing),
-        Some((name, "?")) => (name, Takes::ValueOrHead),
-        Some((name, values)) => (name, Takes::Value(values)),
-    }
+}
+
+/// Whether this is the entry of an option, without taking it apart.
+fn is_of(entry: &str, name: &str) -> bool {
+    let rest = entry.strip_prefix(name);
+    rest.is_some_and(|rest| matches!(rest.bytes().next(), None | Some(b'=' | b'[')))
 }
 
 fn long(
@@ -174,8 +180,12 @@ fn asks_for_a_signature(name: &str, value: &str) -> bool {
 }
 
 fn find(verb: &Verb, name: &str, word: &str) -> Result<(&'static str, Takes), Problem> {
-    if let Some(found) = entries(verb).find(|(known, _)| *known == name) {
-        return Ok(found);
+    let mut words = verb
+        .options
+        .iter()
+        .flat_map(|table| table.split_whitespace());
+    if let Some(found) = words.find(|word| is_of(word, name)) {
+        return Ok(entry(found));
     }
     let detail = format!("git {} does not take {} here", verb.name, shown(name));
     if verb

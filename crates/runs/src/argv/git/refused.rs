@@ -65,7 +65,7 @@ const FORBIDDEN: &[(&[&str], &str)] = &[
     ),
     (
         &["submodule"],
-        "the yard does not enter submodules; let the build fetch what it needs",
+        "submodules are not supported yet: their directories stay empty, and runs in such a workspace say so",
     ),
     (
         &["stash"],

@@ -1,0 +1,31 @@
+//! A whole file of a workspace, to be read from whoever opened it.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use super::Stamp;
+use super::beneath::{self, open_beneath};
+use super::regular::open_regular;
+use crate::{Error, Workspace};
+
+/// A file that was opened: what becomes of its name meanwhile does not matter to who reads it.
+#[derive(Debug)]
+pub struct RawFile {
+    pub file: File,
+    pub size: u64,
+    pub stamp: Stamp,
+}
+
+/// Opens a regular file of any size. The caller shares the files.
+pub async fn open(workspace: &Arc<Workspace>, path: String) -> Result<RawFile, Error> {
+    workspace
+        .looking(move |this| {
+            let path = beneath::relative(this, &path)?;
+            let fd = open_beneath(&beneath::open_root(this)?, &path)?;
+            let (file, size) = open_regular(&fd, &path)?;
+            let meta = file.metadata().map_err(Error::io("look at a file"))?;
+            let stamp = Stamp::of(&meta);
+            Ok(RawFile { file, size, stamp })
+        })
+        .await
+}

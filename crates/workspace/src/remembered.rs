@@ -1,0 +1,27 @@
+//! The last answer to a question, for as long as what it was asked of is the same.
+
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Debug)]
+pub(crate) struct Remembered<K, V>(Mutex<Option<(K, V)>>);
+
+impl<K, V> Default for Remembered<K, V> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<K: PartialEq, V: Clone> Remembered<K, V> {
+    /// What was answered of `key`; else `answer` finds it. Whoever asks meanwhile waits for it.
+    pub(crate) fn get_or<E>(&self, key: K, answer: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((of, value)) if *of == key => Ok(value.clone()),
+            _ => {
+                let value = answer()?;
+                *last = Some((key, value.clone()));
+                Ok(value)
+            }
+        }
+    }
+}

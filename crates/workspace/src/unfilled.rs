@@ -1,0 +1,122 @@
+//! What a commit means to be in its workspace and is not there: the content of submodules, and of files that git-lfs
+//! keeps elsewhere. A build goes on without it, and whoever asked for it is told.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::files::regular;
+use crate::{Error, Workspace};
+use branchyard_git::IndexFile;
+use branchyard_model::Warning;
+
+const SUBMODULE: u32 = 0o160_000;
+const ATTRIBUTES: &[u8] = b".gitattributes";
+/// What a line of attributes says of files that git-lfs keeps.
+const LFS: &str = "filter=lfs";
+/// How a file begins that stands for one of those, and what its length may be.
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+const POINTER_SIZES: std::ops::RangeInclusive<u32> = 100..=1024;
+/// A longer file of attributes nobody writes.
+const ATTRIBUTES_SIZE: u64 = 1 << 20;
+/// So many paths are named; the others are counted.
+const NAMED: usize = 5;
+/// So many small files are looked into.
+const LOOKED_INTO: usize = 10_000;
+
+/// What whoever builds here should know. The caller shares the files.
+pub async fn warnings(workspace: &Arc<Workspace>) -> Result<Vec<Warning>, Error> {
+    workspace.looking(look).await
+}
+
+fn look(workspace: &Workspace) -> Result<Vec<Warning>, Error> {
+    let path = workspace.worktree().admin().join("index");
+    let meta = fs::metadata(&path).map_err(Error::io("look at the index"))?;
+    // Git writes the index anew whenever it changes.
+    let mark = (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec());
+    workspace
+        .unfilled()
+        .get_or(mark, || search(workspace, &path))
+}
+
+fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
+    // One that cannot be read here is of a kind that nothing else here makes.
+    let Some(index) = IndexFile::read_any(index).map_err(Error::io("read the index"))? else {
+        return Ok(Vec::new());
+    };
+    let (mut modules, mut small, mut has_lfs) = (Vec::new(), Vec::new(), false);
+    for entry in index.entries() {
+        let bytes = index.path(entry);
+        let path = || PathBuf::from(OsStr::from_bytes(bytes));
+        if entry.mode() == SUBMODULE {
+            let is_there = workspace
+                .path()
+                .join(path())
+                .join(".git")
+                .symlink_metadata()
+                .is_ok();
+            if !is_there {
+                modules.push(path());
+            }
+        } else if bytes.rsplit(|byte| *byte == b'/').next() == Some(ATTRIBUTES) {
+            has_lfs = has_lfs || keeps_lfs(workspace, &path());
+        } else if POINTER_SIZES.contains(&index.stat(entry).size()) {
+            small.push(path());
+        }
+    }
+    let mut pointers = Vec::new();
+    if has_lfs {
+        small.truncate(LOOKED_INTO);
+        pointers = small;
+        pointers.retain(|path| is_pointer(workspace, path));
+    }
+    let mut warnings = Vec::new();
+    if !modules.is_empty() {
+        let message = format!(
+            "submodules are not supported yet, their directories are empty: {}",
+            named(&modules)
+        );
+        warnings.push(Warning::new("submodules_empty", message));
+    }
+    if !pointers.is_empty() {
+        let message = format!(
+            "git-lfs is not supported yet, these files are pointers in place of their content: {}",
+            named(&pointers)
+        );
+        warnings.push(Warning::new("lfs_pointers", message));
+    }
+    Ok(warnings)
+}
+
+fn keeps_lfs(workspace: &Workspace, attributes: &Path) -> bool {
+    let Ok(file) = regular::open_unfollowed(workspace, attributes) else {
+        return false;
+    };
+    let mut text = Vec::new();
+    let read = file.take(ATTRIBUTES_SIZE).read_to_end(&mut text);
+    read.is_ok() && String::from_utf8_lossy(&text).contains(LFS)
+}
+
+fn is_pointer(workspace: &Workspace, path: &Path) -> bool {
+    let Ok(file) = regular::open_unfollowed(workspace, path) else {
+        return false;
+    };
+    let mut begin = Vec::new();
+    let read = file.take(POINTER.len() as u64).read_to_end(&mut begin);
+    read.is_ok() && begin == POINTER
+}
+
+/// The first paths, and how many more there are.
+fn named(paths: &[PathBuf]) -> String {
+    let shown = paths.iter().take(NAMED);
+    let shown: Vec<_> = shown.map(|path| path.to_string_lossy()).collect();
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}

@@ -1,0 +1,216 @@
+//! What a copy of build output must not bring with it: what was made of a file that the new workspace lacks. A tool
+//! that looks for changed sources would never find out, and the first build of the branch would be falsely green.
+//!
+//! It errs on the side of making something again.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::dependencies;
+use branchyard_git::{Difference, IndexFile};
+
+/// What is made of one source each and named after it.
+const OF_ONE_SOURCE: [&str; 20] = [
+    "bc", "class", "cmi", "cmo", "cmx", "d", "dwo", "gcda", "gcno", "gch", "hi", "i", "ii", "lo",
+    "o", "obj", "pch", "pyc", "pyo", "su",
+];
+/// What says how things are made, as whole names and as endings. Nothing is made again because one of them changed.
+const RECIPES: [&str; 10] = [
+    "BUILD",
+    "BUILD.bazel",
+    "CMakeLists.txt",
+    "GNUmakefile",
+    "Makefile",
+    "SConstruct",
+    "configure",
+    "makefile",
+    "meson.build",
+    "meson_options.txt",
+];
+const RECIPE_ENDINGS: [&str; 7] = ["ac", "am", "bzl", "cmake", "in", "mak", "mk"];
+/// Static libraries, as they begin.
+const ARCHIVES: [&[u8]; 2] = [b"!<arch>\n", b"!<thin>\n"];
+/// Files of rules that compilers write.
+const RULES: [&str; 6] = ["P", "Plo", "Po", "d", "dep", "deps"];
+/// A tree of packages, whose files are named after nothing here.
+const PACKAGES: &str = "node_modules";
+
+/// The files of the commit that a workspace is made for, as far as output is named after them.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    /// Names up to their first dot.
+    stems: HashSet<Vec<u8>>,
+    /// The same of files that only the sibling has, and their whole names.
+    gone_stems: HashSet<Vec<u8>>,
+    gone_names: HashSet<Vec<u8>>,
+    /// Something is made in another way.
+    has_other_recipes: bool,
+}
+
+impl Sources {
+    /// Of a workspace that differs from the one with this index.
+    pub(super) fn of(index: &IndexFile, difference: &Difference) -> Self {
+        let gone: HashSet<&[u8]> = difference
+            .changes
+            .iter()
+            .filter(|change| change.is.is_none())
+            .map(|change| change.path.as_slice())
+            .collect();
+        let stays = index.entries().iter().map(|entry| index.path(entry));
+        let stays = stays.filter(|path| !gone.contains(path));
+        let comes = difference
+            .changes
+            .iter()
+            .filter(|change| change.is.is_some());
+        let comes = comes.map(|change| change.path.as_slice());
+        Self {
+            stems: stays
+                .chain(comes)
+                .map(|path| stem(path).to_owned())
+                .collect(),
+            gone_stems: gone.iter().map(|path| stem(path).to_owned()).collect(),
+            gone_names: gone.iter().map(|path| name(path).to_owned()).collect(),
+            has_other_recipes: difference
+                .changes
+                .iter()
+                .any(|change| is_recipe(&change.path)),
+        }
+    }
+
+    /// Whether output of this name may be made of what is not there, or in another way.
+    pub(super) fn outdate(&self, path: &Path) -> bool {
+        if path.components().any(|part| part.as_os_str() == PACKAGES) {
+            return false;
+        }
+        let stem = stem(path.as_os_str().as_bytes());
+        let is_of_one = path
+            .extension()
+            .and_then(OsStr::to_str)
+            .is_some_and(|ending| OF_ONE_SOURCE.contains(&ending));
+        self.has_other_recipes
+            || self.gone_stems.contains(stem)
+            || is_of_one && !self.stems.contains(stem)
+    }
+
+    /// Whether what is in a file makes it outdated, and what it says is made; `None` if it does not.
+    pub(super) fn outdate_content(
+        &self,
+        path: &Path,
+        file: &File,
+        size: u64,
+    ) -> io::Result<Option<Vec<Vec<u8>>>> {
+        let mut begin = [0; 18];
+        let read = file.read_at(&mut begin, 0)?;
+        let begin = &begin[..read];
+        // An archiver adds and replaces members, and leaves in what nothing is made of any more.
+        let is_archive = ARCHIVES.iter().any(|magic| begin.starts_with(magic));
+        // A linker takes what it is given. What is linked already is not linked again because less is given.
+        let is_linked = begin.starts_with(b"\x7fELF") && matches!(begin.get(16), Some(2 | 3));
+        if is_archive || is_linked && !self.gone_names.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let is_rule = path
+            .extension()
+            .and_then(OsStr::to_str)
+            .is_some_and(|ending| RULES.contains(&ending));
+        if !is_rule || self.gone_names.is_empty() || size > dependencies::MOST {
+            return Ok(None);
+        }
+        let mut text = vec![0; usize::try_from(size).unwrap_or(0)];
+        file.read_exact_at(&mut text, 0)?;
+        let misses = self.are_missed_by(&dependencies::mentioned(&text));
+        Ok(misses.then(|| dependencies::targets(&text)))
+    }
+
+    /// Whether one of these paths names a file that is gone.
+    fn are_missed_by(&self, paths: &[Vec<u8>]) -> bool {
+        paths
+            .iter()
+            .any(|path| self.gone_names.contains(name(path)))
+    }
+}
+
+fn name(path: &[u8]) -> &[u8] {
+    let slash = memchr::memrchr(b'/', path);
+    &path[slash.map_or(0, |slash| slash + 1)..]
+}
+
+/// A class within another is named after both.
+fn stem(path: &[u8]) -> &[u8] {
+    let name = name(path);
+    // What begins with a dot is not all ending.
+    let end = name
+        .iter()
+        .skip(1)
+        .position(|byte| matches!(byte, b'.' | b'$'));
+    &name[..end.map_or(name.len(), |end| end + 1)]
+}
+
+fn is_recipe(path: &[u8]) -> bool {
+    let name = Path::new(OsStr::from_bytes(name(path)));
+    let ending = name.extension().and_then(OsStr::to_str);
+    let is_named = name.to_str().is_some_and(|name| RECIPES.contains(&name));
+    is_named || ending.is_some_and(|ending| RECIPE_ENDINGS.contains(&ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> HashSet<Vec<u8>> {
+        names
+            .iter()
+            .map(|name| name.as_bytes().to_owned())
+            .collect()
+    }
+
+    fn sources() -> Sources {
+        Sources {
+            stems: set(&["main", "util", "Shape"]),
+            gone_stems: set(&["old"]),
+            gone_names: set(&["old.h", "old.c"]),
+            has_other_recipes: false,
+        }
+    }
+
+    #[test]
+    fn what_is_named_after_a_source_that_is_gone_is_outdated() {
+        let sources = sources();
+        for (path, expected) in [
+            ("obj/main.o", false),
+            ("src/old.o", true),
+            ("build/old.c.o", true),
+            ("bin/old", true),
+            ("obj/generated.o", true),
+            ("__pycache__/util.cpython-311.pyc", false),
+            ("__pycache__/gone.cpython-311.pyc", true),
+            ("out/Shape$1.class", false),
+            ("out/Circle.class", true),
+            ("app", false),
+            ("web/node_modules/old/index.js", false),
+        ] {
+            assert_eq!(sources.outdate(Path::new(path)), expected, "{path}");
+        }
+        let words = |text: &str| text.split(' ').map(|word| word.into()).collect::<Vec<_>>();
+        assert!(sources.are_missed_by(&words("main.o: src/main.c include/old.h")));
+        assert!(!sources.are_missed_by(&words("main.o: src/main.c include/bold.h")));
+    }
+
+    #[test]
+    fn what_is_made_in_another_way_is_outdated() {
+        for (path, expected) in [
+            ("Makefile", true),
+            ("sub/rules.mk", true),
+            ("CMakeLists.txt", true),
+            ("configure.ac", true),
+            ("src/make.c", false),
+        ] {
+            assert_eq!(is_recipe(path.as_bytes()), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The lock of a workspace, for calls that are answered: they wait for it as long as callers wait, or not at all.
+
+use std::time::Duration;
+
+use super::AuthorizedApp;
+use branchyard_model::{ErrorKind, Problem, RunState};
+use branchyard_workspace::{Workspace, WorkspaceLock};
+
+/// How long a change waits for its lock: shorter than clients wait for an answer, so that they are told
+/// what they wait for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// Whether a command has the lock that runs already: nothing of ours moves files until it ends.
+pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> bool {
+    let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
+    let live = holder.and_then(|run| app.yard().runs.live(run));
+    live.is_some_and(|live| live.record().state == RunState::Running)
+}
+
+/// The lock of a workspace, waited for as long as callers wait for an answer.
+pub(super) async fn lock_of(
+    app: &AuthorizedApp,
+    workspace: &Workspace,
+    what: &str,
+) -> Result<WorkspaceLock, Problem> {
+    let lock = workspace.queue().lock(what, app.principal().name());
+    let lock = tokio::time::timeout(LOCK_TIMEOUT, lock).await;
+    lock.map_err(|_| busy(workspace))
+}
+
+/// The same for what is not to come as a surprise later: a run that has the lock is not waited for.
+pub(super) async fn lock_unless_run(
+    app: &AuthorizedApp,
+    workspace: &Workspace,
+    what: &str,
+) -> Result<WorkspaceLock, Problem> {
+    if let Some(lock) = workspace.queue().try_lock(what, app.principal().name()) {
+        return Ok(lock);
+    }
+    let holder = workspace.queue().holder();
+    match holder.is_some_and(|holder| holder.run_id.is_some()) {
+        true => Err(busy(workspace)),
+        false => lock_of(app, workspace, what).await,
+    }
+}
+
+/// Somebody else has the lock, and for long.
+fn busy(workspace: &Workspace) -> Problem {
+    let holder = workspace.queue().holder();
+    let holder = holder.map_or_else(
+        || "others are in line".to_owned(),
+        |holder| match &holder.run_id {
+            Some(run) => format!(
+                "{} (run {run}) by {} since {}",
+                holder.what, holder.who, holder.since
+            ),
+            None => format!("{} by {} since {}", holder.what, holder.who, holder.since),
+        },
+    );
+    let detail = format!(
+        "the workspace of {} is in use: {holder}",
+        workspace.branch()
+    );
+    Problem::new(ErrorKind::Conflict, "workspace_busy", detail)
+        .field("branch")
+        .help("nothing was done; wait for the run to end or cancel it, then ask again")
+}

@@ -1,0 +1,193 @@
+//! `GET …/raw/{path}`: a file of a workspace, byte for byte and of any size.
+//!
+//! Whatever a branch holds is hostile to a browser: it is given as a download, of a kind that runs nothing, and
+//! where it is shown all the same it has an origin of its own.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::io::AsyncReadExt;
+use tokio_util::io::ReaderStream;
+
+use super::extract::FileAt;
+use super::problem::ProblemResponse;
+use super::range::{self, ByteRange};
+use super::tag;
+use crate::app::{AuthorizedApp, inspect};
+use branchyard_model::{ErrorKind, Problem};
+use branchyard_workspace::RawFile;
+
+/// What is read and sent at once.
+const PIECE: usize = 256 * 1024;
+/// What tells of a file whether it is text.
+const TELLING: u64 = 8 * 1024;
+
+/// What a name needs no escape for in a header.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+
+pub(super) async fn raw(
+    app: AuthorizedApp,
+    FileAt(repo, branch, path): FileAt,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, ProblemResponse> {
+    let raw = inspect::raw_file(&app, &repo, &branch, &path).await?;
+    let tag = tag::of_stamp(&raw.stamp);
+    let mut response = match tag::is_known(&tag, &headers) {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => answer(raw, &tag, &method, &headers)
+            .await
+            .map_err(unreadable)?,
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    for (field, value) in [
+        (header::ETAG, tag),
+        (header::CONTENT_DISPOSITION, attachment(name)),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(field, value);
+        }
+    }
+    for (field, value) in [
+        (header::ACCEPT_RANGES, "bytes"),
+        // It may change at any moment, and is for whoever may read it alone.
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "sandbox; default-src 'none'",
+        ),
+        (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(field, value);
+    }
+    Ok(response)
+}
+
+const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
+    header::HeaderName::from_static("cross-origin-resource-policy");
+
+/// The bytes that were asked for, and of which kind they are.
+async fn answer(
+    raw: RawFile,
+    tag: &str,
+    method: &Method,
+    headers: &HeaderMap,
+) -> std::io::Result<Response> {
+    let size = raw.size;
+    let wanted = range::asked(method, headers)
+        .filter(|_| tag::allows_range(tag, headers))
+        .and_then(|range| ByteRange::parse(range.to_str().ok()?));
+    let part = match wanted.map(|range| range.within(size)) {
+        Some(None) => return Ok(range::unsatisfiable("the file", size)),
+        Some(Some(part)) => Some(part),
+        None => None,
+    };
+    let (first, count) = part.unwrap_or((0, size));
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut file = raw.file;
+        let mut head = Vec::new();
+        (&file).take(TELLING).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(first))?;
+        std::io::Result::Ok((file, kind(&head)))
+    });
+    let (file, kind) = reading.await.map_err(std::io::Error::other)??;
+    let reader = tokio::fs::File::from_std(file).take(count);
+    let body = Body::from_stream(ReaderStream::with_capacity(reader, PIECE));
+    let mut response = match part {
+        Some(part) => range::partial(body, part, size),
+        None => ([(header::CONTENT_LENGTH, size)], body).into_response(),
+    };
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+/// By what the file holds, for its name may say anything. An SVG is text here: as an image it could run scripts.
+fn kind(head: &[u8]) -> &'static str {
+    match head {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => "image/webp",
+        _ if is_text(head) => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+fn is_text(head: &[u8]) -> bool {
+    // The last character may go on behind what is looked at.
+    let is_utf8 = std::str::from_utf8(head).map_or_else(
+        |error| error.error_len().is_none() && head.len() as u64 == TELLING,
+        |_| true,
+    );
+    is_utf8 && !head.contains(&0)
+}
+
+/// To be saved under its name.
+fn attachment(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| match c {
+            c if c.is_ascii_alphanumeric() || ".-_ ".contains(c) => c,
+            _ => '_',
+        })
+        .collect();
+    let exact = utf8_percent_encode(name, PLAIN);
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn unreadable(error: std::io::Error) -> Problem {
+    let detail = format!("the file cannot be read: {error}");
+    Problem::new(ErrorKind::Internal, "file_unreadable", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_told_by_content_and_none_runs_anything() {
+        let mut cut = vec![b'a'; 8 * 1024 - 1];
+        cut.push(0xc3);
+        for (head, expected) in [
+            (&b""[..], "text/plain; charset=utf-8"),
+            (b"<html><script>", "text/plain; charset=utf-8"),
+            (b"<svg xmlns=\"\">", "text/plain; charset=utf-8"),
+            (b"\x89PNG\r\n\x1a\n", "image/png"),
+            (b"\x7fELF\0", "application/octet-stream"),
+            (b"caf\xe9", "application/octet-stream"),
+            (b"caf\xc3", "application/octet-stream"),
+            (&cut, "text/plain; charset=utf-8"),
+        ] {
+            assert_eq!(kind(head), expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_header() {
+        assert_eq!(
+            attachment("a\"b\r\nc é.txt"),
+            "attachment; filename=\"a_b__c _.txt\"; filename*=UTF-8''a%22b%0D%0Ac%20%C3%A9.txt"
+        );
+    }
+}
