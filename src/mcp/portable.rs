@@ -4,12 +4,23 @@
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
+/// What is said of fields that nearly every tool has, and whose names say as much.
+const TOLD_BY_NAME: [&str; 3] = [
+    "A repository, by its name.",
+    "Such as main or feature/login.",
+    "How much the answer tells.",
+];
+
+/// How deep answers are described.
+const TOLD_DEPTH: usize = 2;
+
 /// What a tool takes: a field that may be left out need not be null besides, though we take that too.
 pub(super) fn taken(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     name_choices(&mut schema);
     leave_out_in_place_of_null(&mut schema);
     split_types(&mut schema);
+    leave_out_what_goes_without_saying(&mut schema);
     let mut taken = object(schema);
     // Some clients look for the fields also of a tool that takes none.
     taken
@@ -18,13 +29,15 @@ pub(super) fn taken(schema: JsonObject) -> JsonObject {
     taken
 }
 
-/// What a tool gives: null is null, as a choice of its own. Names tell what is what; every word more is paid for by
-/// whoever lists the tools.
+/// What a tool gives. Names tell what is what, and nothing is null: what there is none of is left out. Every word more,
+/// and what lies deep within, would be paid for by whoever lists the tools.
 pub(super) fn given(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     name_choices(&mut schema);
     drop_words(&mut schema);
+    forget_nulls(&mut schema);
     split_types(&mut schema);
+    flatten(&mut schema, TOLD_DEPTH);
     object(schema)
 }
 
@@ -57,6 +70,69 @@ fn name_choices(schema: &mut Value) {
     fields.remove("oneOf");
     fields.insert("type".to_owned(), "string".into());
     fields.insert("enum".to_owned(), names.into());
+}
+
+/// The server says what it takes besides, and what it assumes where nothing is said is mostly nothing.
+fn leave_out_what_goes_without_saying(schema: &mut Value) {
+    each_below(schema, leave_out_what_goes_without_saying);
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    let is_choice = fields.contains_key("enum");
+    fields.retain(|keyword, value| match keyword.as_str() {
+        "additionalProperties" => *value != json!(false),
+        "default" => {
+            !is_choice && ![json!(0), json!(false), json!(""), json!([]), json!({})].contains(value)
+        }
+        "minimum" => ![json!(0), json!(1)].contains(value),
+        // Whoever goes beyond is told.
+        "maximum" | "maxItems" => false,
+        "description" => !TOLD_BY_NAME.iter().any(|known| value == known),
+        _ => true,
+    });
+    // Words in a string are for people, who have shells.
+    let words = json!([{ "type": "array", "items": { "type": "string" } }, { "type": "string" }]);
+    if fields.get("anyOf") == Some(&words) {
+        fields.remove("anyOf");
+        fields.insert("type".to_owned(), "array".into());
+        fields.insert("items".to_owned(), json!({ "type": "string" }));
+    }
+}
+
+fn forget_nulls(schema: &mut Value) {
+    each_below(schema, forget_nulls);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(forget_null);
+    }
+}
+
+/// Leaves out what is deeper than so many objects, and what each of them has to have.
+fn flatten(schema: &mut Value, depth: usize) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    for keyword in ["required", "minimum", "format", "default"] {
+        fields.remove(keyword);
+    }
+    if depth == 0 {
+        for keyword in ["properties", "items", "additionalProperties"] {
+            fields.remove(keyword);
+        }
+    }
+    for (keyword, value) in fields {
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(named)) => {
+                named
+                    .values_mut()
+                    .for_each(|below| flatten(below, depth - 1));
+            }
+            ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => {
+                schemas.iter_mut().for_each(|below| flatten(below, depth));
+            }
+            ("items" | "additionalProperties", below) => flatten(below, depth),
+            _ => {}
+        }
+    }
 }
 
 fn drop_words(schema: &mut Value) {
@@ -192,16 +268,14 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_left_out_in_place_of_null() {
-        let list = json!({ "anyOf": [
-            { "type": "array", "items": { "type": "string" } }, { "type": "string" },
-        ] });
+        let list = json!({ "type": "array", "items": { "type": "string" } });
         assert_eq!(
             Value::Object(taken(schema()))["properties"],
             json!({
                 "given": { "description": "d", "anyOf": [
                     { "type": "string", "pattern": "p" }, { "type": "null" },
                 ] },
-                "open": { "type": "integer", "minimum": 0 },
+                "open": { "type": "integer" },
                 "one": { "type": "string", "enum": ["a", "b"] },
                 "deep": { "type": "object", "properties": { "list": list }, "description": "outer" },
             })
@@ -226,13 +300,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_may_be_null_as_a_choice() {
+    fn what_is_given_is_never_null_and_not_described_to_its_depth() {
         let given = Value::Object(given(schema()));
         assert_eq!(
-            given["properties"]["one"],
-            json!({ "anyOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "null" }] })
+            given["properties"],
+            json!({
+                "given": { "type": "string", "pattern": "p" },
+                "open": { "type": "integer" },
+                "one": { "type": "string", "enum": ["a", "b"] },
+                "deep": { "type": "object", "properties": { "list": { "anyOf": [
+                    { "type": "array" }, { "type": "string" },
+                ] } } },
+            })
         );
-        assert_eq!(given["properties"]["deep"]["anyOf"][1]["type"], "null");
-        assert!(!given.to_string().contains("\"type\":["));
+        assert_eq!(given.get("required"), None);
     }
 }

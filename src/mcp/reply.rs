@@ -58,10 +58,11 @@ impl Reply {
         structured: &impl Serialize,
         text: impl Into<String>,
     ) -> Result<Self, Problem> {
-        let structured = serde_json::to_value(structured).map_err(|error| {
+        let mut structured = serde_json::to_value(structured).map_err(|error| {
             let detail = format!("an answer cannot be written: {error}");
             Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
         })?;
+        leave_out_nulls(&mut structured);
         Ok(Self {
             content,
             structured,
@@ -113,6 +114,18 @@ impl Reply {
         let mut result = CallToolResult::success(blocks);
         result.structured_content = (self.content != Content::Text).then_some(self.structured);
         result
+    }
+}
+
+/// What there is none of is not there: that says as much, and costs nothing.
+fn leave_out_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(leave_out_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        _ => {}
     }
 }
 

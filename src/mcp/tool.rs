@@ -98,7 +98,7 @@ impl Tool {
             idempotent,
             open_world,
         } = entry.hints;
-        let annotations = ToolAnnotations::with_title(entry.title)
+        let annotations = ToolAnnotations::new()
             .read_only(read_only)
             .destructive(destructive)
             .idempotent(idempotent)

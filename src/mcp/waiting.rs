@@ -64,7 +64,7 @@ impl JsonSchema for Wait {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["number", "string"] })
+        json_schema!({ "type": "number" })
     }
 }
 

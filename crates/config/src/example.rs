@@ -136,6 +136,8 @@ fn the_defaults_are_what_the_example_says() {
     default.sandbox.profile = shown.sandbox.profile;
     assert_eq!(shown.sandbox, default.sandbox);
     // These differ by machine.
+    default.limits.max_concurrent_runs = shown.limits.max_concurrent_runs;
+    default.limits.max_concurrent_runs_per_repo = shown.limits.max_concurrent_runs_per_repo;
     default.limits.max_concurrent_checkouts = shown.limits.max_concurrent_checkouts;
     default.limits.max_jobs = shown.limits.max_jobs;
     default.limits.max_processes = shown.limits.max_processes;

@@ -29,9 +29,9 @@ macro_rules! is_text {
 }
 
 is_text! {
-    RepoName, "RepoName", "^[A-Za-z0-9][A-Za-z0-9._-]*$", 63, "The repository's name, as `list` gives it.";
-    BranchName, "BranchName", r"^[^-./ ~^:?*\[\\\x00-\x1f\x7f][^ ~^:?*\[\\\x00-\x1f\x7f]*$", 240, "The branch, such as main or feature/login.";
-    RunId, "RunId", UUID, 36, "A run's id, as make, task, git and runs give it.";
+    RepoName, "RepoName", "^[A-Za-z0-9][A-Za-z0-9._-]*$", 63, "A repository, by its name.";
+    BranchName, "BranchName", r"^[^-./ ~^:?*\[\\\x00-\x1f\x7f][^ ~^:?*\[\\\x00-\x1f\x7f]*$", 240, "Such as main or feature/login.";
+    RunId, "RunId", UUID, 36, "A run's id.";
     GroupId, "GroupId", UUID, 36, "A group's id, as its runs name it.";
     SalvageId, "SalvageId", UUID, 36, "A salvage's id, as `salvage` lists it.";
     CommitId, "CommitId", "^[0-9a-f]{40}$", 40, "A commit: 40 hex digits.";

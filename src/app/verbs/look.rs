@@ -32,8 +32,7 @@ pub(super) fn verbs() -> Vec<Verb> {
                 "Show differences",
                 "Shows what differs between the files and the index (the default), what is staged, or what \
                  differs from, or between, revisions; with merge_base, what a branch did since it parted from \
-                 another. Patches of lock files are left out. Go on with next.skip and next.skip_hunks where it \
-                 is truncated, or ask for stat or paths first.",
+                 another. Go on with next where it is truncated, or ask for stat or paths first.",
             ),
             show_diff,
         ),

@@ -20,7 +20,7 @@ pub(super) fn verbs() -> Vec<Verb> {
 const BRANCH: VerbEntry = VerbEntry {
     name: "branch",
     title: "Branches",
-    description: "Lists branches (merged, unmerged, by glob, of the remote), shows one, creates one from a start point with a workspace of its own, renames or deletes one here. A branch with commits or work of its own is deleted with `force: true` only, and saved first; build output does not move with a rename.",
+    description: "Lists branches (merged, unmerged, by glob, of the remote), shows one, creates one from a start point with a workspace of its own, renames or deletes one here. A branch with commits or work of its own is deleted with `force: true` only, and saved first.",
     effect: Effect {
         reaches_out: true,
         ..Effect::DESTROYS

@@ -57,7 +57,7 @@ struct AuditArgs {
     /// Only before then, written as since is.
     #[serde(default)]
     until: Option<String>,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<i64>,
 }

@@ -118,25 +118,24 @@ struct Task {
     /// Variables added to the environment.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// How long it may take, such as "10m".
+    /// As for make.
     timeout: Option<String>,
-    /// How the workspace is brought up to date, as for make; none leaves it as it is.
+    /// As for make.
     #[serde(default)]
     sync: Sync,
-    /// Go on with what is there where the remote cannot be asked.
+    /// As for make.
     #[serde(default)]
     stale: bool,
-    /// Answer from an earlier run of it that succeeded, if nothing that it saw differs: `cached` names it
-    /// then. It brings back no files.
+    /// As for make.
     #[serde(default)]
     reuse: bool,
-    /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
+    /// As for make.
     #[serde(default)]
     wait: Wait,
-    /// What it means for the task that this call is cancelled: detach lets it go on, cancel ends it.
+    /// As for make.
     #[serde(default)]
     on_cancel: OnCancel,
-    /// The same key again finds the same run in place of starting another, as after a lost answer.
+    /// As for make.
     idempotency_key: Option<String>,
 }
 

@@ -59,7 +59,7 @@ struct Ls {
     /// Also names that start with a dot; .git never.
     #[serde(default)]
     all: bool,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -115,7 +115,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
 struct Env {
     repo: RepoName,
     branch: BranchName,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

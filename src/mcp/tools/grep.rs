@@ -52,7 +52,7 @@ struct Grep {
     /// Matches to show, 100 if left out, 1000 at most.
     #[serde(default)]
     limit: Option<usize>,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

@@ -51,7 +51,7 @@ struct List {
     /// Also the repo's branches that only the remote has.
     #[serde(default)]
     remote: bool,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

@@ -46,18 +46,21 @@ pub(super) fn tools() -> Vec<Tool> {
 #[serde(deny_unknown_fields)]
 struct RunLog {
     run_id: RunId,
-    /// Only the last so many lines. Without any of tail, first_line, grep and cursor: the last 100.
+    /// Only the last so many lines. Without any of tail, start_line, pattern and cursor: the last 100.
     tail: Option<u64>,
     /// From this line on, counted from 1, as log_line of a diagnostic.
-    first_line: Option<u64>,
-    /// With first_line: the last line wanted.
-    last_line: Option<u64>,
+    #[serde(default, alias = "first_line")]
+    start_line: Option<u64>,
+    /// With start_line: the last line wanted.
+    #[serde(default, alias = "last_line")]
+    end_line: Option<u64>,
     /// Only lines that match this regular expression.
-    grep: Option<String>,
-    /// With grep: lines to show around each match, 20 at most.
+    #[serde(default, alias = "grep")]
+    pattern: Option<String>,
+    /// With pattern: lines to show around each match, 20 at most.
     #[serde(default)]
     context: usize,
-    /// With grep: small and capital letters are the same.
+    /// With pattern: small and capital letters are the same.
     #[serde(default)]
     ignore_case: bool,
     /// The next_cursor of an answer about this run: reads on from there. "b0" is the beginning.
@@ -94,15 +97,15 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
     let ended = record.state.is_ended();
     let view = runs::view_run(call.app(), asked.run_id)?;
     check(&asked)?;
-    if let Some(grep) = &asked.grep {
-        return search(&call, &asked, &view, grep, &record).await;
+    if let Some(wanted) = &asked.pattern {
+        return search(&call, &asked, &view, wanted, &record).await;
     }
     let (window, from_end) = match asked {
         RunLog {
-            first_line: Some(first),
+            start_line: Some(first),
             ..
         } => {
-            let last = asked.last_line.unwrap_or(u64::MAX);
+            let last = asked.end_line.unwrap_or(u64::MAX);
             let count = (last - first).saturating_add(1);
             (Window::lines(&view, first, count).await?, false)
         }
@@ -141,36 +144,36 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
 fn check(asked: &RunLog) -> Result<(), Problem> {
     let ways = [
         ("tail", asked.tail.is_some()),
-        ("first_line", asked.first_line.is_some()),
-        ("grep", asked.grep.is_some()),
+        ("start_line", asked.start_line.is_some()),
+        ("pattern", asked.pattern.is_some()),
         // A search goes on at its own cursor.
-        ("cursor", asked.cursor.is_some() && asked.grep.is_none()),
+        ("cursor", asked.cursor.is_some() && asked.pattern.is_none()),
     ];
     let mut given = ways.iter().filter(|(_, given)| *given);
     if let (Some((first, _)), Some((second, _))) = (given.next(), given.next()) {
         let detail = format!("{second} and {first} cannot be had together");
         return Err(Problem::unprocessable(second, detail));
     }
-    let first = asked.first_line.unwrap_or(1);
+    let first = asked.start_line.unwrap_or(1);
     if first == 0 {
         return Err(Problem::unprocessable(
-            "first_line",
+            "start_line",
             "lines are counted from 1",
         ));
     }
-    if asked.last_line.is_some_and(|last| last < first) {
+    if asked.end_line.is_some_and(|last| last < first) {
         return Err(Problem::unprocessable(
-            "last_line",
-            "last_line is before first_line",
+            "end_line",
+            "end_line is before start_line",
         ));
     }
-    if asked.last_line.is_some() && asked.first_line.is_none() {
+    if asked.end_line.is_some() && asked.start_line.is_none() {
         return Err(Problem::unprocessable(
-            "last_line",
-            "last_line goes with first_line",
+            "end_line",
+            "end_line goes with start_line",
         ));
     }
-    if asked.grep.is_none() && (asked.context > 0 || asked.ignore_case) {
+    if asked.pattern.is_none() && (asked.context > 0 || asked.ignore_case) {
         let field = if asked.context > 0 {
             "context"
         } else {
@@ -178,7 +181,7 @@ fn check(asked: &RunLog) -> Result<(), Problem> {
         };
         return Err(Problem::unprocessable(
             field,
-            format!("{field} goes with grep"),
+            format!("{field} goes with pattern"),
         ));
     }
     if asked.context > MOST_CONTEXT {
@@ -192,7 +195,7 @@ async fn search(
     call: &Call,
     asked: &RunLog,
     view: &View,
-    grep: &str,
+    wanted: &str,
     record: &RunRecord,
 ) -> Result<Reply, Problem> {
     let ended = record.state.is_ended();
@@ -202,8 +205,8 @@ async fn search(
         None => 1,
     };
     let query = Query {
-        pattern: pattern(grep, asked.ignore_case)
-            .map_err(|error| Problem::unprocessable("grep", error))?,
+        pattern: pattern(wanted, asked.ignore_case)
+            .map_err(|error| Problem::unprocessable("pattern", error))?,
         context: asked.context,
         limit: MATCHES,
     };

@@ -47,7 +47,10 @@ pub(super) fn all() -> Vec<Tool> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::mcp::headers::ROLE;
     use crate::mcp::scope::ToolScope;
     use crate::mcp::settings::Settings;
     use branchyard_auth::{Grant, Principal};
@@ -98,10 +101,51 @@ mod tests {
             let fields = listed["inputSchema"]["properties"].as_object().unwrap();
             for (field, schema) in fields {
                 let said = schema["description"].as_str().unwrap_or_default();
-                assert!(!said.is_empty(), "{name} does not say what {field} is");
+                let is_told_by_name = ["repo", "branch", "verbosity"].contains(&&**field);
+                assert!(
+                    !said.is_empty() || is_told_by_name,
+                    "{name} does not say what {field} is"
+                );
             }
             let said = listed["description"].as_str().unwrap();
             assert!(said.len() > 40 && said.len() < 700, "{name}: {said}");
+        }
+    }
+
+    /// What an agent pays for before it has asked anything.
+    #[test]
+    fn a_list_of_tools_is_within_its_price() {
+        let count = |text: &str| {
+            tiktoken_rs::o200k_base_singleton()
+                .encode_ordinary(text)
+                .len()
+        };
+        for (role, most_tokens, most_bytes) in
+            [(None, 3_500, 30_000), (Some("dev"), 11_000, 130_000)]
+        {
+            let mut headers = axum::http::HeaderMap::new();
+            if let Some(role) = role {
+                headers.insert(ROLE, role.parse().unwrap());
+            }
+            let uri = Default::default();
+            let scope = ToolScope::read(
+                &Settings::read(&headers, &uri).unwrap(),
+                (&McpConfig::default(), &AuthConfig::default()),
+                &[],
+                &Principal::new("asker", Grant::everything()),
+            )
+            .unwrap();
+            let tools = all();
+            let offered = tools.iter().filter(|tool| tool.is_offered(&scope));
+            let listed: Vec<_> = offered.map(|tool| tool.listed(&scope)).collect();
+            let bytes = serde_json::to_string(&listed).unwrap().len();
+            let read: Vec<_> = listed
+                .iter()
+                .map(|tool| json!([tool.name, tool.description, tool.input_schema]).to_string())
+                .collect();
+            let tokens: usize = read.iter().map(|text| count(text)).sum();
+            assert!(tokens <= most_tokens, "{role:?}: {tokens} tokens");
+            assert!(bytes <= most_bytes, "{role:?}: {bytes} bytes");
         }
     }
 

@@ -159,7 +159,7 @@ struct Findings {
     /// Put right what can be. Needs the right admin.
     #[serde(default)]
     mend: bool,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

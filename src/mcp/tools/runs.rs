@@ -161,14 +161,13 @@ struct Runs {
     /// Only runs of this branch.
     #[serde(default)]
     branch: Option<BranchName>,
-    /// Only make, git or task.
+    /// Only of this kind.
     #[serde(default)]
     kind: Option<RunKind>,
-    /// Only in this state: queued, preparing, running, succeeded, failed, signalled, timed_out, cancelled, lost
-    /// or rejected.
+    /// Only in this state.
     #[serde(default)]
     state: Option<RunState>,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<RunId>,
 }
@@ -247,7 +246,7 @@ struct DiagnosticsOf {
     /// Only error, or only warning.
     #[serde(default)]
     severity: Option<Severity>,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

@@ -94,7 +94,7 @@ struct WantedToken {
     /// Also those that expired or were revoked, for a week after that.
     #[serde(default)]
     all: bool,
-    /// The next_cursor of the answer before.
+    /// An answer's next_cursor.
     #[serde(default)]
     cursor: Option<String>,
 }

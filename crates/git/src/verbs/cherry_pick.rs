@@ -16,8 +16,7 @@ use branchyard_model::Problem;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Start picking; or, with a pick under way, go on once all conflicts are resolved, leave out the
-    /// commit at which it stopped, or put all back.
+    /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
     #[serde(default)]
     pub action: PickAction,
     /// The commits, in the order in which they are to be applied.
@@ -35,8 +34,9 @@ pub struct Request {
     /// For a merge commit: the parent, counted from 1, against which its changes are taken.
     #[serde(default)]
     pub mainline: Option<usize>,
-    /// Finer wishes for how conflicts are treated.
+    /// As for git_merge.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
     #[serde(default)]

@@ -28,10 +28,9 @@ pub struct Request {
     pub to: Option<String>,
     /// Compare with the index: what the next commit would contain.
     pub staged: bool,
-    /// In place of `from` itself, take the commit where `from` parted from the other side (from HEAD,
-    /// where that is no revision): what was done since, without what `from` got meanwhile.
+    /// Take the commit where `from` parted from the other side: what was done since, without what `from` got meanwhile.
     pub merge_base: bool,
-    /// Only these files and directories, relative to the workspace; everything where there are none.
+    /// Only these files and directories.
     pub paths: Vec<String>,
     /// Count the lines of each file, without patches.
     pub stat: bool,
@@ -44,9 +43,9 @@ pub struct Request {
     pub include_untracked: bool,
     /// Show the patches of lock files of package managers, too.
     pub lock_files: bool,
-    /// How many files to pass over: the `next.skip` of the answer before.
+    /// To go on: an answer's `next.skip`.
     pub skip: usize,
-    /// How many hunks of the first file to pass over: the `next.skip_hunks` of the answer before.
+    /// The same of hunks.
     pub skip_hunks: usize,
     /// How many files at most.
     #[schemars(range(min = 1, max = 10_000))]

@@ -16,7 +16,7 @@ use branchyard_model::{BranchName, ErrorKind, Problem};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Start a merge; or, with one under way, go on once all conflicts are resolved, or put all back.
+    /// With one under way: continue once nothing is in conflict, or abort.
     #[serde(default)]
     pub action: MergeAction,
     /// What to merge, needed to start: a branch, `origin/main`, a tag or a commit. One at a time.

@@ -16,8 +16,7 @@ use branchyard_model::{BranchName, ErrorKind, Problem};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Start a rebase; or, with one under way, go on once all conflicts are resolved, leave out the
-    /// commit at which it stopped, or put all back.
+    /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
     #[serde(default)]
     pub action: PickAction,
     /// Where the commits go: a branch, `origin/main`, a tag or a commit. The branch's own remote branch
@@ -36,8 +35,9 @@ pub struct Request {
     /// Make merge commits again too, in place of one straight line.
     #[serde(default)]
     pub rebase_merges: bool,
-    /// Finer wishes for how conflicts are treated. In a rebase `ours` is what is rebased onto.
+    /// As for git_merge. In a rebase `ours` is what is rebased onto.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
     #[serde(default)]

@@ -23,8 +23,9 @@ pub struct Request {
     pub of: Option<String>,
     /// How many entries at most, 20 where not given.
     #[schemars(range(min = 1, max = 1000))]
+    #[serde(rename = "limit", alias = "count")]
     pub count: Option<usize>,
-    /// How many of the latest to pass over; an answer's `next` is what to give here to go on.
+    /// To go on: an answer's `next`.
     #[serde(default)]
     pub skip: usize,
     /// How much of each entry is told.
@@ -68,7 +69,7 @@ pub fn reflog(repo: &Repository, own: &BranchName, request: &Request) -> Result<
     let count = request.count.unwrap_or(MOST_DEFAULT);
     if !(1..=MOST).contains(&count) {
         let detail = format!("{count} is not from 1 to {MOST}");
-        return Err(Problem::unprocessable("count", detail)
+        return Err(Problem::unprocessable("limit", detail)
             .help("go on with `skip`")
             .into());
     }

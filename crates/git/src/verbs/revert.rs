@@ -16,8 +16,7 @@ use branchyard_model::Problem;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Start reverting; or, with a revert under way, go on once all conflicts are resolved, leave out
-    /// the commit at which it stopped, or put all back.
+    /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
     #[serde(default)]
     pub action: PickAction,
     /// The commits to undo, in the order in which that is to happen: the newest first, mostly.
@@ -29,8 +28,9 @@ pub struct Request {
     /// For a merge commit: the parent, counted from 1, whose state is to come back.
     #[serde(default)]
     pub mainline: Option<usize>,
-    /// Finer wishes for how conflicts are treated.
+    /// As for git_merge.
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
     #[serde(default)]

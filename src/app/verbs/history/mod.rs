@@ -15,7 +15,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             VerbEntry {
                 name: "log",
                 title: "History",
-                description: "Lists commits, the youngest first, in git's own order: of the branch, of a range such as `main..HEAD`, or of all branches, filtered by time, author, message or path. Ask for `stat` or `patch` to see what each commit changed, and go on with `skip` from an answer's `next`.",
+                description: "Lists commits, the youngest first: of the branch, of a range such as `main..HEAD`, or of all branches, filtered by time, author, message or path. Ask for `stat` or `patch` to see what each commit changed.",
                 effect: Effect::READS,
             },
             log::log,

@@ -20,13 +20,13 @@ pub struct Request {
     /// What to do.
     #[serde(default)]
     pub action: Action,
-    /// Which branch to create, delete, rename or show. Rename and show take this one where left out.
+    /// Which branch; rename and show take this one where left out.
     #[serde(default)]
     pub name: Option<String>,
     /// With rename: the new name.
     #[serde(default)]
     pub new_name: Option<String>,
-    /// With create: where it starts, a branch, tag or commit. The last commit of this branch where left out.
+    /// With create: where it starts; the last commit of this branch where left out.
     #[serde(default)]
     pub from: Option<String>,
     /// With list: only branches of which this revision has every commit.
@@ -51,14 +51,14 @@ pub struct Request {
     /// With delete: also a branch with commits or work of its own, which is saved first.
     #[serde(default)]
     pub force: bool,
-    /// With delete and rename: also a protected branch. Needs the right admin.
+    /// With delete and rename: also a protected branch, with the right admin.
     #[serde(default)]
     pub allow_protected: bool,
-    /// With list: leave out this many first, to go on from `next`.
+    /// With list, to go on: an answer's `next`.
     #[serde(default)]
     pub skip: usize,
     /// With list: how many at most.
-    #[serde(default = "enough")]
+    #[serde(rename = "limit", alias = "count", default = "enough")]
     pub count: usize,
     /// How much the answer tells.
     #[serde(default)]
@@ -187,7 +187,7 @@ impl Request {
             ));
         }
         if self.count == 0 {
-            return Err(Problem::unprocessable("count", "none would be listed"));
+            return Err(Problem::unprocessable("limit", "none would be listed"));
         }
         self.pattern()?;
         Ok(())

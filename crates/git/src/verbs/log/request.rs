@@ -28,8 +28,9 @@ pub struct Request {
     pub all: bool,
     /// How many commits at most, 20 where not given.
     #[schemars(range(min = 1, max = 1000))]
+    #[serde(rename = "limit", alias = "count")]
     pub count: Option<usize>,
-    /// How many of the first to pass over; an answer's `next` is what to give here to go on.
+    /// To go on: an answer's `next`.
     #[serde(default)]
     pub skip: usize,
     /// Committed at or after: an RFC 3339 time, a date (UTC), or how long ago, such as `2d`.
@@ -42,8 +43,7 @@ pub struct Request {
     pub committer: Option<String>,
     /// Regular expression on the message; `^` and `$` are ends of its lines.
     pub grep: Option<String>,
-    /// Only commits that changed this file or directory, relative to the workspace; it need not exist
-    /// any more.
+    /// Only commits that changed this file or directory, which need not exist any more.
     pub path: Option<String>,
     /// Follow the file at `path` to the names that it had before.
     #[serde(default)]
@@ -106,7 +106,7 @@ impl Request {
         let count = self.count.unwrap_or(MOST_DEFAULT);
         if !(1..=MOST).contains(&count) {
             let detail = format!("{count} is not from 1 to {MOST}");
-            return Err(Problem::unprocessable("count", detail).help("go on with `skip`"));
+            return Err(Problem::unprocessable("limit", detail).help("go on with `skip`"));
         }
         let now = Timestamp::now();
         let at = |field, written: &Option<String>, edge| match written {

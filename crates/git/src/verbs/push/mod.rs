@@ -22,8 +22,8 @@ pub struct Request {
     /// Commit first, with this message. Without it, only what is committed already is pushed.
     #[serde(default)]
     pub message: Option<String>,
-    /// With a message: the files and directories to commit, relative to the workspace. Everything that
-    /// changed if left out, but for ignored files and new ones that look like secrets or build output.
+    /// With a message: the files and directories to commit; everything that changed if left out, but for new files that
+    /// look like secrets or build output.
     #[serde(default)]
     pub paths: Vec<String>,
     /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
@@ -37,7 +37,7 @@ pub struct Request {
     /// last seen. On an agent's own branch (agent-…) this needs no saying.
     #[serde(default)]
     pub force: bool,
-    /// Push to a protected branch all the same. Needs the right admin.
+    /// Also to a protected branch, with the right admin.
     #[serde(default)]
     pub allow_protected: bool,
     /// Tags to push along.
@@ -46,7 +46,7 @@ pub struct Request {
     /// Only say what would be pushed: the remote is asked, and nothing is changed here or there.
     #[serde(default)]
     pub dry_run: bool,
-    /// How often to try again when the remote rejects the push or cannot be reached, 10 at most.
+    /// How often to try again, 10 at most.
     #[serde(default = "three")]
     pub retries: u32,
     /// How much to tell.

@@ -36,9 +36,9 @@ pub struct Request {
     pub context: u32,
     /// Show the patches of lock files of package managers, too.
     pub lock_files: bool,
-    /// How many files of a commit, entries of a directory or lines of a file to pass over.
+    /// To go on: an answer's `next`.
     pub skip: usize,
-    /// How many hunks of the first file of a commit to pass over.
+    /// The same of hunks.
     pub skip_hunks: usize,
     /// How many files of a commit, entries of a directory or lines of a file at most.
     #[schemars(range(min = 1, max = 10_000))]

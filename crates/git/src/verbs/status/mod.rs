@@ -25,7 +25,7 @@ pub use operation::Operation;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// Only these files and directories, relative to the workspace; everything where there are none.
+    /// Only these files and directories.
     pub paths: Vec<String>,
     /// Look for untracked files, too.
     pub untracked: bool,

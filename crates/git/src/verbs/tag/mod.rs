@@ -26,7 +26,7 @@ pub struct Request {
     /// The tag, such as `v1.2.3`. All actions but list need it.
     #[serde(default)]
     pub name: Option<String>,
-    /// With create: what it names, a branch, tag or commit. The last commit of this branch where left out.
+    /// With create: what it names; the last commit of this branch where left out.
     #[serde(default)]
     pub target: Option<String>,
     /// With create: what it says, which makes it an annotated tag with a date and a tagger.
@@ -48,11 +48,11 @@ pub struct Request {
     /// With list: by what, the highest or newest first.
     #[serde(default)]
     pub sort: Sort,
-    /// With list: leave out this many first, to go on from `next`.
+    /// With list, to go on: an answer's `next`.
     #[serde(default)]
     pub skip: usize,
     /// With list: how many at most.
-    #[serde(default = "enough")]
+    #[serde(rename = "limit", alias = "count", default = "enough")]
     pub count: usize,
     /// How much the answer tells.
     #[serde(default)]
@@ -142,7 +142,7 @@ impl Request {
             ));
         }
         if self.count == 0 {
-            return Err(Problem::unprocessable("count", "none would be listed"));
+            return Err(Problem::unprocessable("limit", "none would be listed"));
         }
         self.pattern()?;
         if self.action != Action::List {
