@@ -226,11 +226,7 @@ async fn repo_for(
     };
     // Before a repo is taken on that nothing could be done with.
     app.check(&name, branch)?;
-    let registration = Registration {
-        name,
-        url: url.clone(),
-        default_branch: None,
-    };
+    let registration = Registration::new(name, url.clone());
     match branches::register(app, &registration).await {
         Ok(repo) => Ok((repo, true)),
         Err(problem) if problem.code == "repo_exists" => match known() {

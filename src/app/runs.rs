@@ -86,6 +86,13 @@ pub fn get(app: &AuthorizedApp, id: RunId) -> Result<RunRecord, Problem> {
     }
 }
 
+/// The run that has the lock of the workspace that this one waits for.
+pub fn ahead_of(app: &AuthorizedApp, record: &RunRecord) -> Option<RunId> {
+    let workspace = app.workspace(&record.spec.repo, &record.spec.branch).ok()?;
+    let holder = workspace.queue().holder()?.run_id?;
+    (record.state == RunState::Queued && holder != record.run_id).then_some(holder)
+}
+
 /// The run, if it has not ended.
 pub fn live_run(app: &AuthorizedApp, id: RunId) -> Result<Option<Arc<Live>>, Problem> {
     get(app, id)?;

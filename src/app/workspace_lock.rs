@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::AuthorizedApp;
-use branchyard_model::{ErrorKind, Problem, RunState};
+use branchyard_model::{ErrorKind, Problem, RunKind, RunState};
 use branchyard_workspace::{Workspace, WorkspaceLock};
 
 /// How long a change waits for its lock: shorter than clients wait for an answer, so that they are told
@@ -14,7 +14,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> bool {
     let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
     let live = holder.and_then(|run| app.yard().runs.live(run));
-    live.is_some_and(|live| live.record().state == RunState::Running)
+    // What git does there may be to move files.
+    live.is_some_and(|live| {
+        let record = live.record();
+        record.state == RunState::Running && record.spec.kind != RunKind::Git
+    })
 }
 
 /// The lock of a workspace, waited for as long as callers wait for an answer.
@@ -37,8 +41,10 @@ pub(super) async fn lock_unless_run(
     if let Some(lock) = workspace.queue().try_lock(what, app.principal().name()) {
         return Ok(lock);
     }
-    let holder = workspace.queue().holder();
-    match holder.is_some_and(|holder| holder.run_id.is_some()) {
+    let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
+    let live = holder.and_then(|run| app.yard().runs.live(run));
+    // One that has ended is about to let go.
+    match live.is_some_and(|live| !live.has_ended()) {
         true => Err(busy(workspace)),
         false => lock_of(app, workspace, what).await,
     }

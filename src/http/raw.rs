@@ -36,17 +36,17 @@ pub(super) async fn raw(
 ) -> Result<Response, ProblemResponse> {
     let raw = inspect::raw_file(&app, &repo, &branch, &path).await?;
     let tag = tag::of_stamp(&raw.stamp);
-    let mut response = match tag::is_known(&tag, &headers) {
+    let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, &headers));
+    let mut response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => answer(raw, &tag, &method, &headers)
+        false => answer(raw, tag.as_deref(), &method, &headers)
             .await
             .map_err(unreadable)?,
     };
     let name = path.rsplit('/').next().unwrap_or_default();
-    for (field, value) in [
-        (header::ETAG, tag),
-        (header::CONTENT_DISPOSITION, attachment(name)),
-    ] {
+    let tag = tag.map(|tag| (header::ETAG, tag));
+    let named = (header::CONTENT_DISPOSITION, attachment(name));
+    for (field, value) in tag.into_iter().chain([named]) {
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(field, value);
         }
@@ -74,7 +74,7 @@ const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
 /// The bytes that were asked for, and of which kind they are.
 async fn answer(
     raw: RawFile,
-    tag: &str,
+    tag: Option<&str>,
     method: &Method,
     headers: &HeaderMap,
 ) -> std::io::Result<Response> {

@@ -12,11 +12,9 @@ pub(super) fn of_hash(hash: &[u8; 32]) -> String {
     format!("\"{digits}\"")
 }
 
-/// Of a file with this stamp. One that may change without another stamp has a weak tag, which no part of it is
-/// given for.
-pub(super) fn of_stamp(stamp: &Stamp) -> String {
-    let weak = if stamp.is_fresh() { WEAK } else { "" };
-    format!("{weak}\"{stamp}\"")
+/// Of a file with this stamp; none for one that may change without another stamp.
+pub(super) fn of_stamp(stamp: &Stamp) -> Option<String> {
+    (!stamp.is_fresh()).then(|| format!("\"{stamp}\""))
 }
 
 /// Whether whoever asks has what this tag stands for.
@@ -31,7 +29,7 @@ pub(super) fn is_known(tag: &str, asked: &HeaderMap) -> bool {
 }
 
 /// Whether a range may be given: not if the caller has a part of something else.
-pub(super) fn allows_range(tag: &str, asked: &HeaderMap) -> bool {
+pub(super) fn allows_range(tag: Option<&str>, asked: &HeaderMap) -> bool {
     let condition = asked.get(header::IF_RANGE);
-    condition.is_none_or(|known| known.as_bytes() == tag.as_bytes() && !tag.starts_with(WEAK))
+    condition.is_none_or(|known| tag.is_some_and(|tag| known.as_bytes() == tag.as_bytes()))
 }

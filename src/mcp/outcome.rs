@@ -125,7 +125,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             output: output.text,
             truncated,
             next_cursor: LogCursor::Byte(output.to).to_string(),
-            next: next(record, found.items.len() > complaints.len()),
+            next: next(call, record, found.items.len() > complaints.len()),
         };
         call.reply(&outcome, text(&outcome))
             .map(|reply| reply.link(log_of(record)))
@@ -160,8 +160,13 @@ fn reason(record: &RunRecord) -> Option<String> {
     reason.map(|reason| cut(&reason, REASON))
 }
 
-fn next(record: &RunRecord, more: bool) -> Option<String> {
+fn next(call: &Call, record: &RunRecord, more: bool) -> Option<String> {
     let id = record.run_id;
+    if let Some(ahead) = runs::ahead_of(call.app(), record) {
+        return Some(format!(
+            "It waits behind run {ahead}, which has the workspace. Call run_wait with run_id {id} and this next_cursor until it has ended."
+        ));
+    }
     match record.state {
         RunState::Queued | RunState::Preparing | RunState::Running => Some(format!(
             "It goes on by itself. Call run_wait with run_id {id} and this next_cursor until it has ended."

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { call, ended, go, key, prepare, reads, start, until, url, visit } from "./harness.mjs";
+import { call, ended, go, key, prepare, reads, start, task, until, url, visit } from "./harness.mjs";
 
 before(async () => {
   for (const branch of ["main", "feature/login", "broken"]) await prepare(branch);
@@ -195,4 +195,35 @@ test("the API's documents, within and by themselves", async () => {
     await page.goto(`${url}api.html`);
     await page.waitForSelector("details.op");
   }, { hash: "#/api" });
+});
+
+test("what a branch holds cannot call the API", async () => {
+  await prepare("main");
+  await ended(await task("plant"));
+  await visit(async (page, context) => {
+    const asked = [];
+    context.on("request", (request) => asked.push(request.url()));
+    for (const [name, kind] of [["evil.html", "text/html"], ["evil.svg", "image/svg+xml"]]) {
+      const raw = `${url}api/repos/demo/branches/main/raw/${name}`;
+      // Somebody who goes there saves a file.
+      const tab = await context.newPage();
+      const download = tab.waitForEvent("download");
+      await tab.goto(raw).catch(() => {}); // it is no document
+      assert.equal((await download).suggestedFilename(), name);
+      await tab.close();
+      // And if a browser were made to show it, it would still run nothing.
+      const shown = await context.newPage();
+      await shown.route(raw, async (route) => {
+        const response = await route.fetch();
+        const headers = { ...response.headers(), "content-type": kind };
+        delete headers["content-disposition"];
+        await route.fulfill({ response, headers });
+      });
+      await shown.goto(raw);
+      assert.equal(await shown.evaluate(() => document.documentElement.dataset.ran ?? null), null);
+      await shown.close();
+    }
+    assert.deepEqual(asked.filter((address) => address.includes("by=branch")), []);
+    assert.equal(asked.filter((address) => address.includes("/raw/")).length, 4);
+  });
 });

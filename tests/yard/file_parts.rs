@@ -178,10 +178,9 @@ async fn who_has_a_file_is_told_so_until_it_is_written() {
     let mut yard = yard_with(&[("file", b"one\n".to_vec())]).await;
     let tag = loop {
         let answer = with(&yard, "file", &[]).await;
-        let tag = answer.headers()[ETAG].to_str().unwrap().to_owned();
-        // One that was written just now may be written again without a trace.
-        if !tag.starts_with("W/") {
-            break tag;
+        // One that was written just now may be written again without a trace, and has none.
+        if let Some(tag) = answer.headers().get(ETAG) {
+            break tag.to_str().unwrap().to_owned();
         }
     };
     let same = with(&yard, "file", &[(IF_NONE_MATCH.as_str(), &tag)]).await;

@@ -329,3 +329,44 @@ async fn branches_of_the_remote_are_listed_beside_the_workspaces() {
     );
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_comes_with_tasks_environment_and_build_output() {
+    let mut yard = Yard::new().await;
+    let url = yard.origin.url();
+    let wish = json!({
+        "name": "more", "url": url, "build_output": ["*.made"],
+        "tasks": { "greet": ["sh", "-c", "echo $GREETING; touch x.made"] }, "env": { "GREETING": "hello" },
+    });
+    for (field, value) in [
+        ("tasks", json!({ "greet": [] })),
+        ("tasks", json!({ "no name": ["true"] })),
+        ("env", json!({ "no name": "x" })),
+        ("build_output", json!(["["])),
+    ] {
+        let mut wrong = wish.clone();
+        wrong[field] = value;
+        let (status, problem) = problem_of(yard.post("/api/repos", wrong).await).await;
+        assert_eq!(
+            (status, &problem["field"]),
+            (422, &json!(field)),
+            "{problem}"
+        );
+    }
+    assert_eq!(yard.post("/api/repos", wish).await.status(), 201);
+    // Kept over a restart, too.
+    for _ in 0..2 {
+        let path = "/stream/repos/more/branches/main/task";
+        let events = events_of(yard.post(path, json!({ "task": "greet" })).await).await;
+        assert_eq!(text_of(&events), "hello\n", "{events:?}");
+        let described = yard.get_json("/api/repos/more/branches/main").await;
+        assert_eq!(
+            described["pins"],
+            json!([]),
+            "what it made is nobody's work"
+        );
+        yard.stop().await;
+        yard.start().await;
+    }
+    yard.stop().await;
+}

@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::measure::{Aim, Report, Row, Series, Unit, interleave, thousands};
-use crate::setting::{Site, git_in};
+use crate::setting::{Served, Site, git_in};
 use crate::support::{git, kib};
 use client::Client;
 use servers::Server;
@@ -51,11 +51,33 @@ pub async fn measure(report: &mut Report) {
         ];
         let label = format!("{} files", thousands(*files));
         compare(report, &servers, &dir, &label).await;
+        drop(servers);
+        if files == &sizes[0] {
+            prices(report, &served);
+        }
         served.stop().await;
     }
 }
 
-async fn compare(report: &mut Report, servers: &[Server; 3], dir: &Path, label: &str) {
+/// What an agent pays for the list of tools before it has asked anything.
+fn prices(report: &mut Report, served: &Served) {
+    for (sets, flags, most) in [
+        ("the default sets", &[][..], 3_500.0),
+        ("role dev", &["--role", "dev"], 11_000.0),
+    ] {
+        let listed = Client::start(servers::proxy(served, flags)).ask("tools/list", json!({}));
+        let tools = listed["tools"].as_array().unwrap().iter();
+        let read =
+            tools.map(|tool| json!([tool["name"], tool["description"], tool["inputSchema"]]));
+        let tokenizer = tiktoken_rs::o200k_base_singleton();
+        let tokens = read.map(|tool| tokenizer.encode_ordinary(&tool.to_string()).len());
+        let price = Series::from(tokens.sum::<usize>() as f64);
+        let name = format!("tokens of the list of tools, {sets}");
+        report.add(Row::new(name, Unit::Count, &price).aiming(Aim::AtMost(most)));
+    }
+}
+
+async fn compare(report: &mut Report, servers: &[Server<'_>; 3], dir: &Path, label: &str) {
     let starts = interleave(report.scale.rounds(5), async |server, _| {
         let began = Instant::now();
         let mut client = Client::start((servers[server].command)());

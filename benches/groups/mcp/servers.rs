@@ -9,34 +9,28 @@ use crate::setting::Served;
 use crate::support::PROGRAM;
 
 /// A server and its words for status, log and diff.
-pub struct Server {
-    pub command: Box<dyn Fn() -> Command>,
+pub struct Server<'a> {
+    pub command: Box<dyn Fn() -> Command + 'a>,
     pub calls: [(&'static str, Value); 3],
     /// Whose memory counts besides its own.
     pub daemon: Option<u32>,
 }
 
-pub fn ours(served: &Served) -> Server {
-    let url = served.url.clone();
+/// The yard over stdio, with these flags.
+pub fn proxy(served: &Served, flags: &[&str]) -> Command {
     let key = served.site.yard.workspaces.join(".branchyard/auth.header");
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(["mcp", "--repo", "demo", "--branch", "main"])
+        .args(flags)
+        .args(["--url", &served.url, "--key-file"])
+        .arg(key);
+    command
+}
+
+pub fn ours(served: &Served) -> Server<'_> {
     Server {
-        command: Box::new(move || {
-            let mut command = Command::new(PROGRAM);
-            command.args([
-                "mcp",
-                "--repo",
-                "demo",
-                "--branch",
-                "main",
-                "--toolsets",
-                "git_read",
-                "--url",
-                &url,
-                "--key-file",
-            ]);
-            command.arg(&key);
-            command
-        }),
+        command: Box::new(move || proxy(served, &["--toolsets", "git_read"])),
         calls: [
             ("git_status", json!({})),
             ("git_log", json!({ "count": 20 })),
@@ -46,7 +40,7 @@ pub fn ours(served: &Served) -> Server {
     }
 }
 
-pub fn python(peers: &Path, workspace: &Path) -> Server {
+pub fn python(peers: &Path, workspace: &Path) -> Server<'static> {
     let program = peers.join("venv/bin/mcp-server-git");
     let path = workspace.to_owned();
     let place = |more: Value| {
@@ -75,7 +69,7 @@ pub fn python(peers: &Path, workspace: &Path) -> Server {
     }
 }
 
-pub fn node(peers: &Path, workspace: &Path) -> Server {
+pub fn node(peers: &Path, workspace: &Path) -> Server<'static> {
     let (program, script) = (
         peers.join("node"),
         peers.join("node_modules/@cyanheads/git-mcp-server/dist/index.js"),

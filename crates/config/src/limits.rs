@@ -90,7 +90,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_concurrent_runs: runs_at_once(cores(), memory()),
-            max_concurrent_runs_per_repo: runs_at_once(cores(), memory()),
+            max_concurrent_runs_per_repo: usize::MAX,
             max_concurrent_checkouts: cores(),
             max_jobs: cores(),
             max_body: ByteSize::mib(1),

@@ -210,6 +210,7 @@ impl RunBody {
             supersede: self.supersede,
             on_disconnect: self.on_disconnect,
             detach: self.detach,
+            join_own: false,
             unwatched: false,
         })
     }

@@ -10,6 +10,7 @@ use super::open::Runs;
 use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::repos::remote;
+use branchyard_workspace::{Workspace, standing, written_since};
 
 impl Live {
     /// One of those who asked does not want it any more; the last one ends it. Returns how many are left.
@@ -83,6 +84,28 @@ pub(super) async fn join_equal(
         }
     }
     None
+}
+
+/// An equal run of the same principal, who most likely lost its answer. What was written since it began, in files or
+/// commits, is meant to be seen by another.
+pub(super) async fn join_own(
+    runs: &Runs,
+    spec: &RunSpec,
+    workspace: &Arc<Workspace>,
+) -> Option<Arc<Live>> {
+    let live = find_equal(runs, spec, &HashSet::new())?;
+    let record = live.record();
+    if record.spec.principal != spec.principal {
+        return None;
+    }
+    if let (Some(started), Some(about)) = (record.started_at, record.about) {
+        let commit = standing::commit(workspace).await.ok()?;
+        let is_written = written_since(workspace, started).await.unwrap_or(true);
+        if is_written || commit != about.commit {
+            return None;
+        }
+    }
+    live.join(false, spec.on_disconnect).then_some(live)
 }
 
 /// As [`join_equal`], without a question to anyone.

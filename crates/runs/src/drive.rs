@@ -291,8 +291,11 @@ impl Drive {
             .await
             .map_err(judged)?;
         if spec.kind != RunKind::Git {
-            for warning in unfilled::warnings(workspace).await.map_err(judged)? {
-                self.warn(warning);
+            match unfilled::warnings(workspace).await {
+                Ok(warnings) => warnings.into_iter().for_each(|warning| self.warn(warning)),
+                Err(error) => {
+                    tracing::warn!(repo = %spec.repo, branch = %spec.branch, %error, "what is missing in a workspace is not known");
+                }
             }
         }
         if spec.kind == RunKind::Git {

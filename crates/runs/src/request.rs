@@ -49,6 +49,8 @@ pub struct RunOptions {
     pub on_disconnect: Option<OnDisconnect>,
     /// Short for `on_disconnect: "continue"`.
     pub detach: bool,
+    /// Join an equal run of one's own, if nothing was written in its workspace since it began: said beside the body, too.
+    pub join_own: bool,
     /// Nobody is going to watch: said beside the body, and so no part of what was asked for.
     pub unwatched: bool,
 }

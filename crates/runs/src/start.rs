@@ -109,6 +109,11 @@ impl Runs {
         let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
         let (coalesce, supersede) = (request.options.coalesce, request.options.supersede);
+        if request.options.join_own
+            && let Some(live) = coalesce::join_own(self, &spec, &workspace).await
+        {
+            return Ok(Started::of(live));
+        }
         let mut judged = HashSet::new();
         loop {
             if coalesce

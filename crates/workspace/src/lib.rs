@@ -55,6 +55,7 @@ pub mod verbs;
 pub mod warm;
 pub mod work;
 mod workspace;
+mod written_since;
 
 use std::sync::Arc;
 
@@ -82,6 +83,7 @@ pub use sync::{PrepareOptions, Prepared};
 pub use ticks::Ticks;
 pub use verbs::{Files, GoOn};
 pub use workspace::Workspace;
+pub use written_since::written_since;
 
 /// What happens on the way, for whoever watches.
 #[derive(Debug, Clone)]

@@ -173,6 +173,8 @@ async fn rearrange(
     remote: &Remote,
     report: &Reporter,
 ) -> Result<Prepared, Error> {
+    // Some changes are done beside a command, and may last longer than it did.
+    let _only_change = workspace.changes().lock().await;
     let files_guard = workspace.files().lock().await;
     let _place = workspace.yard().checkouts.acquire().await;
     wait_for_index(workspace).await?;

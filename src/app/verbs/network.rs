@@ -56,6 +56,8 @@ pub(super) fn verbs() -> Vec<Verb> {
                     those that are meant.",
                 effect: Effect {
                     repeats: true,
+                    // On an agent's branch, or with force, it replaces what the remote has.
+                    destroys: true,
                     ..REACHES_OUT
                 },
             },
@@ -142,8 +144,8 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    let work = move |workspace: Arc<Workspace>, report: Reporter| async move {
-        verbs::push(&workspace, request, &report).await
+    let work = move |workspace: Arc<Workspace>, report: Reporter, beside_run| async move {
+        verbs::push(&workspace, request, beside_run, &report).await
     };
     run_verb::change_beside_run(&app, &at, "git push", work).await
 }

@@ -45,15 +45,16 @@ where
     BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
 {
     let beside = matches!(files, Files::Untouched | Files::Stay);
+    let work = |workspace, report, _| work(workspace, report);
     change_as(app, at, what, (files, beside), work).await
 }
 
-/// The same of a change that moves files in some cases alone, and then waits for them.
+/// The same of a change that moves files in some cases alone. It is told whether a command runs beside it.
 pub(super) async fn change_beside_run<T, BoxFuture>(
     app: &AuthorizedApp,
     at: &At,
     what: &str,
-    work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
+    work: impl FnOnce(Arc<Workspace>, Reporter, bool) -> BoxFuture + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
     T: Send + 'static,
@@ -67,7 +68,7 @@ async fn change_as<T, BoxFuture>(
     at: &At,
     what: &str,
     (files, beside): (Files, bool),
-    work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
+    work: impl FnOnce(Arc<Workspace>, Reporter, bool) -> BoxFuture + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
     T: Send + 'static,
@@ -84,6 +85,8 @@ where
         false => Some(workspace_lock::lock_of(app, &workspace, what).await?),
     };
     let (report, warnings) = collecting();
+    let is_beside = lock.is_none();
+    let work = move |workspace, report| work(workspace, report, is_beside);
     let done = verbs::change(&workspace, lock, files, &report, work).await;
     let (about, answer) = done.map_err(|error| app.yard().margin.judge(error.problem()))?;
     Ok(VerbOutput {

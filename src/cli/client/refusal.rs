@@ -110,7 +110,7 @@ mod tests {
     fn a_refusal_says_what_the_daemon_said() {
         let problem = serde_json::from_str(
             r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"there is no repo \"x\"",
-                "code":"repo_not_found","help":"add it"}"#,
+                "code":"something_else","help":"add it"}"#,
         )
         .unwrap();
         let failure = Failure::from(ClientError::Refused {

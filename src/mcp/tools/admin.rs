@@ -76,10 +76,10 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
     }
     let (repo, text) = match action {
         AdminAction::Register => {
+            let url = needed("url", asked.url, "register")?;
             let registration = Registration {
-                name: name.clone(),
-                url: needed("url", asked.url, "register")?,
                 default_branch: asked.default_branch,
+                ..Registration::new(name.clone(), url)
             };
             let repo = call
                 .in_time(branches::register(call.app(), &registration))

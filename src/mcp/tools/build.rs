@@ -209,6 +209,9 @@ pub(super) async fn start_and_wait(
 ) -> Result<Reply, Problem> {
     let since = Instant::now();
     request.options.unwatched = true;
+    // A client that gave up on an answer asks again, and means the same run.
+    let is_build = !matches!(request.command, Command::Git { .. });
+    request.options.join_own = is_build && !request.options.supersede;
     let started = runs::start(
         call.app(),
         &start.repo,

@@ -123,7 +123,22 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
                 call.reply(&answer, told)
             })
         }
-        (None, false) => several(&call, &asked).await,
+        (None, false) => {
+            let beside = [
+                ("start_line", asked.start_line.is_some()),
+                ("end_line", asked.end_line.is_some()),
+                ("start_byte", asked.start_byte.is_some()),
+                ("end_byte", asked.end_byte.is_some()),
+                ("cursor", asked.cursor.is_some()),
+            ];
+            match beside.iter().find(|(_, is_given)| *is_given) {
+                Some((field, _)) => {
+                    let detail = format!("{field} goes with path; each of files has its own lines");
+                    Err(Problem::unprocessable(field, detail))
+                }
+                None => several(&call, &asked).await,
+            }
+        }
         (Some(_), false) => Err(Problem::unprocessable("files", "give either path or files")),
         (None, true) => Err(Problem::unprocessable("path", "no file is named")
             .help("give path, or files with a path each")),

@@ -105,15 +105,13 @@ async fn no_secret_is_in_it_and_a_caller_who_left_is() {
     yard.client.get(url).bearer_auth(word).send().await.unwrap();
     assert_eq!(since(&yard, 0).await.len(), 4);
 
-    // Somebody begins a commit behind a build, and does not wait.
+    // Somebody begins to move files behind a build, and does not wait.
     let mut build = yard
         .start_run("make", "main", json!({ "args": ["gate"] }))
         .await;
     build.until_line("waiting").await;
-    let path = "/api/repos/demo/branches/main/git/commit";
-    let request = yard
-        .request(Method::POST, path)
-        .json(&json!({ "message": "m", "all": true }));
+    let path = "/api/repos/demo/branches/main/git/pull";
+    let request = yard.request(Method::POST, path).json(&json!({}));
     let patience = std::time::Duration::from_millis(300);
     request.timeout(patience).send().await.unwrap_err();
     let mut left = Vec::new();
@@ -122,7 +120,7 @@ async fn no_secret_is_in_it_and_a_caller_who_left_is() {
     }
     assert_eq!(
         fields(&left[0], ["action", "code"]),
-        [&json!("git.commit"), &json!("caller_left")]
+        [&json!("git.pull"), &json!("caller_left")]
     );
     std::fs::write(yard.workspace("main").join("open"), "").unwrap();
     build.end().await;

@@ -125,7 +125,15 @@ async fn pages_filters_and_lines_say_the_same() {
         }
     }
     seen.reverse();
-    assert_eq!(seen, since(&yard, 0).await);
+    let mut all = since(&yard, 0).await;
+    for record in &mut all {
+        // Agents are not told of what there is none of.
+        record
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+    }
+    assert_eq!(seen, all);
     assert_eq!(newest(&yard).await, 69);
     yard.stop().await;
 }

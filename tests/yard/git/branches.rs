@@ -175,7 +175,7 @@ async fn a_new_branch_has_a_workspace_of_its_own() {
             (400, "pattern"),
         ),
         (json!({ "action": "list", "merged": "-x" }), (400, "merged")),
-        (json!({ "action": "list", "count": 0 }), (422, "count")),
+        (json!({ "action": "list", "count": 0 }), (422, "limit")),
         (json!({ "action": "show", "name": "none" }), (404, "name")),
     ] {
         let (status, _, problem) = refused(&yard, "main", "branch", body.clone()).await;

@@ -367,11 +367,11 @@ async fn a_log_is_read_by_tail_range_search_and_cursor() {
     assert_eq!(found, expected);
 
     for (asked, field) in [
-        (json!({ "tail": 2, "grep": "x" }), "grep"),
-        (json!({ "grep": "(" }), "grep"),
-        (json!({ "first_line": 0 }), "first_line"),
-        (json!({ "first_line": 5, "last_line": 4 }), "last_line"),
-        (json!({ "last_line": 4 }), "last_line"),
+        (json!({ "tail": 2, "grep": "x" }), "pattern"),
+        (json!({ "pattern": "(" }), "pattern"),
+        (json!({ "start_line": 0 }), "start_line"),
+        (json!({ "first_line": 5, "last_line": 4 }), "end_line"),
+        (json!({ "end_line": 4 }), "end_line"),
         (json!({ "context": 1 }), "context"),
         (json!({ "grep": "x", "context": 21 }), "context"),
         (json!({ "cursor": "x" }), "cursor"),

@@ -212,3 +212,36 @@ async fn the_first_word_of_progress_names_the_run() {
     assert_eq!(first, format!("run_id {run}"));
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_call_again_finds_the_same_run_until_something_is_written() {
+    let mut yard = Yard::new().await;
+    let agent = Agent::new(&yard);
+    agent
+        .call("make", main_with(json!({ "args": ["who"] })))
+        .await;
+    let call = json!({ "args": ["gate"], "wait": 0 });
+    let first = agent.call("make", main_with(call.clone())).await;
+    let run = first["run_id"].as_str().unwrap();
+    yard.follow(run).await.until_line("waiting").await;
+    let again = agent.call("make", main_with(call.clone())).await;
+    assert_eq!(again["run_id"], first["run_id"]);
+    // Another principal has a run of its own.
+    let token = yard.token(json!({ "role": "dev", "name": "other" })).await;
+    let other = Agent::new(&yard).holding(&token);
+    let theirs = other.call("make", main_with(call.clone())).await;
+    assert_ne!(theirs["run_id"], first["run_id"]);
+    let next = theirs["next"].as_str().unwrap();
+    assert!(
+        next.contains(run),
+        "it says behind which run it waits: {next}"
+    );
+    std::fs::write(yard.workspace("main").join("name.txt"), "changed\n").unwrap();
+    let later = agent.call("make", main_with(call)).await;
+    assert_ne!(later["run_id"], first["run_id"]);
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    for started in [&first, &theirs, &later] {
+        yard.ended(started["run_id"].as_str().unwrap()).await;
+    }
+    yard.stop().await;
+}

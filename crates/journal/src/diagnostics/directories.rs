@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::place;
 
+/// So many of the latest may be left.
+const MOST_OPEN: usize = 256;
 /// So many are followed.
 const MOST_SPANS: usize = 10_000;
 /// So many of the nearest are looked at for a file.
@@ -89,7 +91,7 @@ impl Directories {
             }
             return;
         }
-        let open = self.spans.iter_mut().rev();
+        let open = self.spans.iter_mut().rev().take(MOST_OPEN);
         let left = |span: &&mut DirectorySpan| span.left.is_none() && span.dir == dir;
         if let Some(span) = { open }.find(left) {
             span.left = Some(number);

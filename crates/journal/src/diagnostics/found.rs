@@ -177,7 +177,14 @@ impl Complaints {
         let mut hasher = DefaultHasher::new();
         (&diagnostic.file, diagnostic.line, diagnostic.column).hash(&mut hasher);
         (diagnostic.severity, &diagnostic.message).hash(&mut hasher);
-        self.directories.entered().hash(&mut hasher);
+        // The same words in another directory are about another file, unless they name it whole.
+        let is_whole = diagnostic
+            .file
+            .as_ref()
+            .is_none_or(|file| file.starts_with('/'));
+        if !is_whole {
+            self.directories.entered().hash(&mut hasher);
+        }
         let hash = hasher.finish();
         if self.remembered.len() < MOST_REMEMBERED {
             self.remembered.insert(hash)
@@ -239,7 +246,7 @@ const STOPPED: [&str; 5] = [
     "Terminated",
     "Interrupt",
     "Killed",
-    "signal",
+    "terminated by signal",
     "No child processes",
 ];
 

@@ -22,9 +22,10 @@ pub async fn open(workspace: &Arc<Workspace>, path: String) -> Result<RawFile, E
         .looking(move |this| {
             let path = beneath::relative(this, &path)?;
             let fd = open_beneath(&beneath::open_root(this)?, &path)?;
-            let (file, size) = open_regular(&fd, &path)?;
+            let (file, _) = open_regular(&fd, &path)?;
+            // Both of one look: a build may be writing it.
             let meta = file.metadata().map_err(Error::io("look at a file"))?;
-            let stamp = Stamp::of(&meta);
+            let (size, stamp) = (meta.len(), Stamp::of(&meta));
             Ok(RawFile { file, size, stamp })
         })
         .await

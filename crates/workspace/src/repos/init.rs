@@ -13,10 +13,10 @@ impl Repos {
     /// Makes an empty repository with one commit on `branch`, and registers it.
     pub async fn init(&self, name: &RepoName, branch: &BranchName) -> Result<Arc<Repo>, RepoError> {
         let origin = self.origins().join(format!("{}.git", name.dir()));
+        let url = origin.to_string_lossy().into_owned();
         let registration = Registration {
-            name: name.clone(),
-            url: origin.to_string_lossy().into_owned(),
             default_branch: Some(branch.clone()),
+            ..Registration::new(name.clone(), url)
         };
         // Before anything is made.
         self.check(&registration)?;

@@ -1,6 +1,7 @@
 //! All repos by name. They come from the configuration, from `POST /api/repos` (one small file each,
 //! kept across restarts) and from stores found on disk; the configuration wins over the rest.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
@@ -40,6 +42,47 @@ pub struct Registration {
     /// Shown in listings; else the remote's HEAD decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<BranchName>,
+    /// Commands that may be started by name: a program and its arguments each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<String, Vec<String>>,
+    /// What every run of it has in its environment. It is no place for secrets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// What its builds make, as globs; what is usual if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_output: Option<Vec<String>>,
+}
+
+impl Registration {
+    pub fn new(name: RepoName, url: String) -> Self {
+        Self {
+            name,
+            url,
+            default_branch: None,
+            tasks: BTreeMap::new(),
+            env: BTreeMap::new(),
+            build_output: None,
+        }
+    }
+
+    /// The same as a section of the configuration has it, by the same rules.
+    fn config(&self, url: RepoUrl) -> Result<RepoConfig, Problem> {
+        let mut config = RepoConfig {
+            default_branch: self.default_branch.clone(),
+            tasks: as_configured("tasks", &self.tasks)?,
+            env: as_configured("env", &self.env)?,
+            ..RepoConfig::new(url)
+        };
+        if let Some(globs) = &self.build_output {
+            config.build_output = as_configured("build_output", globs)?;
+        }
+        Ok(config)
+    }
+}
+
+fn as_configured<T: DeserializeOwned>(field: &str, given: &impl Serialize) -> Result<T, Problem> {
+    let written = serde_json::to_value(given).and_then(serde_json::from_value);
+    written.map_err(|error| Problem::unprocessable(field, error.to_string()))
 }
 
 impl Repos {
@@ -101,6 +144,7 @@ impl Repos {
     /// Refuses what could not be registered, without doing it.
     pub(super) fn check(&self, registration: &Registration) -> Result<RepoUrl, RepoError> {
         let url = RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))?;
+        registration.config(url.clone())?;
         match self.by_name.contains_key(&registration.name) {
             true => Err(exists(&registration.name).into()),
             false => Ok(url),
@@ -118,10 +162,7 @@ impl Repos {
             return Err(Problem::bad("url", detail).help(help).into());
         }
         let name = &registration.name;
-        let config = RepoConfig {
-            default_branch: registration.default_branch.clone(),
-            ..RepoConfig::new(url)
-        };
+        let config = registration.config(url)?;
         let repo = self.repo(name, config, Source::Registered);
         match self.by_name.entry(name.clone()) {
             Entry::Occupied(_) => Err(exists(name).into()),
@@ -228,16 +269,11 @@ impl Repos {
                     let url =
                         RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))
                             .map_err(|problem| problem.detail)?;
-                    Ok((registration, url))
+                    let config = registration.config(url).map_err(|problem| problem.detail)?;
+                    Ok((registration.name, config))
                 });
             match parsed {
-                Ok((registration, url)) => {
-                    let config = RepoConfig {
-                        default_branch: registration.default_branch,
-                        ..RepoConfig::new(url)
-                    };
-                    self.insert(registration.name, config, Source::Registered);
-                }
+                Ok((name, config)) => self.insert(name, config, Source::Registered),
                 Err(error) => {
                     tracing::warn!(file = %path.display(), error, "a registered repository is left out");
                 }

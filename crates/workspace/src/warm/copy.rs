@@ -212,7 +212,7 @@ impl<'a> Copies<'a> {
                 return Ok(Some(naming));
             }
             let sources = &self.seed.sources;
-            if let Some(targets) = sources.outdate_content(&file.path, &source, file.size)? {
+            if let Some(targets) = sources.outdate_rules(&file.path, &source, file.size)? {
                 return Ok(Some(Naming::Yes { targets }));
             }
         }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
-use super::sources::Sources;
+use super::sources::{Sources, is_archive, is_in_packages, is_of_one_source};
 use super::tracked::Fault;
 use crate::build_output::BuildOutputNotes;
 use crate::{Error, Workspace};
@@ -95,6 +95,7 @@ impl WarmOutput {
             sources: wanted.sources,
             now,
             found: Self::default(),
+            left_out: false,
             fault: None,
         };
         let untracked = git::untracked_entries(repo)?;
@@ -110,11 +111,57 @@ impl WarmOutput {
             }
         }
         let mut found = gathering.found;
+        let root = workspace.path();
+        if gathering.left_out || wanted.sources.lack_any() || has_archive(&found.files, root) {
+            found = of_one_source(found);
+        }
         if found.bytes > MOST {
             found = Self::default();
         }
         Ok(Ok(found))
     }
+}
+
+impl OutputFile {
+    /// Whether it is of use only together with all the rest: Cargo and those who install packages keep account of what
+    /// is theirs, and what is made of one source can be judged by itself.
+    fn is_judged(&self) -> bool {
+        self.is_bound && !is_in_packages(&self.path) && !is_of_one_source(&self.path)
+    }
+}
+
+/// Whether there is a static library among them.
+fn has_archive(files: &[OutputFile], root: &Path) -> bool {
+    files.iter().any(|file| {
+        let is_judged = file.is_judged() && !file.is_link;
+        is_judged && begin_of(&root.join(&file.path)).is_some_and(|begin| is_archive(&begin))
+    })
+}
+
+/// Without what is of use only together with the rest, and without the directories that then have nothing in them: a tool
+/// could take one for what it made.
+fn of_one_source(all: WarmOutput) -> WarmOutput {
+    let (mut files, mut dirs) = (all.files, all.dirs);
+    files.retain(|file| !file.is_judged());
+    let used: HashSet<_> = files
+        .iter()
+        .flat_map(|file| file.path.ancestors().skip(1))
+        .collect();
+    dirs.retain(|dir| used.contains(dir.as_path()));
+    let bytes = files.iter().map(|file| file.size).sum();
+    WarmOutput { files, dirs, bytes }
+}
+
+/// The first bytes of a regular file.
+fn begin_of(path: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut begin = Vec::new();
+    file.take(8).read_to_end(&mut begin).ok()?;
+    Some(begin)
 }
 
 /// What the copy is made for.
@@ -176,6 +223,8 @@ struct Gathering<'a> {
     sources: &'a Sources,
     now: Moment,
     found: WarmOutput,
+    /// Something is made of what is not there.
+    left_out: bool,
     fault: Option<Fault>,
 }
 
@@ -297,7 +346,8 @@ impl Gathering<'_> {
         if self.way.has(&path, false) || !(meta.is_file() || meta.is_symlink()) {
             return;
         }
-        if !known.is_cargo && self.sources.outdate(&path) {
+        if !known.is_cargo && !is_in_packages(&path) && self.sources.outdate(&path) {
+            self.left_out = true;
             return;
         }
         if is_later(&meta, self.now) {

@@ -15,28 +15,28 @@ use super::dependencies;
 use branchyard_git::{Difference, IndexFile};
 
 /// What is made of one source each and named after it.
-const OF_ONE_SOURCE: [&str; 20] = [
-    "bc", "class", "cmi", "cmo", "cmx", "d", "dwo", "gcda", "gcno", "gch", "hi", "i", "ii", "lo",
-    "o", "obj", "pch", "pyc", "pyo", "su",
+const OF_ONE_SOURCE: [&str; 19] = [
+    "bc", "class", "cmi", "cmo", "cmx", "dwo", "gcda", "gcno", "gch", "hi", "i", "ii", "lo", "o",
+    "obj", "pch", "pyc", "pyo", "su",
 ];
-/// What says how things are made, as whole names and as endings. Nothing is made again because one of them changed.
-const RECIPES: [&str; 10] = [
+/// Files of rules that compilers write, one for each of those.
+const RULES: [&str; 6] = ["P", "Plo", "Po", "d", "dep", "deps"];
+/// What says how things are made, as the beginnings of names, whole names and endings. Nothing is made again because one
+/// of them changed.
+const RECIPE_BEGINNINGS: [&str; 4] = ["GNUmakefile", "Kbuild", "Makefile", "makefile"];
+const RECIPES: [&str; 8] = [
     "BUILD",
     "BUILD.bazel",
     "CMakeLists.txt",
-    "GNUmakefile",
-    "Makefile",
+    "SConscript",
     "SConstruct",
     "configure",
-    "makefile",
     "meson.build",
     "meson_options.txt",
 ];
-const RECIPE_ENDINGS: [&str; 7] = ["ac", "am", "bzl", "cmake", "in", "mak", "mk"];
+const RECIPE_ENDINGS: [&str; 8] = ["ac", "am", "bzl", "cmake", "in", "mak", "make", "mk"];
 /// Static libraries, as they begin.
 const ARCHIVES: [&[u8]; 2] = [b"!<arch>\n", b"!<thin>\n"];
-/// Files of rules that compilers write.
-const RULES: [&str; 6] = ["P", "Plo", "Po", "d", "dep", "deps"];
 /// A tree of packages, whose files are named after nothing here.
 const PACKAGES: &str = "node_modules";
 
@@ -84,41 +84,26 @@ impl Sources {
 
     /// Whether output of this name may be made of what is not there, or in another way.
     pub(super) fn outdate(&self, path: &Path) -> bool {
-        if path.components().any(|part| part.as_os_str() == PACKAGES) {
-            return false;
-        }
         let stem = stem(path.as_os_str().as_bytes());
-        let is_of_one = path
-            .extension()
-            .and_then(OsStr::to_str)
-            .is_some_and(|ending| OF_ONE_SOURCE.contains(&ending));
         self.has_other_recipes
             || self.gone_stems.contains(stem)
-            || is_of_one && !self.stems.contains(stem)
+            || has_ending(path, &OF_ONE_SOURCE) && !self.stems.contains(stem)
     }
 
-    /// Whether what is in a file makes it outdated, and what it says is made; `None` if it does not.
-    pub(super) fn outdate_content(
+    /// Whether files are gone, of which anything may have been made.
+    pub(super) fn lack_any(&self) -> bool {
+        !self.gone_names.is_empty()
+    }
+
+    /// If a file of rules names a file that is gone: what it says is made.
+    pub(super) fn outdate_rules(
         &self,
         path: &Path,
         file: &File,
         size: u64,
     ) -> io::Result<Option<Vec<Vec<u8>>>> {
-        let mut begin = [0; 18];
-        let read = file.read_at(&mut begin, 0)?;
-        let begin = &begin[..read];
-        // An archiver adds and replaces members, and leaves in what nothing is made of any more.
-        let is_archive = ARCHIVES.iter().any(|magic| begin.starts_with(magic));
-        // A linker takes what it is given. What is linked already is not linked again because less is given.
-        let is_linked = begin.starts_with(b"\x7fELF") && matches!(begin.get(16), Some(2 | 3));
-        if is_archive || is_linked && !self.gone_names.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let is_rule = path
-            .extension()
-            .and_then(OsStr::to_str)
-            .is_some_and(|ending| RULES.contains(&ending));
-        if !is_rule || self.gone_names.is_empty() || size > dependencies::MOST {
+        let is_looked_at = has_ending(path, &RULES) && self.lack_any();
+        if !is_looked_at || size > dependencies::MOST {
             return Ok(None);
         }
         let mut text = vec![0; usize::try_from(size).unwrap_or(0)];
@@ -133,6 +118,27 @@ impl Sources {
             .iter()
             .any(|path| self.gone_names.contains(name(path)))
     }
+}
+
+/// Whether it is made of one source, and so can be judged by itself. Anything else may be made of anything: an archiver
+/// and a linker take what they are given, and a stamp stands for what is not there any more.
+pub(super) fn is_of_one_source(path: &Path) -> bool {
+    has_ending(path, &OF_ONE_SOURCE) || has_ending(path, &RULES)
+}
+
+/// Whether packages are installed there, which are either whole or of no use.
+pub(super) fn is_in_packages(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == PACKAGES)
+}
+
+/// Whether it is a static library: members stay in it that nothing is made of any more.
+pub(super) fn is_archive(begin: &[u8]) -> bool {
+    ARCHIVES.iter().any(|magic| begin.starts_with(magic))
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| endings.contains(&ending))
 }
 
 fn name(path: &[u8]) -> &[u8] {
@@ -152,10 +158,13 @@ fn stem(path: &[u8]) -> &[u8] {
 }
 
 fn is_recipe(path: &[u8]) -> bool {
-    let name = Path::new(OsStr::from_bytes(name(path)));
-    let ending = name.extension().and_then(OsStr::to_str);
-    let is_named = name.to_str().is_some_and(|name| RECIPES.contains(&name));
-    is_named || ending.is_some_and(|ending| RECIPE_ENDINGS.contains(&ending))
+    let path = Path::new(OsStr::from_bytes(name(path)));
+    let name = path.to_str().unwrap_or_default();
+    RECIPES.contains(&name)
+        || RECIPE_BEGINNINGS
+            .iter()
+            .any(|begin| name.starts_with(begin))
+        || has_ending(path, &RECIPE_ENDINGS)
 }
 
 #[cfg(test)]
@@ -192,7 +201,8 @@ mod tests {
             ("out/Shape$1.class", false),
             ("out/Circle.class", true),
             ("app", false),
-            ("web/node_modules/old/index.js", false),
+            (".main.d", false),
+            ("deps/src_main.d", false),
         ] {
             assert_eq!(sources.outdate(Path::new(path)), expected, "{path}");
         }
@@ -205,6 +215,9 @@ mod tests {
     fn what_is_made_in_another_way_is_outdated() {
         for (path, expected) in [
             ("Makefile", true),
+            ("Makefile.inc", true),
+            ("build/common.make", true),
+            ("SConscript", true),
             ("sub/rules.mk", true),
             ("CMakeLists.txt", true),
             ("configure.ac", true),

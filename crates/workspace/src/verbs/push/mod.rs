@@ -62,10 +62,12 @@ impl Failed {
     }
 }
 
-/// Pushes the branch. The caller holds the workspace's lock, and not its files.
+/// Pushes the branch. The caller holds the workspace's lock, and not its files; or it is done beside a command that runs
+/// there, and then takes nothing in.
 pub async fn push(
     workspace: &Arc<Workspace>,
     request: Request,
+    beside_run: bool,
     report: &Reporter,
 ) -> Result<Pushed, Error> {
     gather::check_tags(workspace, &request.tags).await?;
@@ -88,7 +90,7 @@ pub async fn push(
     let mut failures = Vec::new();
     loop {
         pushed.attempts += 1;
-        match push_once(workspace, &request, &mut pushed, report).await? {
+        match push_once(workspace, (&request, beside_run), &mut pushed, report).await? {
             Attempt::Arrived(commit) => {
                 pushed.state = State::Pushed;
                 pushed.remote_commit = Some(commit);
@@ -123,7 +125,7 @@ pub async fn push(
 
 async fn push_once(
     workspace: &Arc<Workspace>,
-    request: &Request,
+    (request, beside_run): (&Request, bool),
     pushed: &mut Pushed,
     report: &Reporter,
 ) -> Result<Attempt, Error> {
@@ -150,6 +152,9 @@ async fn push_once(
             let (Some(how), Some(upstream)) = (request.integrate.how(), &remote) else {
                 return Err(words::not_integrated(workspace).into());
             };
+            if beside_run {
+                return Err(words::would_move_files(workspace).into());
+            }
             if let Some(found) =
                 verbs::pull::take_in(workspace, workspace.branch(), upstream, how, true).await?
             {

@@ -43,3 +43,19 @@ pub(super) fn not_integrated(workspace: &Workspace) -> Problem {
         .field("integrate")
         .help("push with integrate rebase or merge, or take them in with git_pull")
 }
+
+/// Beside a command that runs here nothing is taken in.
+pub(super) fn would_move_files(workspace: &Workspace) -> Problem {
+    let holder = workspace.queue().holder();
+    let holder = holder.map_or_else(String::new, |holder| match holder.run_id {
+        Some(run) => format!(" ({}, run {run})", holder.what),
+        None => format!(" ({})", holder.what),
+    });
+    let detail = format!(
+        "the remote has commits of {} that are not here, and to take them in would move files under what runs there{holder}",
+        workspace.branch()
+    );
+    conflict("workspace_busy", detail)
+        .field("branch")
+        .help("what was committed stays; wait for the run to end or cancel it, then push again")
+}
