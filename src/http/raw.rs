@@ -53,7 +53,7 @@ pub(super) async fn raw(
     }
     for (field, value) in [
         (header::ACCEPT_RANGES, "bytes"),
-        // It may change at any moment, and is for whoever may read it alone.
+        // It may change at any moment, and is for callers who may read it alone.
         (header::CACHE_CONTROL, "private, no-cache"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (

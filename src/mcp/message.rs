@@ -1,4 +1,4 @@
-//! What the transport has to know of a message before anybody answers it: whether it is one, and by which id its answer
+//! What the transport has to know of a message before it is answered: whether it is one, and by which id its answer
 //! is to be known.
 
 use std::sync::Arc;

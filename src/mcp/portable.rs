@@ -30,7 +30,7 @@ pub(super) fn taken(schema: JsonObject) -> JsonObject {
 }
 
 /// What a tool gives. Names tell what is what, and nothing is null: what there is none of is left out. Every word more,
-/// and what lies deep within, would be paid for by whoever lists the tools.
+/// and what lies deep within, would be paid for by every client that lists the tools.
 pub(super) fn given(schema: JsonObject) -> JsonObject {
     let mut schema = Value::Object(schema);
     name_choices(&mut schema);
@@ -85,7 +85,7 @@ fn leave_out_what_goes_without_saying(schema: &mut Value) {
             !is_choice && ![json!(0), json!(false), json!(""), json!([]), json!({})].contains(value)
         }
         "minimum" => ![json!(0), json!(1)].contains(value),
-        // Whoever goes beyond is told.
+        // A caller who goes beyond is told.
         "maximum" | "maxItems" => false,
         "description" => !TOLD_BY_NAME.iter().any(|known| value == known),
         _ => true,

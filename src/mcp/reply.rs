@@ -246,7 +246,7 @@ pub(super) fn words(problem: Problem) -> String {
     text
 }
 
-/// A refusal before anybody answers the message.
+/// A refusal before the message is answered.
 #[derive(Debug)]
 pub(super) struct Rejection {
     status: StatusCode,

@@ -9,7 +9,7 @@ pub(super) const REPOS: &str = "BRANCHYARD_REPOS";
 pub(super) const LOG: &str = "BRANCHYARD_LOG";
 /// For the client commands; the daemon ignores it.
 pub(super) const URL: &str = "BRANCHYARD_URL";
-/// The same: whoever uses the command sets it for good, and may start a daemon too.
+/// The same: users of the command set it for good, and may start a daemon too.
 const KEY_FILE: &str = "BRANCHYARD_KEY_FILE";
 /// The same.
 const CA_FILE: &str = "BRANCHYARD_CA_FILE";

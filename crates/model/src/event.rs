@@ -122,7 +122,7 @@ pub struct Complete {
     /// Whether something that was built earlier was there when its command started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incremental: Option<bool>,
-    /// Whether somebody committed or moved the branch while the command ran.
+    /// Whether the branch was moved while the command ran, as by a commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub head_moved: bool,
     /// What its workspace was made from, if it was made for it from a sibling's.

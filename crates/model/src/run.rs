@@ -173,7 +173,7 @@ pub struct RunRecord {
     /// than in a new workspace: known once it runs. Not of git commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incremental: Option<bool>,
-    /// Whether somebody committed or moved the branch while the command ran: it may have seen either.
+    /// Whether the branch was moved while the command ran, as by a commit: the command may have seen either.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub head_moved: bool,
     /// What its command was kept from: known once it runs. A git command runs outside of any.
@@ -187,7 +187,7 @@ pub struct RunRecord {
     pub reason: Option<String>,
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
-    /// What whoever asked should know, though the run went on.
+    /// What the caller should know, though the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The earlier run that answered for this one, whose command was not started.

@@ -148,7 +148,7 @@ impl Drive {
         }
     }
 
-    /// Tells whoever asked what they should know, now and with the result.
+    /// Tells the caller something, now and with the result.
     pub(super) fn warn(&self, warning: Warning) {
         self.journal.tell(&Event::Warning(warning.clone()));
         self.live.change(|record| record.warnings.push(warning));

@@ -12,7 +12,7 @@ impl<K, V> Default for Remembered<K, V> {
 }
 
 impl<K: PartialEq, V: Clone> Remembered<K, V> {
-    /// What was answered of `key`; else `answer` finds it. Whoever asks meanwhile waits for it.
+    /// What was answered of `key`; else `answer` finds it. Other callers wait for it meanwhile.
     pub(crate) fn get_or<E>(&self, key: K, answer: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {

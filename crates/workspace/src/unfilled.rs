@@ -1,5 +1,5 @@
 //! What a commit means to be in its workspace and is not there: the content of submodules, and of files that git-lfs
-//! keeps elsewhere. A build goes on without it, and whoever asked for it is told.
+//! keeps elsewhere. A build goes on without it, and its caller is told.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,14 +21,14 @@ const LFS: &str = "filter=lfs";
 /// How a file begins that stands for one of those, and what its length may be.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 const POINTER_SIZES: std::ops::RangeInclusive<u32> = 100..=1024;
-/// A longer file of attributes nobody writes.
+/// No real file of attributes is longer.
 const ATTRIBUTES_SIZE: u64 = 1 << 20;
 /// So many paths are named; the others are counted.
 const NAMED: usize = 5;
 /// So many small files are looked into.
 const LOOKED_INTO: usize = 10_000;
 
-/// What whoever builds here should know. The caller shares the files.
+/// What callers who build here should know. The caller shares the files.
 pub async fn warnings(workspace: &Arc<Workspace>) -> Result<Vec<Warning>, Error> {
     workspace.looking(look).await
 }

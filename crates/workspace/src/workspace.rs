@@ -32,7 +32,7 @@ pub struct Workspace {
     branch: BranchName,
     queue: WorkspaceQueue,
     files: FilesLock,
-    /// Held by whoever changes refs or the index, for some do so beside a command that has the lock.
+    /// Held by each change of refs or the index, for some are made beside a command that has the lock.
     changes: AsyncMutex<()>,
     worktree: Worktree,
     yard: Arc<Yard>,

@@ -1,4 +1,4 @@
-//! A whole file of a workspace, to be read from whoever opened it.
+//! A whole file of a workspace, opened to be read.
 
 use std::fs::File;
 use std::sync::Arc;
