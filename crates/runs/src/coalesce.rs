@@ -1,13 +1,14 @@
 //! Runs that concern each other: joining an equal one in place of a second, and ending an older one
 //! in favour of a newer.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::live::Live;
 use super::open::Runs;
-use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState};
+use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState, SyncMode};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::repos::remote;
 use branchyard_workspace::{Workspace, standing, written_since};
@@ -86,26 +87,60 @@ pub(super) async fn join_equal(
     None
 }
 
-/// An equal run of the same principal, who most likely lost its answer. What was written since it began, in files or
-/// commits, is meant to be seen by another.
+/// An equal run of the same principal, who most likely lost its answer: one that has not looked at the remote yet, or one
+/// that would see the same if it began now. What was written since it began, in files, commits or on the remote, is meant
+/// to be seen by another.
 pub(super) async fn join_own(
     runs: &Runs,
     spec: &RunSpec,
     workspace: &Arc<Workspace>,
 ) -> Option<Arc<Live>> {
-    let live = find_equal(runs, spec, &HashSet::new())?;
-    let record = live.record();
-    if record.spec.principal != spec.principal {
-        return None;
-    }
-    if let (Some(started), Some(about)) = (record.started_at, record.about) {
-        let commit = standing::commit(workspace).await.ok()?;
-        let is_written = written_since(workspace, started).await.unwrap_or(true);
-        if is_written || commit != about.commit {
-            return None;
+    let all = runs.inner().live.iter();
+    let mut own: Vec<_> = all
+        .filter(|live| {
+            let known = &live.look().spec;
+            let is_own = known.principal == spec.principal && known.timeout == spec.timeout;
+            is_own && equal(known, spec) && !live.viewers().is_stopped()
+        })
+        .map(|live| live.clone())
+        .collect();
+    own.sort_by_key(|live| Reverse(live.id()));
+    for live in own {
+        let is_joined = live.join(true, spec.on_disconnect)
+            || sees_what_is_there(&live, spec, workspace).await
+                && live.join(false, spec.on_disconnect);
+        if is_joined {
+            // It is the same caller, who cancels once.
+            live.company().leave();
+            return Some(live);
         }
     }
-    live.join(false, spec.on_disconnect).then_some(live)
+    None
+}
+
+/// Whether a run whose command has started would find the same if it began now. In doubt it would not.
+async fn sees_what_is_there(live: &Live, spec: &RunSpec, workspace: &Arc<Workspace>) -> bool {
+    let record = live.record();
+    let (Some(started), Some(about)) = (record.started_at, record.about) else {
+        return false;
+    };
+    let is_current = match spec.sync {
+        SyncMode::None => true,
+        _ => {
+            let asked = remote::ask(workspace.repo(), &spec.branch, Instant::now()).await;
+            let known = standing::remote_tip(workspace).await;
+            let (Ok(asked), Ok(known)) = (asked, known) else {
+                return false;
+            };
+            asked.head == known && about.behind == 0
+        }
+    };
+    let commit = standing::commit(workspace).await;
+    is_current
+        && commit.is_ok_and(|commit| commit == about.commit)
+        && written_since(workspace, started)
+            .await
+            .is_ok_and(|is_written| !is_written)
 }
 
 /// As [`join_equal`], without a question to anyone.

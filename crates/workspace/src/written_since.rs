@@ -1,10 +1,11 @@
 //! Whether files were written since a moment: what a command saw that started then is not what the next one would see.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -25,6 +26,7 @@ fn look(workspace: &Workspace, moment: Timestamp) -> Result<bool, Error> {
     let Some(index) = index.map_err(Error::io("read the index"))? else {
         return Ok(true);
     };
+    let mut directories = HashSet::from([PathBuf::new()]);
     for entry in index.entries() {
         let path = Path::new(OsStr::from_bytes(index.path(entry)));
         // Nothing tells when one went that is gone.
@@ -32,12 +34,19 @@ fn look(workspace: &Workspace, moment: Timestamp) -> Result<bool, Error> {
         if looked.map_or(true, |meta| is_later(&meta)) {
             return Ok(true);
         }
+        if let Some(directory) = path.parent().filter(|dir| !directories.contains(*dir)) {
+            directories.insert(directory.to_owned());
+        }
     }
     let repo = workspace.worktree().open()?;
     let rules = IgnoreRules::of(&repo)?;
     let mut untracked = git::untracked_entries(&repo)?;
     while let Some(entry) = untracked.pop() {
         if rules.is_ignored(&entry.path) {
+            if is_later(&entry.meta) {
+                // A build put it there, which is why the directory changed.
+                directories.remove(entry.path.parent().unwrap_or(Path::new("")));
+            }
             continue;
         }
         if is_later(&entry.meta) {
@@ -45,6 +54,13 @@ fn look(workspace: &Workspace, moment: Timestamp) -> Result<bool, Error> {
         }
         if entry.kind == UntrackedKind::Directory {
             untracked.extend(git::untracked_in(workspace.path(), &entry.path)?);
+        }
+    }
+    // Names that came or went.
+    for directory in &directories {
+        let looked = workspace.path().join(directory).symlink_metadata();
+        if looked.map_or(true, |meta| is_later(&meta)) {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -51,6 +51,8 @@ pub(super) struct WarmOutput {
     /// Directories that nothing tracked is in, parents first.
     pub(super) dirs: Vec<PathBuf>,
     pub(super) bytes: u64,
+    /// Files that may be made of what is not there.
+    pub(super) left_behind: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -112,7 +114,8 @@ impl WarmOutput {
         }
         let mut found = gathering.found;
         let root = workspace.path();
-        if gathering.left_out || wanted.sources.lack_any() || has_archive(&found.files, root) {
+        let has_left = gathering.left_out || !found.left_behind.is_empty();
+        if has_left || wanted.sources.lack_any() || has_archive(&found.files, root) {
             found = of_one_source(found);
         }
         if found.bytes > MOST {
@@ -141,7 +144,9 @@ fn has_archive(files: &[OutputFile], root: &Path) -> bool {
 /// Without what is of use only together with the rest, and without the directories that then have nothing in them: a tool
 /// could take one for what it made.
 fn of_one_source(all: WarmOutput) -> WarmOutput {
-    let (mut files, mut dirs) = (all.files, all.dirs);
+    let (mut files, mut dirs, mut left_behind) = (all.files, all.dirs, all.left_behind);
+    let goes = files.iter().filter(|file| file.is_judged());
+    left_behind.extend(goes.map(|file| file.path.clone()));
     files.retain(|file| !file.is_judged());
     let used: HashSet<_> = files
         .iter()
@@ -149,7 +154,12 @@ fn of_one_source(all: WarmOutput) -> WarmOutput {
         .collect();
     dirs.retain(|dir| used.contains(dir.as_path()));
     let bytes = files.iter().map(|file| file.size).sum();
-    WarmOutput { files, dirs, bytes }
+    WarmOutput {
+        files,
+        dirs,
+        bytes,
+        left_behind,
+    }
 }
 
 /// The first bytes of a regular file.
@@ -223,7 +233,7 @@ struct Gathering<'a> {
     sources: &'a Sources,
     now: Moment,
     found: WarmOutput,
-    /// Something is made of what is not there.
+    /// Something else stays behind that a stamp may stand for.
     left_out: bool,
     fault: Option<Fault>,
 }
@@ -261,6 +271,7 @@ impl Gathering<'_> {
             UntrackedKind::Directory => return self.directory(&item, is_output, known),
             UntrackedKind::File if is_output => self.take(item, known),
             // A repository has a state of its own, which is not for us to judge.
+            UntrackedKind::Repository if is_output => self.left_out = true,
             _ if known.is_declared || known.is_ignored_here => {}
             // Not only git's business: what was built beside it may well be made of it.
             _ => self.fault = Some("it has files that are not committed"),
@@ -274,7 +285,11 @@ impl Gathering<'_> {
         is_output: bool,
         mut known: Inherited,
     ) -> Result<(), Error> {
-        if self.way.has(&item.path, true) || self.is_bound_to_place(&item.path, known)? {
+        if self.way.has(&item.path, true) {
+            return Ok(());
+        }
+        if self.is_bound_to_place(&item.path, known)? {
+            self.left_out |= is_output && !known.is_cargo;
             return Ok(());
         }
         let is_shown = !known.is_declared && !known.is_ignored_here;
@@ -347,7 +362,7 @@ impl Gathering<'_> {
             return;
         }
         if !known.is_cargo && !is_in_packages(&path) && self.sources.outdate(&path) {
-            self.left_out = true;
+            self.found.left_behind.push(path);
             return;
         }
         if is_later(&meta, self.now) {

@@ -177,7 +177,7 @@ impl Seed {
         if git::is_any_changed(&repo, doubtful)? {
             return Ok(Err("it has changes"));
         }
-        let sources = Sources::of(&index, &candidate.difference);
+        let mut sources = Sources::of(&index, &candidate.difference);
         let wanted = Wanted {
             from: candidate.commit,
             goal,
@@ -189,6 +189,7 @@ impl Seed {
             Ok(output) => output,
             Err(fault) => return Ok(Err(fault)),
         };
+        sources.miss(&output.left_behind);
         if !fits::has_plenty_beside(taker, need(&tracked, &output)) {
             return Ok(Err("there is little room on the disk"));
         }

@@ -9,15 +9,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::dependencies;
 use branchyard_git::{Difference, IndexFile};
 
 /// What is made of one source each and named after it.
-const OF_ONE_SOURCE: [&str; 19] = [
-    "bc", "class", "cmi", "cmo", "cmx", "dwo", "gcda", "gcno", "gch", "hi", "i", "ii", "lo", "o",
-    "obj", "pch", "pyc", "pyo", "su",
+const OF_ONE_SOURCE: [&str; 18] = [
+    "bc", "cmi", "cmo", "cmx", "dwo", "gcda", "gcno", "gch", "hi", "i", "ii", "lo", "o", "obj",
+    "pch", "pyc", "pyo", "su",
 ];
 /// Files of rules that compilers write, one for each of those.
 const RULES: [&str; 6] = ["P", "Plo", "Po", "d", "dep", "deps"];
@@ -93,6 +93,14 @@ impl Sources {
     /// Whether files are gone, of which anything may have been made.
     pub(super) fn lack_any(&self) -> bool {
         !self.gone_names.is_empty()
+    }
+
+    /// Counts what was left behind among the files that are gone.
+    pub(super) fn miss(&mut self, left_behind: &[PathBuf]) {
+        let names = left_behind
+            .iter()
+            .map(|path| name(path.as_os_str().as_bytes()));
+        self.gone_names.extend(names.map(<[u8]>::to_owned));
     }
 
     /// If a file of rules names a file that is gone: what it says is made.
@@ -198,8 +206,6 @@ mod tests {
             ("obj/generated.o", true),
             ("__pycache__/util.cpython-311.pyc", false),
             ("__pycache__/gone.cpython-311.pyc", true),
-            ("out/Shape$1.class", false),
-            ("out/Circle.class", true),
             ("app", false),
             (".main.d", false),
             ("deps/src_main.d", false),
