@@ -50,7 +50,7 @@ pub(super) async fn lock_unless_run(
     }
 }
 
-/// Somebody else has the lock, and for long.
+/// Another caller or run has the lock, and for long.
 fn busy(workspace: &Workspace) -> Problem {
     let holder = workspace.queue().holder();
     let holder = holder.map_or_else(

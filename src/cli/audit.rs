@@ -75,19 +75,12 @@ pub(super) async fn audit(context: &Context, args: &AuditArgs) -> Result<u8, Fai
 
 /// Exactly the daemon's lines. One that breaks off can be gone on with after the last id.
 async fn export(context: &Context, path: &str) -> Result<u8, Failure> {
-    let mut response = context.client.lines(path).await?;
-    let mut passage = context.console.passage();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => passage.print(&chunk)?,
-            Ok(None) => return Ok(exit::OK),
-            Err(error) => {
-                let cause = Failure::from(context.client.broken(&error));
-                return Err(Failure::daemon(format!("the export broke off: {cause}"))
-                    .help("go on with --after and the last id that came"));
-            }
-        }
-    }
+    let response = context.client.lines(path).await?;
+    let broke_off = |cause| {
+        Failure::daemon(format!("the export broke off: {cause}"))
+            .help("go on with --after and the last id that came")
+    };
+    context.print_as_it_comes(response, broke_off).await
 }
 
 /// What was asked for, by the daemon's names, which are those of the flags.

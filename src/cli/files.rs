@@ -57,18 +57,9 @@ async fn whole_file(context: &Context, args: &CatArgs) -> Result<u8, Failure> {
     let path = format!("/raw/{}", names.join("/"));
     let path = branch_path(&args.repo, &args.branch, &path);
     let opening = context.client.bytes(&path);
-    let mut response = patiently(&context.console, PREPARING, opening).await?;
-    let mut passage = context.console.passage();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => passage.print(&chunk)?,
-            Ok(None) => return Ok(exit::OK),
-            Err(error) => {
-                let cause = Failure::from(context.client.broken(&error));
-                return Err(Failure::daemon(format!("the file broke off: {cause}")));
-            }
-        }
-    }
+    let response = patiently(&context.console, PREPARING, opening).await?;
+    let broke_off = |cause| Failure::daemon(format!("the file broke off: {cause}"));
+    context.print_as_it_comes(response, broke_off).await
 }
 
 /// A file or lines of it, in as many parts as the daemon gives them: `--json` prints an answer for each.

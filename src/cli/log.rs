@@ -3,22 +3,15 @@
 use super::Context;
 use super::args::LogArgs;
 use super::client::Query;
-use super::exit::{self, Failure};
+use super::exit::Failure;
 
 pub(super) async fn log(context: &Context, args: &LogArgs) -> Result<u8, Failure> {
-    let mut response = context.client.text(&path(args)).await?;
-    let mut passage = context.console.passage();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => passage.print(&chunk)?,
-            Ok(None) => return Ok(exit::OK),
-            Err(error) => {
-                let cause = Failure::from(context.client.broken(&error));
-                return Err(Failure::daemon(format!("the log broke off: {cause}"))
-                    .help("`branchyard follow` goes on by itself when a connection breaks"));
-            }
-        }
-    }
+    let response = context.client.text(&path(args)).await?;
+    let broke_off = |cause| {
+        Failure::daemon(format!("the log broke off: {cause}"))
+            .help("`branchyard follow` goes on by itself when a connection breaks")
+    };
+    context.print_as_it_comes(response, broke_off).await
 }
 
 fn path(args: &LogArgs) -> String {

@@ -96,6 +96,24 @@ struct Context {
     client: Client,
 }
 
+impl Context {
+    /// Prints an answer byte for byte, as it comes; `broke_off` says what to do about one that ends early.
+    async fn print_as_it_comes(
+        &self,
+        mut response: reqwest::Response,
+        broke_off: impl FnOnce(Failure) -> Failure,
+    ) -> Result<u8, Failure> {
+        let mut passage = self.console.passage();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => passage.print(&chunk)?,
+                Ok(None) => return Ok(exit::OK),
+                Err(error) => return Err(broke_off(self.client.broken(&error).into())),
+            }
+        }
+    }
+}
+
 fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8, Failure> {
     let lookup = Lookup::new(&cli.global, surroundings);
     match cli.command {

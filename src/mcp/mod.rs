@@ -151,7 +151,7 @@ impl Entrance {
     ) -> Result<Response, Rejection> {
         let (mut parts, mut body) = request.into_parts();
         let Some(principal) = parts.extensions.get::<Principal>().cloned() else {
-            return Err(branchyard_auth::unauthorized("nobody asks").into());
+            return Err(branchyard_auth::unauthorized("the request does not say who asks").into());
         };
         let (config, auth) = (&self.app.config().mcp, &self.app.config().auth);
         let settings = Settings::read(&parts.headers, &parts.uri)?;

@@ -363,7 +363,7 @@ async fn a_repository_comes_with_tasks_environment_and_build_output() {
         assert_eq!(
             described["pins"],
             json!([]),
-            "what it made is nobody's work"
+            "what the task made is build output"
         );
         yard.stop().await;
         yard.start().await;

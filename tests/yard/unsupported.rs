@@ -40,7 +40,7 @@ async fn submodules_and_pointers_are_named() {
     assert!(message(&events, "submodules_empty").contains("vendor/lib"));
     let pointers = message(&events, "lfs_pointers");
     assert!(pointers.contains("assets/logo.bin") && !pointers.contains("text.txt"));
-    // The second time, and whoever asks for the result, as well.
+    // The second time, and with the result, as well.
     let agent = Agent::new(&yard);
     let result = agent
         .tool(

@@ -105,7 +105,7 @@ async fn no_secret_is_in_it_and_a_caller_who_left_is() {
     yard.client.get(url).bearer_auth(word).send().await.unwrap();
     assert_eq!(since(&yard, 0).await.len(), 4);
 
-    // Somebody begins to move files behind a build, and does not wait.
+    // A caller begins to move files behind a build, and does not wait.
     let mut build = yard
         .start_run("make", "main", json!({ "args": ["gate"] }))
         .await;

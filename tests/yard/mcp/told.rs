@@ -35,7 +35,7 @@ async fn what_was_left_alone_or_saved_is_told() {
         text.contains("left_alone") && text.contains("uncommitted changes"),
         "{text}"
     );
-    // Whoever waits for it, or reads its log, is told as well.
+    // An agent that waits for it, or reads its log, is told as well.
     let run = json!({ "run_id": made["run_id"] });
     for tool in ["run_wait", "run_log"] {
         let again = agent.tool(tool, run.clone()).await;

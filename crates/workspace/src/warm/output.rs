@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::naming::Home;
-use super::sources::{Sources, is_archive, is_in_packages, is_of_one_source};
+use super::sources::{ARCHIVE_BEGIN, Sources, is_archive, is_in_packages, is_of_one_source};
 use super::tracked::Fault;
 use crate::build_output::BuildOutputNotes;
 use crate::{Error, Workspace};
@@ -137,7 +137,10 @@ impl OutputFile {
 fn has_archive(files: &[OutputFile], root: &Path) -> bool {
     files.iter().any(|file| {
         let is_judged = file.is_judged() && !file.is_link;
-        is_judged && begin_of(&root.join(&file.path)).is_some_and(|begin| is_archive(&begin))
+        is_judged
+            && open_regular(&root.join(&file.path))
+                .and_then(|file| begin(file, ARCHIVE_BEGIN))
+                .is_some_and(|begin| is_archive(&begin))
     })
 }
 
@@ -160,18 +163,6 @@ fn of_one_source(all: WarmOutput) -> WarmOutput {
         bytes,
         left_behind,
     }
-}
-
-/// The first bytes of a regular file.
-fn begin_of(path: &Path) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut begin = Vec::new();
-    file.take(8).read_to_end(&mut begin).ok()?;
-    Some(begin)
 }
 
 /// What the copy is made for.
@@ -380,17 +371,23 @@ impl Gathering<'_> {
     }
 }
 
-/// The content of a regular file of at most `most` bytes. A build may have put anything else at that place, such
-/// as a FIFO, which must not be waited for.
+/// The content of a regular file of at most `most` bytes.
 fn read_regular(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let content = begin(open_regular(path)?, most + 1)?;
+    (content.len() as u64 <= most).then_some(content)
+}
+
+/// A build may have put anything else at that place, such as a FIFO, which must not be waited for.
+fn open_regular(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut content = Vec::new();
-    let size = file.take(most + 1).read_to_end(&mut content).ok()?;
-    (size as u64 <= most).then_some(content)
+    file.metadata().ok()?.is_file().then_some(file)
+}
+
+fn begin(file: File, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 fn is_later(meta: &Metadata, now: Moment) -> bool {

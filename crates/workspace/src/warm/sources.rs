@@ -35,6 +35,8 @@ const RECIPES: [&str; 8] = [
     "meson_options.txt",
 ];
 const RECIPE_ENDINGS: [&str; 8] = ["ac", "am", "bzl", "cmake", "in", "mak", "make", "mk"];
+/// How much of a file tells a static library.
+pub(super) const ARCHIVE_BEGIN: u64 = 8;
 /// Static libraries, as they begin.
 const ARCHIVES: [&[u8]; 2] = [b"!<arch>\n", b"!<thin>\n"];
 /// A tree of packages, whose files are named after nothing here.
