@@ -99,6 +99,13 @@ impl Table {
         }
     }
 
+    /// The group inside that limits the processes of a run, while there is one.
+    pub fn group_of(&self, run: &str) -> Option<PathBuf> {
+        let name = format!("branchyard-{run}");
+        let is_its = |dir: &PathBuf| dir.ends_with(&name) && dir.join("pids.max").exists();
+        self.dirs().into_iter().find(is_its)
+    }
+
     /// It and the groups within, each after the one that it is in.
     fn dirs(&self) -> Vec<PathBuf> {
         let mut dirs = vec![self.dir.clone()];
