@@ -60,7 +60,9 @@ fn clones_in(workspaces: &Path) -> usize {
 }
 
 /// Polls all futures together; a small stand-in that keeps the answers in order.
-async fn join_all<F: std::future::Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+pub(crate) async fn join_all<F: std::future::Future>(
+    futures: impl Iterator<Item = F>,
+) -> Vec<F::Output> {
     let mut pending: Vec<_> = futures.map(|f| (Box::pin(f), None)).collect();
     std::future::poll_fn(move |cx| {
         let mut waiting = false;

@@ -9,6 +9,7 @@ mod checkout;
 mod clean;
 mod commit;
 mod cut_off;
+mod deliver;
 mod history;
 mod integrate;
 mod local;

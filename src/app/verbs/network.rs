@@ -1,4 +1,4 @@
-//! fetch, pull, push, remote: what goes between the yard and the remote.
+//! fetch, pull, push, deliver, remote: what goes between the yard and the remote.
 
 mod answers;
 
@@ -8,7 +8,7 @@ use super::verb::{At, Effect, Verb, VerbEntry, VerbOutput};
 use crate::app::AuthorizedApp;
 use crate::app::verbs::run_verb;
 use branchyard_git::verbs::Verbosity;
-use branchyard_git::verbs::{fetch, pull, push, remote};
+use branchyard_git::verbs::{deliver, fetch, pull, push, remote};
 use branchyard_model::{Problem, Scope};
 use branchyard_workspace::{Files, Reporter, Workspace, protected_branch, verbs};
 
@@ -49,11 +49,9 @@ pub(super) fn verbs() -> Vec<Verb> {
             VerbEntry {
                 name: "push",
                 title: "Push to the remote",
-                description: "Commits (if a message is given), takes in what the remote has by rebase or merge, pushes the \
-                    workspace's branch, tries again when the remote moved meanwhile, and verifies that it has arrived. \
-                    Conflicts stop it at once: they are told, nothing is pushed, and what is committed stays. Without paths, \
-                    new files that look like secrets or build output are left out and told of (withheld); name in paths \
-                    those that are meant.",
+                description: "Commits (if a message is given), takes in what the remote has, pushes the branch, again when the \
+                    remote moved meanwhile, and verifies that it has arrived. Conflicts are told and push nothing; what is \
+                    committed stays. New files that look like secrets or build output are withheld unless paths names them.",
                 effect: Effect {
                     repeats: true,
                     // On an agent's branch, or with force, it replaces what the remote has.
@@ -62,6 +60,20 @@ pub(super) fn verbs() -> Vec<Verb> {
                 },
             },
             push_verb,
+        ),
+        Verb::new(
+            VerbEntry {
+                name: "deliver",
+                title: "Deliver to a shared branch",
+                description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes \
+                    and verifies that it has arrived, however often that branch moves meanwhile. A conflict pushes nothing \
+                    and waits in this workspace: git_resolve, then git_merge or git_rebase with action continue, and deliver again.",
+                effect: Effect {
+                    repeats: true,
+                    ..REACHES_OUT
+                },
+            },
+            deliver_verb,
         ),
         Verb::new(
             VerbEntry {
@@ -148,6 +160,26 @@ async fn push_verb(
         verbs::push(&workspace, request, beside_run, &report).await
     };
     run_verb::change_beside_run(&app, &at, "git push", work).await
+}
+
+async fn deliver_verb(
+    app: AuthorizedApp,
+    at: At,
+    request: deliver::Request,
+) -> Result<VerbOutput<deliver::Delivered>, Problem> {
+    request.check(&at.branch)?;
+    app.check(&at.repo, &request.into)
+        .map_err(|problem| problem.field("into"))?;
+    let repo = app.repo(&at.repo)?;
+    if app.is_protected(&repo, &request.into).await? {
+        return Err(protected_branch(&request.into, "delivered to")
+            .field("into")
+            .help("deliver to a branch that is not protected, and have that merged"));
+    }
+    let work = move |workspace: Arc<Workspace>, report: Reporter, beside_run| async move {
+        verbs::deliver(&workspace, request, beside_run, &report).await
+    };
+    run_verb::change_beside_run(&app, &at, "git deliver", work).await
 }
 
 async fn remote_verb(

@@ -87,7 +87,7 @@ where
     let (report, warnings) = collecting();
     let is_beside = lock.is_none();
     let work = move |workspace, report| work(workspace, report, is_beside);
-    let done = verbs::change(&workspace, lock, files, &report, work).await;
+    let done = verbs::change(&workspace, lock, (files, app.by()), &report, work).await;
     let (about, answer) = done.map_err(|error| app.yard().margin.judge(error.problem()))?;
     Ok(VerbOutput {
         about,

@@ -26,7 +26,7 @@ fn remote(yard: &Yard, branch: &str) -> String {
     )
 }
 
-fn hook(yard: &Yard, name: &str, script: &str) {
+pub(super) fn hook(yard: &Yard, name: &str, script: &str) {
     let hook = yard.origin.bare.join("hooks").join(name);
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, format!("#!/bin/sh\n{script}\n")).unwrap();

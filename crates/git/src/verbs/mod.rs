@@ -16,6 +16,7 @@ pub mod clean;
 pub mod commit;
 pub mod conflicts;
 mod decorations;
+pub mod deliver;
 pub mod delta;
 pub mod diff;
 pub mod fetch;

@@ -52,9 +52,20 @@ pub(crate) struct Record {
     /// What the build output in it was made of.
     #[serde(default)]
     pub(crate) built_from: BuiltFrom,
+    /// Who began what is under way, where one of our verbs did.
+    #[serde(default)]
+    pub(crate) operation: Option<BegunOperation>,
     /// Which directory was made for it, by the number that the file system has for that.
     #[serde(default)]
     pub(crate) inode: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct BegunOperation {
+    /// Which merge, rebase or the like it is, by where it began.
+    pub(crate) what: String,
+    pub(crate) by: String,
+    pub(crate) at: Timestamp,
 }
 
 impl Record {
@@ -83,6 +94,7 @@ impl Record {
             warm: None,
             had_secret: false,
             built_from: BuiltFrom::Unknown,
+            operation: None,
             inode: None,
         }
     }

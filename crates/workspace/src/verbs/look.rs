@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::verbs::begun;
 use crate::{Error, Workspace, standing, verbs};
 use branchyard_git::verbs::diff::{self, Comparison, Differences};
 use branchyard_git::verbs::status::{self, Found, Status};
@@ -40,7 +41,8 @@ pub async fn status(
             None => None,
         };
         let need = match status {
-            Some(status) => {
+            Some(mut status) => {
+                begun::tell(this, repo, &mut status);
                 let about = standing::standing(this, repo, Some(!status.clean))?;
                 Need::Nothing(Box::new((about, status)))
             }
@@ -62,10 +64,11 @@ pub async fn status(
         .looking(move |this| {
             let repo = this.worktree().open()?;
             let branch = &this.branch();
-            let status = match found {
+            let mut status = match found {
                 Some(found) => status::status_of(&repo, branch, &paths, &request, found)?,
                 None => status::status(&repo, branch, &paths, &request)?,
             };
+            begun::tell(this, &repo, &mut status);
             // A look at some of the files says nothing of the others.
             let dirty = Some(!status.clean).filter(|dirty| *dirty || paths.is_empty());
             Ok((standing::standing(this, &repo, dirty)?, status))

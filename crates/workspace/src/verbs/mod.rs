@@ -1,10 +1,13 @@
 //! Git verbs in a workspace: looks, which share its files beside whatever runs there, and changes,
 //! each of which has the workspace to itself.
 
+mod attempts;
+mod begun;
 mod branch;
 mod checkout;
 mod clean;
 mod commit;
+mod deliver;
 mod fetch;
 mod history;
 mod look;
@@ -22,6 +25,7 @@ pub use branch::{delete_branch, rename_to};
 pub use checkout::check_out;
 pub use clean::{clean_up, would_clean};
 pub use commit::{commit, stage};
+pub use deliver::deliver;
 pub use fetch::fetch;
 pub use history::{blame, bring_for, log, merge_preview};
 pub use look::{diff, status};
@@ -84,13 +88,13 @@ pub async fn look<T: Send + 'static>(
         .await
 }
 
-/// Changes the workspace, which is made first where there is none. Once it has begun it comes to its
+/// Changes the workspace on behalf of `by`. It is made first where there is none. Once it has begun it comes to its
 /// end, whatever becomes of the caller; the lock is released then. Without a lock it is done beside a command that runs
 /// there, and so must not move files.
 pub async fn change<T, Doing>(
     workspace: &Arc<Workspace>,
     lock: Option<WorkspaceLock>,
-    files: Files,
+    (files, by): (Files, String),
     report: &Reporter,
     work: impl FnOnce(Arc<Workspace>, Reporter) -> Doing + Send + 'static,
 ) -> Result<(About, T), Error>
@@ -108,16 +112,22 @@ where
             guard::guard(&this, &report)?;
             // A git that was killed leaves locks behind, and one that lives is soon done.
             sync::wait_for_index(&this).await?;
-            this.blocking(move |this| {
+            let before = this.blocking(move |this| {
                 let repo = this.worktree().open()?;
                 standing::check_head(this, &repo, &git::head(&repo)?)?;
-                match files {
-                    Files::Untouched | Files::Stay => Ok(()),
-                    Files::Move | Files::Later => built_from::note_files_changed(this),
+                if matches!(files, Files::Move | Files::Later) {
+                    built_from::note_files_changed(this)?;
                 }
-            })
-            .await?;
-            let answer = work(this.clone(), report).await?;
+                begun::under_way(&repo)
+            });
+            let before = before.await?;
+            let done = work(this.clone(), report).await;
+            let told = this.blocking(move |this| {
+                let noted = begun::note(this, before.as_deref(), &by);
+                let answer = done.map_err(|error| begun::named(this, error))?;
+                noted.map(|()| answer)
+            });
+            let answer = told.await?;
             this.note(|_| {})?;
             Ok((standing::about(&this).await?, answer))
         })

@@ -2,11 +2,9 @@
 
 use crate::verbs::upstream;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::super::error::{branch_not_found, conflict};
-use crate::repos::remote;
-use crate::{Error, Report, Reporter, Workspace, guard};
+use crate::{Error, Reporter, Workspace, guard};
 use branchyard_git as git;
 use branchyard_git::object_id;
 use branchyard_git::verbs::conflicts::{Conflict, conflicts};
@@ -25,7 +23,9 @@ pub async fn pull(
         .from
         .clone()
         .unwrap_or_else(|| workspace.branch().clone());
-    let upstream = learn_of(workspace, &from, report).await?;
+    let upstream = upstream::learn_of(workspace, &from, report)
+        .await?
+        .ok_or_else(|| branch_not_found(&from).field("from"))?;
     let before = upstream::tip(workspace).await?;
     let state = relation(workspace, &before, &upstream).await?;
     let mut pulled = Pulled {
@@ -98,26 +98,6 @@ pub(super) async fn take_in(
         integration::abort(git, dir, operation, seen).await?;
     }
     Ok(Some(found))
-}
-
-/// The commit that the remote has for `branch` now, which is in the store then.
-async fn learn_of(
-    workspace: &Arc<Workspace>,
-    branch: &BranchName,
-    report: &Reporter,
-) -> Result<CommitId, Error> {
-    if branch == workspace.branch() {
-        let head = upstream::learn(workspace, report).await?;
-        return head.ok_or_else(|| branch_not_found(branch).into());
-    }
-    let asked = remote::ask(workspace.repo(), branch, Instant::now()).await?;
-    let Some(head) = asked.head.clone() else {
-        return Err(branch_not_found(branch).field("from").into());
-    };
-    let tell = report.clone();
-    let progress = move |phase, percent| tell(Report::Phase(phase, percent));
-    remote::bring(workspace.repo(), branch, &asked, &progress).await?;
-    Ok(head)
 }
 
 async fn relation(

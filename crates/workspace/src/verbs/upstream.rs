@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::repos::remote;
-use crate::{Error, Reporter, Workspace, prepare};
+use crate::{Error, Report, Reporter, Workspace, prepare};
 use branchyard_git as git;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::conflicts::Conflict;
-use branchyard_model::CommitId;
+use branchyard_model::{BranchName, CommitId};
 
 /// What the remote has for the branch now, and the store too.
 pub(super) async fn learn(
@@ -18,6 +18,22 @@ pub(super) async fn learn(
     let asked = remote::ask(workspace.repo(), workspace.branch(), Instant::now()).await?;
     prepare::bring(workspace, &asked, report).await?;
     workspace.note(|record| record.fetched_at = Some(asked.at))?;
+    Ok(asked.head)
+}
+
+/// The same for any `branch` of the remote.
+pub(super) async fn learn_of(
+    workspace: &Arc<Workspace>,
+    branch: &BranchName,
+    report: &Reporter,
+) -> Result<Option<CommitId>, Error> {
+    if branch == workspace.branch() {
+        return learn(workspace, report).await;
+    }
+    let asked = remote::ask(workspace.repo(), branch, Instant::now()).await?;
+    let tell = report.clone();
+    let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+    remote::bring(workspace.repo(), branch, &asked, &progress).await?;
     Ok(asked.head)
 }
 

@@ -2,7 +2,8 @@
 
 use crate::app::verbs::verb::Render;
 use branchyard_git::verbs::conflicts::{Conflict, fit};
-use branchyard_git::verbs::{fetch, pull, push, remote, withheld};
+use branchyard_git::verbs::integration::named;
+use branchyard_git::verbs::{Brief, deliver, fetch, pull, push, remote, withheld};
 
 impl Render for fetch::Fetched {
     fn text(&self) -> String {
@@ -106,12 +107,43 @@ impl Render for push::Pushed {
         cut_conflicts(&mut self.conflicts, &mut self.conflicts_in_all, room);
         let most = room / 400;
         withheld::shorten(&mut self.withheld, &mut self.withheld_in_all, most);
-        if let Some(outgoing) = &mut self.outgoing
-            && outgoing.len() > most
-        {
-            self.outgoing_in_all.get_or_insert(outgoing.len());
-            outgoing.truncate(most);
+        if let Some(outgoing) = &mut self.outgoing {
+            cut_outgoing(outgoing, &mut self.outgoing_in_all, most);
         }
+    }
+}
+
+impl Render for deliver::Delivered {
+    fn text(&self) -> String {
+        let (into, there) = (&self.into, &self.remote_commit);
+        let mut lines = vec![match self.state {
+            deliver::DeliveryState::Delivered => {
+                format!("delivered: {into} on the remote is at {there}")
+            }
+            deliver::DeliveryState::UpToDate => format!("{into} has it all already: {there}"),
+            deliver::DeliveryState::Conflicts => format!(
+                "nothing was pushed: conflicts with {into} ({there}). They wait in this workspace: resolve with git_resolve, continue with git_merge or git_rebase, and deliver again"
+            ),
+        }];
+        lines.extend(named(
+            &self.conflicts,
+            self.conflicts_in_all.unwrap_or(self.conflicts.len()),
+        ));
+        for commit in &self.outgoing {
+            lines.push(format!("  {} {}", commit.id, commit.subject));
+        }
+        if let Some(all) = self.outgoing_in_all {
+            lines.push(format!("  … {all} in all"));
+        }
+        if self.attempts > 1 {
+            lines.push(format!("it took {} attempts", self.attempts));
+        }
+        lines.join("\n")
+    }
+
+    fn cut(&mut self, room: usize) {
+        cut_conflicts(&mut self.conflicts, &mut self.conflicts_in_all, room);
+        cut_outgoing(&mut self.outgoing, &mut self.outgoing_in_all, room / 400);
     }
 }
 
@@ -155,5 +187,12 @@ fn cut_conflicts(conflicts: &mut Vec<Conflict>, in_all: &mut Option<usize>, room
     let all = in_all.unwrap_or(conflicts.len());
     if !conflicts.is_empty() && fit(conflicts, room) > 0 {
         *in_all = Some(all);
+    }
+}
+
+fn cut_outgoing(outgoing: &mut Vec<Brief>, in_all: &mut Option<usize>, most: usize) {
+    if outgoing.len() > most {
+        in_all.get_or_insert(outgoing.len());
+        outgoing.truncate(most);
     }
 }

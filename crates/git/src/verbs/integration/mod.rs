@@ -10,6 +10,9 @@ mod way;
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 pub use changes::{local_changes, local_changes_in_the_way};
 pub use origin::{Origin, way_on};
 pub use outcome::{IntegrationOutcome, State, described, named, next_of};
@@ -26,10 +29,12 @@ use crate::{Error, Git, Repository, head, open_at};
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::Moment;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum How {
-    Rebase,
+    #[default]
     Merge,
+    Rebase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

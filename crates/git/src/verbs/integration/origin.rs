@@ -1,6 +1,6 @@
 //! Where an operation began. Git's files tell while it is under way, and are gone when it has ended.
 
-use std::fs;
+use std::{fmt, fs};
 
 use git2::Oid;
 
@@ -64,6 +64,13 @@ impl Origin {
             theirs: self.head,
         };
         Way::of(repo, &[back])
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.head)?;
+        self.brought.iter().try_for_each(|id| write!(f, " {id}"))
     }
 }
 

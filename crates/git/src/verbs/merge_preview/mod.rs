@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changelog::End;
 use super::{Verbosity, budget, revision};
+use crate::command::GitCommand;
 use crate::{Error, Git, Repository, head, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
@@ -174,21 +175,48 @@ async fn merge(
     mut preview: MergePreview,
     verbosity: Verbosity,
 ) -> Result<MergePreview, Error> {
-    let said = git
-        .at(store)
-        .read_only(PATIENCE)
+    let command = git.at(store).read_only(PATIENCE);
+    let tried = tried(command, (pair.into.1, pair.from.1), verbosity).await?;
+    preview.outcome = match tried.is_clean {
+        true => Outcome::Clean,
+        false => Outcome::Conflicts,
+    };
+    preview.merged_tree = tried.tree.filter(|_| verbosity == Verbosity::Full);
+    preview.conflicted = tried.conflicts.len();
+    preview.conflicts = tried.conflicts;
+    preview.truncated = tried.truncated;
+    Ok(preview)
+}
+
+/// What two commits come to when they are merged.
+pub(crate) struct TriedMerge {
+    pub(crate) is_clean: bool,
+    pub(crate) tree: Option<String>,
+    pub(crate) conflicts: Vec<Conflict>,
+    truncated: bool,
+}
+
+/// Merges `from` into `into`, by a `command` that is in their repository.
+pub(crate) async fn tried(
+    command: GitCommand,
+    (into, from): (Oid, Oid),
+    verbosity: Verbosity,
+) -> Result<TriedMerge, Error> {
+    let said = command
         // A store has no files, and the attributes that decide how files merge are the target's.
-        .env("GIT_ATTR_SOURCE", pair.into.1.to_string())
+        .env("GIT_ATTR_SOURCE", into.to_string())
         .args(["merge-tree", "--write-tree", "-z", "--messages"])
-        .args([pair.into.1.to_string(), pair.from.1.to_string()])
+        // Callers looked; to git a commit without a parent is related to nothing.
+        .arg("--allow-unrelated-histories")
+        .args([into.to_string(), from.to_string()])
         .capture(MAX_OUTPUT, |_| {})
         .await
         .map_err(|error| budget::told(error, "try again when the machine has less to do"))?;
-    preview.outcome = match said.status.code() {
-        Some(0) => Outcome::Clean,
-        Some(1) => Outcome::Conflicts,
+    let is_clean = match said.status.code() {
+        Some(0) => true,
+        Some(1) => false,
         // Nothing else is so much to tell of.
-        _ if said.truncated => Outcome::Conflicts,
+        _ if said.truncated => false,
         _ => {
             let words = String::from_utf8_lossy(&said.stderr);
             let detail = format!("git could not try the merge: {}", words.trim());
@@ -200,9 +228,10 @@ async fn merge(
         }
     };
     let (tree, conflicts) = outcome::parsed(&said.stdout, verbosity);
-    preview.merged_tree = tree.filter(|_| verbosity == Verbosity::Full);
-    preview.conflicted = conflicts.len();
-    preview.conflicts = conflicts;
-    preview.truncated = said.truncated;
-    Ok(preview)
+    Ok(TriedMerge {
+        is_clean,
+        tree,
+        conflicts,
+        truncated: said.truncated,
+    })
 }

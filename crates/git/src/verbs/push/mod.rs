@@ -43,7 +43,7 @@ pub struct Request {
     /// Tags to push along.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Only say what would be pushed: the remote is asked, and nothing is changed here or there.
+    /// Only say what would be pushed.
     #[serde(default)]
     pub dry_run: bool,
     /// How often to try again, 10 at most.

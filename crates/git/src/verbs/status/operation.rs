@@ -23,6 +23,12 @@ pub struct Operation {
     /// How many steps it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
+    /// Who began it by a git verb; not known of what a command of a run began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How long ago, such as `3m 20s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<String>,
 }
 
 impl Operation {
@@ -55,6 +61,8 @@ impl Operation {
             onto: one_of(["rebase-merge/onto", "rebase-apply/onto"]),
             step: number(["rebase-merge/msgnum", "rebase-apply/next"]),
             total: number(["rebase-merge/end", "rebase-apply/last"]),
+            by: None,
+            age: None,
         })
     }
 }

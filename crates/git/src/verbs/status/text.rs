@@ -14,7 +14,8 @@ impl Status {
         }
         text.push('\n');
         if let Some(operation) = &self.operation {
-            text += &format!("{} under way\n", operation.text());
+            text += &operation.text();
+            text.push('\n');
         }
         if self.clean {
             text += "clean\n";
@@ -72,6 +73,10 @@ impl Operation {
         }
         if let (Some(step), Some(total)) = (self.step, self.total) {
             text += &format!(", step {step} of {total},");
+        }
+        text += " under way";
+        if let (Some(by), Some(age)) = (&self.by, &self.age) {
+            text += &format!(", begun by {by} {age} ago");
         }
         text
     }

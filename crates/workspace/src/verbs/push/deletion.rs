@@ -4,7 +4,7 @@ use crate::verbs::upstream;
 use std::sync::Arc;
 
 use crate::error::conflict;
-use crate::verbs::push;
+use crate::verbs::attempts::rejected;
 use crate::{Error, Reporter, Workspace, verbs};
 use branchyard_git::verbs::branch;
 use branchyard_git::verbs::fetch::Request as Fetch;
@@ -53,5 +53,5 @@ pub async fn delete_on_remote(workspace: &Arc<Workspace>, there: &CommitId) -> R
     };
     verbs::push::hand_over(workspace, &[update])
         .await?
-        .map_err(|why| push::words::rejected(workspace, &[why], None).into())
+        .map_err(|why| rejected(workspace.branch(), &[why], None).into())
 }

@@ -16,7 +16,7 @@ use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
 
 /// Refuses while something is under way: HEAD of a rebase is not what the branch is going to be, and
 /// on an agent's branch it would replace what the remote has. What a commit ends may be ended by it.
-pub(super) async fn check_can_push(
+pub(in crate::verbs) async fn check_can_push(
     workspace: &Arc<Workspace>,
     commits_first: bool,
 ) -> Result<(), Error> {

@@ -4,22 +4,19 @@
 mod deletion;
 pub use deletion::{delete_on_remote, merged_on_remote};
 mod gather;
+pub(super) use gather::check_can_push;
 mod words;
 
-use crate::verbs::upstream;
 use std::sync::Arc;
-use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use crate::verbs::attempts::{Attempts, Failed};
+use crate::verbs::upstream;
 
 use crate::{Error, Reporter, Workspace, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use branchyard_git::{self as git, RemoteFailure, Seen, object_id};
-use branchyard_model::{CommitId, Problem, is_agent_branch};
-
-const FIRST_DELAY: Duration = Duration::from_millis(200);
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
+use branchyard_model::{CommitId, is_agent_branch};
 
 /// What one attempt came to.
 enum Attempt {
@@ -29,37 +26,6 @@ enum Attempt {
     Conflicts,
     /// Not this time, for this reason.
     Failed(Failed),
-}
-
-/// Why an attempt failed that is worth another.
-struct Failed {
-    kind: RemoteFailure,
-    why: String,
-    /// What to say if there is no other attempt, where it was not a plain no.
-    problem: Option<Problem>,
-}
-
-impl Failed {
-    fn rejected(why: String) -> Self {
-        let kind = RemoteFailure::Rejected;
-        Self {
-            kind,
-            why,
-            problem: None,
-        }
-    }
-
-    /// Of what another attempt cannot mend, nothing is made.
-    fn of(error: Error) -> Result<Self, Error> {
-        match error.failure() {
-            Some(kind) if kind.can_be_mended_by_retry() => Ok(Self {
-                kind,
-                why: error.to_string(),
-                problem: Some(error.problem()),
-            }),
-            _ => Err(error),
-        }
-    }
 }
 
 /// Pushes the branch. The caller holds the workspace's lock, and not its files; or it is done beside a command that runs
@@ -81,15 +47,8 @@ pub async fn push(
         // A sequence of picks has more to do after its commit.
         gather::check_can_push(workspace, false).await?;
     }
-    let mut delays = ExponentialBuilder::default()
-        .with_min_delay(FIRST_DELAY)
-        .with_max_delay(LONGEST_DELAY)
-        .with_max_times(request.retries as usize)
-        .with_jitter()
-        .build();
-    let mut failures = Vec::new();
+    let mut attempts = Attempts::new(request.retries);
     loop {
-        pushed.attempts += 1;
         match push_once(workspace, (&request, beside_run), &mut pushed, report).await? {
             Attempt::Arrived(commit) => {
                 pushed.state = State::Pushed;
@@ -106,19 +65,15 @@ pub async fn push(
                 pushed.state = State::Conflicts;
                 break;
             }
-            Attempt::Failed(Failed { kind, why, problem }) => {
-                tracing::info!(repo = %workspace.repo().name(), branch = %workspace.branch(), why, "a push failed");
-                failures.push(why);
-                let Some(delay) = delays.next() else {
-                    return Err(words::rejected(workspace, &failures, problem).into());
-                };
-                kind.count_retry("push");
-                tokio::time::sleep(delay).await;
+            Attempt::Failed(failed) => {
+                let branch = workspace.branch();
+                attempts.wait(workspace, branch, failed).await?;
             }
         }
     }
+    pushed.attempts = attempts.count();
     if request.verbosity > Verbosity::Minimal {
-        pushed.failures = Some(failures);
+        pushed.failures = Some(attempts.into_failures());
     }
     Ok(pushed)
 }
@@ -195,7 +150,7 @@ async fn push_once(
 }
 
 /// One push, alone on the store's way out.
-async fn hand_over(
+pub(super) async fn hand_over(
     workspace: &Arc<Workspace>,
     updates: &[Update],
 ) -> Result<Result<(), String>, Error> {

@@ -2,27 +2,7 @@
 
 use crate::Workspace;
 use crate::error::conflict;
-use branchyard_model::{ErrorKind, Problem};
-
-/// After the last attempt, of which `problem` came where the remote could not be asked.
-pub(super) fn rejected(
-    workspace: &Workspace,
-    failures: &[String],
-    problem: Option<Problem>,
-) -> Problem {
-    let last = failures.last().map_or("", String::as_str);
-    let detail = format!(
-        "the remote did not take {} in {} attempts; at last: {last}",
-        workspace.branch(),
-        failures.len()
-    );
-    if let Some(problem) = problem {
-        return Problem { detail, ..problem };
-    }
-    Problem::new(ErrorKind::Upstream, "push_rejected", detail)
-            .field("branch")
-            .help("what is committed is safe in the workspace; see to what the remote says, then push again")
-}
+use branchyard_model::Problem;
 
 pub(super) fn rewritten(workspace: &Workspace) -> Problem {
     let detail = format!(
