@@ -146,7 +146,7 @@ impl AuthorizedApp {
         }
     }
 
-    pub(super) fn check(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
+    pub(crate) fn check(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
         self.check_repo(repo)?;
         match self.principal.sees(repo, branch) {
             true => Ok(()),

@@ -19,7 +19,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
             verb.entry().name
         )
         .into(),
-        access: Needs(verb.right()),
+        access: Needs(verb.least_right()),
         effect: match verb.entry().effect.writes {
             true => Effect::Does(of_verb(verb.entry().name).into()),
             false => Effect::Reads,

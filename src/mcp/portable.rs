@@ -5,10 +5,12 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 /// What is said of fields that nearly every tool has, and whose names say as much.
-const TOLD_BY_NAME: [&str; 3] = [
+const TOLD_BY_NAME: [&str; 5] = [
     "A repository, by its name.",
     "Such as main or feature/login.",
     "How much the answer tells.",
+    "How much to tell.",
+    "What to do.",
 ];
 
 /// How deep answers are described.

@@ -12,6 +12,7 @@ mod cut_off;
 mod deliver;
 mod history;
 mod integrate;
+mod lists;
 mod local;
 mod long;
 mod look;

@@ -25,7 +25,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             entry(
                 "merge",
                 "Merge",
-                "Merges another branch, tag or commit into this branch; also as a squash, or fast-forward only. Conflicts are an answer, not an error: `state` is conflicts and the merge waits; resolve each file with git_resolve, then call again with action continue, or abort to put all back.",
+                "Merges another branch, tag or commit into this branch; also as a squash, or fast-forward only. Conflicts are an answer: `state` is conflicts and the merge waits; resolve with git_resolve, then action continue, or abort to put all back.",
             ),
             merging,
         ),
@@ -33,7 +33,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             entry(
                 "rebase",
                 "Rebase",
-                "Makes the commits of this branch again on top of another branch or commit. Stops at conflicts with `state` conflicts (there `ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`; a branch that was pushed has to be pushed anew.",
+                "Makes the commits of this branch again on top of another branch or commit. Stops at conflicts (`ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`.",
             ),
             rebasing,
         ),
@@ -57,7 +57,7 @@ pub(super) fn verbs() -> Vec<Verb> {
             entry(
                 "resolve",
                 "Resolve conflicts",
-                "Settles files that are in conflict: take ours, theirs, base, delete or the file as it is now, or give the content; and stages them. Without arguments it lists what is left, with the hunks of each side. When nothing is left, call the verb under way (git_merge, git_rebase, …) with action continue.",
+                "Settles files that are in conflict and stages them: take a side, base, delete or the file as it is now, or give the content. Without arguments it lists what is left, with the hunks. When nothing is, call the verb under way (git_merge, git_rebase, …) with action continue.",
             ),
             resolving,
         ),

@@ -17,7 +17,7 @@ pub(super) fn verbs() -> Vec<Verb> {
         Verb::new(COMMIT, commit),
         Verb::new(RESET, reset),
         Verb::new(CLEAN, clean),
-        Verb::new(STASH, stash),
+        Verb::new(STASH, stash).looking(&["list", "show"]),
         Verb::new(CHECKOUT, checkout),
     ]
 }
@@ -35,7 +35,7 @@ const ADD: VerbEntry = VerbEntry {
 const COMMIT: VerbEntry = VerbEntry {
     name: "commit",
     title: "Commit",
-    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. `amend` replaces the last commit. No hooks run; nothing is pushed, which git_push does.",
+    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. No hooks run, and nothing is pushed.",
     effect: Effect::WRITES,
 };
 
@@ -52,7 +52,7 @@ const RESET: VerbEntry = VerbEntry {
 const CLEAN: VerbEntry = VerbEntry {
     name: "clean",
     title: "Remove untracked files",
-    description: "Lists untracked files, with `directories` and `ignored` more of them; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
+    description: "Lists untracked files; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
     effect: Effect {
         repeats: true,
         ..Effect::DESTROYS
@@ -69,7 +69,7 @@ const STASH: VerbEntry = VerbEntry {
 const CHECKOUT: VerbEntry = VerbEntry {
     name: "checkout",
     title: "Bring files back",
-    description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: for another one use git_branch or `workspace`, which give it a workspace of its own.",
+    description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: another one has a workspace of its own.",
     effect: Effect {
         repeats: true,
         ..Effect::DESTROYS

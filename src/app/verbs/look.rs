@@ -32,7 +32,7 @@ pub(super) fn verbs() -> Vec<Verb> {
                 "Show differences",
                 "Shows what differs between the files and the index (the default), what is staged, or what \
                  differs from, or between, revisions; with merge_base, what a branch did since it parted from \
-                 another. Go on with next where it is truncated, or ask for stat or paths first.",
+                 another.",
             ),
             show_diff,
         ),

@@ -11,16 +11,16 @@ use branchyard_workspace::{Files, verbs};
 
 pub(super) fn verbs() -> Vec<Verb> {
     vec![
-        Verb::new(BRANCH, branch::branch),
+        Verb::new(BRANCH, branch::branch).looking(&["list", "show"]),
         Verb::new(WORKTREE, worktrees),
-        Verb::new(TAG, tag),
+        Verb::new(TAG, tag).looking(&["list", "show", "verify"]),
     ]
 }
 
 const BRANCH: VerbEntry = VerbEntry {
     name: "branch",
     title: "Branches",
-    description: "Lists branches (merged, unmerged, by glob, of the remote), shows one, creates one from a start point with a workspace of its own, renames or deletes one here. A branch with commits or work of its own is deleted with `force: true` only, and saved first.",
+    description: "Lists branches, shows one, creates one with a workspace of its own, renames or deletes one. With commits or work of its own it is deleted with `force: true` only, and saved first.",
     effect: Effect {
         reaches_out: true,
         ..Effect::DESTROYS
@@ -37,7 +37,7 @@ const WORKTREE: VerbEntry = VerbEntry {
 const TAG: VerbEntry = VerbEntry {
     name: "tag",
     title: "Tags",
-    description: "Lists tags by version or date, shows, creates (lightweight, or annotated and signed with a message), verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",
+    description: "Lists tags, shows, creates, verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",
     effect: Effect::DESTROYS,
 };
 

@@ -74,6 +74,8 @@ pub struct Verb {
     takes: Shape,
     /// What it gives, besides what every answer says.
     gives: Shape,
+    /// Its actions that only look, where it has others too; the first is meant where none is named.
+    looks: &'static [&'static str],
     action: Box<Action>,
 }
 
@@ -147,6 +149,7 @@ impl Verb {
             entry,
             takes: SchemaGenerator::into_root_schema_for::<In>,
             gives: SchemaGenerator::into_root_schema_for::<Out>,
+            looks: &[],
             action: Box::new(move |app, at, given| {
                 let action = action.clone();
                 Box::pin(async move {
@@ -164,6 +167,11 @@ impl Verb {
                 })
             }),
         }
+    }
+
+    /// The same, of which these actions only look.
+    pub(super) fn looking(self, looks: &'static [&'static str]) -> Self {
+        Self { looks, ..self }
     }
 
     pub fn entry(&self) -> &VerbEntry {
@@ -185,6 +193,25 @@ impl Verb {
         }
     }
 
+    /// What some calls of it need no more than.
+    pub fn least_right(&self) -> Scope {
+        match self.looks {
+            [] => self.right(),
+            _ => Scope::GitRead,
+        }
+    }
+
+    fn right_for(&self, given: &Value) -> Scope {
+        let only_looks = match given.get("action") {
+            None => !self.looks.is_empty(),
+            Some(action) => self.looks.iter().any(|look| action == look),
+        };
+        match only_looks {
+            true => Scope::GitRead,
+            false => self.right(),
+        }
+    }
+
     /// Does it. `given` is an object with what the verb takes.
     pub async fn call(
         &self,
@@ -192,7 +219,7 @@ impl Verb {
         at: At,
         given: Value,
     ) -> Result<ErasedOutput, Problem> {
-        app.require(self.right())?;
+        app.require(self.right_for(&given))?;
         app.check(&at.repo, &at.branch)?;
         (self.action)(app.clone(), at, given).await
     }

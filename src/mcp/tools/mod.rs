@@ -8,6 +8,7 @@ mod build;
 mod excerpt;
 mod files;
 mod git;
+mod git_list;
 mod grep;
 mod list;
 mod log;
@@ -32,6 +33,7 @@ pub(super) fn all() -> Vec<Tool> {
         log::tools(),
         git::tools(),
         verbs::tools(),
+        vec![git_list::tool()],
         agents::tools(),
         workspace::tools(),
         salvage::tools(),
@@ -101,7 +103,7 @@ mod tests {
             let fields = listed["inputSchema"]["properties"].as_object().unwrap();
             for (field, schema) in fields {
                 let said = schema["description"].as_str().unwrap_or_default();
-                let is_told_by_name = ["repo", "branch", "verbosity"].contains(&&**field);
+                let is_told_by_name = ["repo", "branch", "verbosity", "action"].contains(&&**field);
                 assert!(
                     !said.is_empty() || is_told_by_name,
                     "{name} does not say what {field} is"

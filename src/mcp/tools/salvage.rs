@@ -259,7 +259,7 @@ async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result
     call.reply(&answer, text)
 }
 
-fn line(item: &SalvageItem) -> String {
+pub(super) fn line(item: &SalvageItem) -> String {
     let salvage = &item.salvage;
     format!(
         "{} {} {} {}: {}",

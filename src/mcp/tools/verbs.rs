@@ -67,7 +67,7 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
 }
 
 /// The answer, cut by its own rules where it does not fit.
-fn fitting(call: &Call, mut said: ErasedOutput) -> Result<Reply, Problem> {
+pub(super) fn fitting(call: &Call, mut said: ErasedOutput) -> Result<Reply, Problem> {
     let mut room = CONTENT;
     loop {
         let reply = call.reply(&said.json()?, said.text())?;

@@ -86,22 +86,28 @@ pub(super) const LOOKS: [&str; 10] = [
     "remote",
 ];
 
+/// Git verbs of which some actions only look; those that change something ask for more.
+const LOOKS_TOO: [&str; 3] = ["branch", "tag", "stash"];
+
 /// The rows of the git verbs.
 fn verbs() -> Vec<(Method, String, String, About, String)> {
     let all = branchyard::app::verbs::verbs().iter();
     all.map(|verb| {
         let name = verb.entry().name;
-        let right = if LOOKS.contains(&name) {
-            "git:read"
+        let (right, body) = if LOOKS.contains(&name) {
+            ("git:read", "")
+        } else if LOOKS_TOO.contains(&name) {
+            ("git:read", r#"{"action":"list"}"#)
         } else {
-            "git:write"
+            ("git:write", "")
         };
+        let path = format!("{GIT}/{name}");
         (
             Method::POST,
-            format!("{GIT}/{name}"),
+            path,
             right.to_owned(),
             Branch,
-            String::new(),
+            body.to_owned(),
         )
     })
     .collect()

@@ -40,6 +40,8 @@ const ROWS: &[Row] = &[
     ("make",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","wait":0}"#),
     ("task",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
     ("git",         "build",     "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","operation":"status"}"#),
+    ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"salvages"}"#),
+    ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"branches"}"#),
     ("git_clone",   "git_write", "git:write", Branch,      r#"{"repo":"{repo}","agent_id":"{agent}","task_id":"t"}"#),
     ("git_init",    "admin",     "admin",     Branch,      r#"{"repo":"{repo}","default_branch":"{branch}"}"#),
     ("salvage",     "yard",      "git:read",  Nothing,     r#"{"action":"list"}"#),

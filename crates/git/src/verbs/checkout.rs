@@ -41,6 +41,7 @@ pub struct Request {
     pub confirm: bool,
     /// Always refused: a workspace never goes to another branch, which has a workspace of its own.
     #[serde(default)]
+    #[schemars(skip)]
     pub to_branch: Option<String>,
     /// How much the answer tells.
     #[serde(default)]

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Only what is in these files and directories; all of the workspace where left out.
+    /// Only what is in these files and directories.
     #[serde(default)]
     pub paths: Vec<String>,
     /// Also untracked directories. Those that `paths` names are looked into anyway.
@@ -24,10 +24,10 @@ pub struct Request {
     /// Also what an ignore rule covers, such as build output.
     #[serde(default)]
     pub ignored: bool,
-    /// Only say what would go. To remove it, give `false`, and `confirm: true`.
+    /// Only say what would go.
     #[serde(default = "yes")]
     pub dry_run: bool,
-    /// Has to be `true` for anything to be removed. What somebody could miss is saved first.
+    /// Has to be `true` for anything to be removed.
     #[serde(default)]
     pub confirm: bool,
     /// How much the answer tells.

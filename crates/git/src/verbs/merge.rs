@@ -36,8 +36,9 @@ pub struct Request {
     /// How the sides are merged; `ort` where nothing is said.
     #[serde(default)]
     pub strategy: Option<Strategy>,
-    /// Finer wishes for the strategy.
+    /// Finer wishes for the strategy: ours, theirs, patience, ignore_all_space, …
     #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// Merge a history that has no commit in common with this one.
     #[serde(default)]

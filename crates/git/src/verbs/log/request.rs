@@ -37,13 +37,13 @@ pub struct Request {
     pub since: Option<String>,
     /// Committed at or before: as `since`; a date includes its day.
     pub until: Option<String>,
-    /// Regular expression on the author's `Name <email>`; `(?i)` in front ignores case.
+    /// Regular expression on the author's `Name <email>`.
     pub author: Option<String>,
-    /// Regular expression on the committer's `Name <email>`.
+    /// The same of the committer's.
     pub committer: Option<String>,
     /// Regular expression on the message; `^` and `$` are ends of its lines.
     pub grep: Option<String>,
-    /// Only commits that changed this file or directory, which need not exist any more.
+    /// Only commits that changed this file or directory.
     pub path: Option<String>,
     /// Follow the file at `path` to the names that it had before.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct Request {
     /// What to do about merges.
     #[serde(default)]
     pub merges: Merges,
-    /// Follow the first parent of each merge alone: what happened on the branch itself.
+    /// Follow the first parent of each merge alone.
     #[serde(default)]
     pub first_parent: bool,
     /// Count the changed files and lines of each commit; of merges with `first_parent` alone.

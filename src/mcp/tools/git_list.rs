@@ -1,0 +1,147 @@
+//! What there is by name in a repository, for those who are to read alone: the tools that list it also change it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::action::only_for;
+use super::salvage::line;
+use super::verbs::fitting;
+use crate::app::verbs::{At, verb};
+use crate::app::{SalvageFilter, SalvageItem, salvage};
+use crate::mcp::call::Call;
+use crate::mcp::page::fitted_page;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use branchyard_config::Toolset;
+use branchyard_model::{BranchName, Problem, RepoName, Scope};
+
+/// As many, where nothing is said.
+const LIMIT: usize = 100;
+
+pub(super) fn tool() -> Tool {
+    Tool::new::<GitList, Lists, _>(
+        &ToolEntry {
+            name: "git_list",
+            title: "List branches, tags, stashes or salvages",
+            description: "Lists the branches or tags that are here, or the stashes or salvages (saved work) of this branch.",
+            set: Toolset::GitRead,
+            right: Scope::GitRead,
+            hints: Hints::READS,
+        },
+        list,
+    )
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GitList {
+    /// A repository, by its name.
+    repo: RepoName,
+    /// Such as main or feature/login.
+    branch: BranchName,
+    /// Which list.
+    what: Listable,
+    /// Branches and tags: only names that this glob matches.
+    #[serde(default)]
+    pattern: Option<String>,
+    /// How many at most, 100 if left out.
+    #[serde(default)]
+    limit: Option<usize>,
+    /// To go on: an answer's `next`.
+    #[serde(default)]
+    skip: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Listable {
+    Branches,
+    Tags,
+    Stashes,
+    Salvages,
+}
+
+/// One of the lists. Those of branches, tags and stashes are as the verbs give them.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Lists<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branches: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stashes: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salvages: Option<&'a [SalvageItem]>,
+    /// How many there are in all.
+    total: usize,
+    /// The `skip` with which the rest can be had, if this is not all.
+    next: Option<usize>,
+}
+
+async fn list(call: Call, asked: GitList) -> Result<Reply, Problem> {
+    let has_names = matches!(asked.what, Listable::Branches | Listable::Tags);
+    only_for(
+        "pattern",
+        asked.pattern.is_some(),
+        "branches and tags",
+        has_names,
+    )?;
+    let is_paged = asked.what != Listable::Stashes;
+    let pages = asked.skip > 0 || asked.limit.is_some();
+    only_for("limit", pages, "all but stashes", is_paged)?;
+    let (name, mut given) = match asked.what {
+        Listable::Salvages => return salvages(&call, asked).await,
+        Listable::Stashes => ("stash", json!({"action": "list"})),
+        Listable::Branches => ("branch", json!({"action": "list", "skip": asked.skip})),
+        Listable::Tags => ("tag", json!({"action": "list", "skip": asked.skip})),
+    };
+    if let Some(pattern) = asked.pattern {
+        given["pattern"] = pattern.into();
+    }
+    if let Some(limit) = asked.limit {
+        given["limit"] = limit.into();
+    }
+    let at = At {
+        repo: asked.repo,
+        branch: asked.branch,
+    };
+    let said = call
+        .in_time(verb(name)?.call(call.app(), at, given))
+        .await?;
+    fitting(&call, said)
+}
+
+async fn salvages(call: &Call, asked: GitList) -> Result<Reply, Problem> {
+    call.app().check(&asked.repo, &asked.branch)?;
+    let filter = SalvageFilter {
+        repo: Some(asked.repo),
+        branch: Some(asked.branch),
+    };
+    let found = call.in_time(salvage::salvages(call.app(), &filter)).await?;
+    let first = asked.skip.min(found.len());
+    let rest = &found[first..];
+    let wanted = &rest[..rest.len().min(asked.limit.unwrap_or(LIMIT))];
+    let next = |count| (count < rest.len()).then(|| first + count);
+    fitted_page(
+        wanted,
+        |_| None,
+        |page| {
+            let next = next(page.shown.len());
+            let answer = Lists {
+                branches: None,
+                tags: None,
+                stashes: None,
+                salvages: Some(page.shown),
+                total: found.len(),
+                next,
+            };
+            let mut lines: Vec<String> = page.shown.iter().map(line).collect();
+            if lines.is_empty() {
+                lines.push("nothing was saved".to_owned());
+            }
+            lines.extend(next.map(|next| format!("of {}; go on with skip: {next}", found.len())));
+            call.reply(&answer, lines.join("\n"))
+        },
+    )
+}
