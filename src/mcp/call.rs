@@ -30,6 +30,8 @@ pub(super) struct Call {
     cancelled: CancellationToken,
     progress: Progress,
     sender: Sender,
+    /// The client can be given a task in place of an answer.
+    takes_tasks: bool,
 }
 
 impl Call {
@@ -53,6 +55,9 @@ impl Call {
             cancelled: context.ct.clone(),
             progress: Progress::new(context),
             sender: sender.unwrap_or_default(),
+            takes_tasks: context
+                .client_capabilities()
+                .is_some_and(|can| can.supports_tasks()),
         })
     }
 
@@ -121,6 +126,10 @@ impl Call {
 
     pub(super) fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    pub(super) fn takes_tasks(&self) -> bool {
+        self.takes_tasks
     }
 
     pub(super) fn sender(&self) -> &Sender {

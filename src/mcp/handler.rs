@@ -3,26 +3,30 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
+use super::confirm::{self, Asked};
 use super::panics::caught;
+use super::reply::Reply;
 use super::resources::{self, Subscriptions};
 use super::scope::ToolScope;
 use super::tool::Tool;
-use super::{audit, completion, prompts, reply, tools};
+use super::{audit, completion, prompts, reply, tasks, tools};
 use crate::app::App;
 use branchyard_auth::unauthorized;
 use branchyard_config::Toolset;
+use branchyard_model::Problem;
 
 const INSTRUCTIONS: &str = "\
 Branchyard builds branches of git repositories, each in a workspace of its own. Start with `list`. \
@@ -40,7 +44,7 @@ const FOR_OPERATORS: &str = "\
 would have discarded it.";
 
 /// What is answered here.
-const METHODS: [&str; 13] = [
+const METHODS: [&str; 16] = [
     "completion/complete",
     "initialize",
     "ping",
@@ -52,6 +56,9 @@ const METHODS: [&str; 13] = [
     "resources/templates/list",
     "resources/unsubscribe",
     "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
     "tools/call",
     "tools/list",
 ];
@@ -110,6 +117,18 @@ fn instructions(scope: &ToolScope) -> String {
     text
 }
 
+/// What a tool answers. It may wait, for a build or a lock: no longer than its caller's credential is good.
+async fn answer(tool: &Tool, call: &Call, arguments: JsonObject) -> Result<Reply, Problem> {
+    let principal = call.app().principal().clone();
+    tokio::select! {
+        biased;
+        () = principal.gone() => Err(unauthorized(
+            "the credential was revoked or has expired in the meantime",
+        )),
+        answer = caught(tool.call(call.clone(), arguments)) => answer,
+    }
+}
+
 impl ServerHandler for Yard {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -118,6 +137,7 @@ impl ServerHandler for Yard {
             .enable_resources()
             .enable_resources_subscribe()
             .enable_tools()
+            .enable_tasks()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(
@@ -178,20 +198,73 @@ impl ServerHandler for Yard {
                 None,
             ));
         };
-        let principal = call.app().principal().clone();
-        let answer = tool.call(call, request.arguments.unwrap_or_default());
-        // A tool may wait, for a build or a lock: no longer than its caller's credential is good.
-        let answer = tokio::select! {
-            biased;
-            () = principal.gone() => Err(unauthorized(
-                "the credential was revoked or has expired in the meantime",
-            )),
-            answer = caught(answer) => answer,
+        let mut arguments = request.arguments.unwrap_or_default();
+        let heeded = confirm::heed(request.input_responses.as_ref(), &mut arguments);
+        let mut answer = match heeded {
+            Ok(()) => answer(tool, &call, arguments.clone()).await,
+            Err(problem) => Err(problem),
         };
-        Ok(match answer {
-            Ok(reply) => reply.into_result().into(),
-            Err(problem) => reply::failed(problem).into(),
+        if let Err(problem) = &answer
+            && confirm::is_wanted(problem)
+        {
+            match confirm::ask(&context, tool.name(), problem).await {
+                Asked::Later(question) => return Ok(question.into()),
+                Asked::No => answer = Err(confirm::declined()),
+                Asked::Unanswered => {}
+                Asked::Yes => {
+                    confirm::set(&mut arguments);
+                    answer = self::answer(tool, &call, arguments).await;
+                }
+            }
+        }
+        let begun = |run| tasks::begun(&call, run);
+        let task = match &answer {
+            Ok(reply) if call.takes_tasks() => reply.run().map(begun).transpose(),
+            _ => Ok(None),
+        };
+        Ok(match (task, answer) {
+            (Ok(Some(task)), _) => task.into(),
+            (Ok(None), Ok(reply)) => reply.into_result().into(),
+            (Ok(None), Err(problem)) | (Err(problem), _) => reply::failed(problem).into(),
         })
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let call = self.call(&context)?;
+        let found = caught(tasks::get(&call, &request.task_id)).await;
+        audit::looked(&call, "tasks/get", &found);
+        found.map_err(reply::error)
+    }
+
+    async fn update_task(
+        &self,
+        _: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(tasks::asks_nothing())
+    }
+
+    /// As `run_cancel`, for those who have that.
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call(&context)?;
+        let run = tasks::run_of(&request.task_id).map_err(reply::error)?;
+        let offered = |tool: &&Tool| tool.name() == "run_cancel" && tool.is_offered(call.scope());
+        let Some(tool) = self.tools.iter().find(offered) else {
+            let text = "this client was not given run_cancel";
+            return Err(ErrorData::invalid_params(text, None));
+        };
+        let mut arguments = JsonObject::new();
+        arguments.insert("run_id".to_owned(), run.to_string().into());
+        let done = answer(tool, &call, arguments).await;
+        done.map(drop).map_err(reply::error)
     }
 
     /// What rmcp does not know, or knows and cannot read.

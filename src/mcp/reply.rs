@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{fit, mend};
-use branchyard_model::{ErrorKind, Problem};
+use branchyard_model::{ErrorKind, Problem, RunId};
 
 /// What a whole result may take on the wire, its envelope included: agents pay for every byte.
 const MOST: usize = 20_000;
@@ -50,6 +50,8 @@ pub(super) struct Reply {
     structured: Value,
     text: String,
     links: Vec<Resource>,
+    /// The run that this is about, which goes on.
+    run: Option<RunId>,
 }
 
 impl Reply {
@@ -58,17 +60,27 @@ impl Reply {
         structured: &impl Serialize,
         text: impl Into<String>,
     ) -> Result<Self, Problem> {
-        let mut structured = serde_json::to_value(structured).map_err(|error| {
-            let detail = format!("an answer cannot be written: {error}");
-            Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
-        })?;
+        let mut structured =
+            serde_json::to_value(structured).map_err(|error| unwritable(&error.to_string()))?;
         leave_out_nulls(&mut structured);
         Ok(Self {
             content,
             structured,
             text: text.into(),
             links: Vec::new(),
+            run: None,
         })
+    }
+
+    /// The same as the first answer about a run that goes on.
+    #[must_use]
+    pub(super) fn of_run(self, run: RunId) -> Self {
+        let run = Some(run);
+        Self { run, ..self }
+    }
+
+    pub(super) fn run(&self) -> Option<RunId> {
+        self.run
     }
 
     #[must_use]
@@ -115,6 +127,11 @@ impl Reply {
         result.structured_content = (self.content != Content::Text).then_some(self.structured);
         result
     }
+}
+
+pub(super) fn unwritable(why: &str) -> Problem {
+    let detail = format!("an answer cannot be written: {why}");
+    Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
 }
 
 /// What there is none of is not there: that says as much, and costs nothing.

@@ -24,12 +24,14 @@ const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
 const SHOWN_CHARS: usize = 200;
 
 /// How long an answer may take, as agents write it: seconds, or a duration such as "30s".
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wait(Duration);
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wait(Option<Duration>);
 
-impl Default for Wait {
-    fn default() -> Self {
-        Self(LONGEST)
+impl Wait {
+    /// As long as it says, or else this long.
+    #[must_use]
+    pub(super) fn or(self, usual: Duration) -> Self {
+        Self(self.0.or(Some(usual)))
     }
 }
 
@@ -48,9 +50,12 @@ impl<'de> Deserialize<'de> for Wait {
             WrittenLines::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
             WrittenLines::Text(text) => humantime::parse_duration(&text).ok(),
         };
-        wait.map(|wait| Self(wait.min(LONGEST))).ok_or_else(|| {
-            serde::de::Error::custom("expected seconds from 0 to 50, or a duration such as \"30s\"")
-        })
+        wait.map(|wait| Self(Some(wait.min(LONGEST))))
+            .ok_or_else(|| {
+                serde::de::Error::custom(
+                    "expected seconds from 0 to 50, or a duration such as \"30s\"",
+                )
+            })
     }
 }
 
@@ -96,7 +101,7 @@ pub(super) async fn until_ended(
         };
         tokio::select! {
             () = live.ended() => leaving.cancels = false,
-            () = tokio::time::sleep_until(since + wait.0) => leaving.cancels = false,
+            () = tokio::time::sleep_until(since + wait.0.unwrap_or(LONGEST)) => leaving.cancels = false,
             () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},
         }

@@ -20,6 +20,7 @@ mod salvage;
 mod schemas;
 mod secrets;
 mod sessions;
+mod tasks;
 mod told;
 mod updates;
 mod workspace;

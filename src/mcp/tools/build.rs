@@ -10,6 +10,7 @@ use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, RunOutcome};
 use crate::mcp::reply::Reply;
+use crate::mcp::tasks::MOMENT;
 use crate::mcp::tool::{Hints, Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
@@ -222,6 +223,14 @@ pub(super) async fn start_and_wait(
     .await?;
     // A client that gives up on this call finds the run again by it.
     call.progress().tell(format!("run_id {}", started.id)).await;
-    let record = until_ended(call, started.id, (since, start.wait), start.on_cancel).await?;
-    outcome::of(call, &record, 0).await
+    let wait = match call.takes_tasks() {
+        true => start.wait.or(MOMENT),
+        false => start.wait,
+    };
+    let record = until_ended(call, started.id, (since, wait), start.on_cancel).await?;
+    let reply = outcome::of(call, &record, 0).await?;
+    Ok(match record.state.is_ended() {
+        true => reply,
+        false => reply.of_run(started.id),
+    })
 }

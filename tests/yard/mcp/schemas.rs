@@ -221,6 +221,12 @@ async fn what_every_git_tool_gives_fits_its_schema() {
     .await;
     check("git_rebase", json!({ "action": "continue" })).await;
     check("git_merge", json!({ "from": "origin/main" })).await;
+    for what in ["branches", "tags", "stashes", "salvages"] {
+        check("git_list", json!({ "what": what })).await;
+    }
+    yard.origin.push("shared");
+    let delivered = check("git_deliver", json!({ "into": "shared" })).await;
+    assert_eq!(delivered["state"], "delivered");
     check("git_branch", json!({ "action": "create", "name": "other" })).await;
     check(
         "git_branch",

@@ -60,19 +60,28 @@ impl Agent {
 
     /// Of the older protocol, after its handshake.
     pub async fn older(yard: &Yard, headers: &[(&'static str, &str)]) -> Self {
-        Self::with(yard, headers).shake_hands().await
+        Self::older_able(yard, headers, json!({})).await
+    }
+
+    /// The same with capabilities of the client's.
+    pub async fn older_able(
+        yard: &Yard,
+        headers: &[(&'static str, &str)],
+        capabilities: Value,
+    ) -> Self {
+        Self::with(yard, headers).shake_hands(capabilities).await
     }
 
     /// Of the older protocol, with another credential than the session key.
     pub async fn older_holding(yard: &Yard, token: &str) -> Self {
-        Self::new(yard).holding(token).shake_hands().await
+        Self::new(yard).holding(token).shake_hands(json!({})).await
     }
 
-    async fn shake_hands(self) -> Self {
+    async fn shake_hands(self, capabilities: Value) -> Self {
         let mut agent = self;
         let hello = json!({
             "protocolVersion": OLDER,
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "tests", "version": "1" },
         });
         let message = agent.message("initialize", &hello);
@@ -125,7 +134,8 @@ impl Agent {
                 .header("mcp-protocol-version", NEWER)
                 .header("mcp-method", message["method"].as_str().unwrap());
             let params = &message["params"];
-            if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
+            let named = ["name", "uri", "taskId"];
+            if let Some(name) = named.iter().find_map(|field| params[*field].as_str()) {
                 request = request.header("mcp-name", name);
             }
             let meta = json!({

@@ -1,0 +1,78 @@
+//! Runs as tasks of the protocol's extension, for clients that declare it: a call that starts a run answers with a
+//! task where the run takes longer than a moment, and the client looks in by `tasks/get`. A task is its run under another
+//! name, so it outlives the session and the daemon.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rmcp::ErrorData;
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
+};
+use serde_json::Value;
+
+use super::call::Call;
+use super::{outcome, reply};
+use crate::app::runs;
+use branchyard_model::{EndState, Problem, RunId, RunRecord, RunState, Scope};
+
+/// What ends within this is answered at once.
+pub(super) const MOMENT: Duration = Duration::from_secs(2);
+/// How often a client is to look in.
+const POLL: Duration = Duration::from_secs(2);
+
+/// The task that a run, which has not ended, is to its client.
+pub(super) fn begun(call: &Call, run: RunId) -> Result<CreateTaskResult, Problem> {
+    Ok(CreateTaskResult::new(task(&runs::get(call.app(), run)?)))
+}
+
+/// How a task stands; with its result, once there is one.
+pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, Problem> {
+    call.app().require(Scope::RepoRead)?;
+    let record = runs::get(call.app(), run_of(id)?)?;
+    let payload = match record.state {
+        RunState::Queued | RunState::Preparing | RunState::Running => TaskPayload::Working,
+        RunState::Ended(EndState::Cancelled) => TaskPayload::Cancelled,
+        RunState::Ended(_) => {
+            let reply = outcome::of(call, &record, 0).await?.bounded()?;
+            TaskPayload::Completed {
+                result: written(reply.into_result())?,
+            }
+        }
+    };
+    Ok(GetTaskResult::new(DetailedTask::new(
+        task(&record),
+        payload,
+    )))
+}
+
+/// The run that is behind a task.
+pub(super) fn run_of(id: &str) -> Result<RunId, Problem> {
+    RunId::parse(id).map_err(|_| Problem::unprocessable("taskId", "there is no such task"))
+}
+
+/// No task asks anything of its client.
+pub(super) fn asks_nothing() -> ErrorData {
+    ErrorData::invalid_params("no task here waits for input", None)
+}
+
+fn task(record: &RunRecord) -> Task {
+    let updated = record.ended_at.unwrap_or_else(Timestamp::now);
+    let state = record.state.as_str();
+    let poll = u64::try_from(POLL.as_millis()).unwrap_or(u64::MAX);
+    Task::new(
+        record.run_id.to_string(),
+        TaskStatus::Working,
+        record.created_at.to_string(),
+        updated.to_string(),
+    )
+    .with_status_message(format!("{}: {state}", outcome::command(record)))
+    .with_poll_interval_ms(poll)
+}
+
+fn written(result: impl serde::Serialize) -> Result<JsonObject, Problem> {
+    match serde_json::to_value(result) {
+        Ok(Value::Object(result)) => Ok(result),
+        _ => Err(reply::unwritable("it is no object")),
+    }
+}
