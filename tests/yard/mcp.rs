@@ -10,6 +10,7 @@ mod hostile;
 mod large_logs;
 mod list;
 mod manners;
+mod memory;
 mod offered;
 mod ops;
 mod patient;
