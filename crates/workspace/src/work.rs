@@ -85,7 +85,7 @@ pub(super) fn reasons(
 pub fn command_begins(workspace: &Workspace, commit: Option<&CommitId>) -> Result<(), Error> {
     built_from::note_built_from(workspace, commit)?;
     if let Err(error) = build_output::note_begin(workspace.worktree().admin()) {
-        tracing::warn!(branch = %workspace.branch(), %error, "what this command makes will count as work");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "what this command makes will count as work");
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub fn command_ended(workspace: &Workspace, at: Timestamp) {
             false => Ok(()),
         });
     if let Err(error) = noted {
-        tracing::warn!(branch = %workspace.branch(), %error, "what this command made will count as work");
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "what this command made will count as work");
     }
 }
 

@@ -23,7 +23,8 @@ pub fn salvages(store: &Repository) -> Result<Vec<Manifest>, Error> {
             Ok(saved) => found.push(saved.manifest),
             Err(error) => {
                 let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-                tracing::warn!(name, %error, "a salvage cannot be read");
+                let store = store.path().display();
+                tracing::warn!(%store, name, %error, "a salvage cannot be read");
             }
         }
     }
