@@ -20,8 +20,8 @@ const MOST_COMPLAINTS: usize = 5;
 /// What is shown of a command line and of a reason.
 const COMMAND: usize = 200;
 const REASON: usize = 1_000;
-/// What complaints and output may take together: an agent reads all of it.
-const ROOM: usize = 5_000;
+/// What complaints and output may take together, in each form: an agent reads all of it, and `run_log` has the rest.
+const ROOM: usize = 4_000;
 /// The output of a run that went well matters less.
 const ROOM_IF_WELL: usize = 2_000;
 
@@ -88,7 +88,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
         true => ROOM_IF_WELL,
         false => ROOM,
     };
-    fitted(call.room(room), |room| {
+    fitted(room, |room| {
         // Complaints first, as long as they leave half of it to the output.
         let mut taken = 0;
         let complaints: Vec<_> = shown

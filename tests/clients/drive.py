@@ -3,6 +3,7 @@
 Does what steps.mjs does, and reports in the same words."""
 
 import json
+import re
 import sys
 import time
 import warnings
@@ -56,14 +57,38 @@ class Driver:
             progress += 1
 
         began = time.monotonic()
-        result = await self.client.call_tool(step["tool"], step["arguments"], progress_callback=told)
+        result, calls = await self.answered(step, told)
         ms = 1000 * (time.monotonic() - began)
+        for name, pattern in step.get("find", {}).items():
+            self.kept[name] = re.search(pattern, result.content[0].text)[1]
         for name, path in step.get("keep", {}).items():
             value = result.structured_content
             for field in path.split("."):
                 value = value[int(field)] if field.isdigit() else value[field]
             self.kept[name] = value
-        return {"result": plain(result), "progress": progress, "ms": ms}
+        said = plain(result)
+        size = len(json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode())
+        return {"result": said, "progress": progress, "ms": ms, "calls": calls, "bytes": size}
+
+    async def answered(self, step, told):
+        """The answer, asked for `again` so often where there was none; a refusal with `done` in it is one."""
+        left, calls = step.get("again", 0), 0
+        while True:
+            calls += 1
+            try:
+                result = await self.client.call_tool(step["tool"], step["arguments"], progress_callback=told)
+                if result.is_error and step.get("done") and step["done"] in result.content[0].text:
+                    result = types.CallToolResult(content=[])
+                if not result.is_error or calls > left:
+                    return result, calls
+            except Exception:
+                if calls > left:
+                    raise
+            await anyio.sleep(0.2)
+
+    async def write(self, step):
+        await anyio.Path(step["path"]).write_text(step["content"])
+        return {}
 
     async def cancel(self, step):
         with anyio.CancelScope() as scope:

@@ -18,6 +18,7 @@ mod support;
 mod fixtures;
 mod installed;
 
+mod agent_tasks;
 mod clients;
 mod inspector;
 mod suite;

@@ -1,8 +1,9 @@
 //! What there is by name in a repository, for those who are to read alone: the tools that list it also change it.
 
+use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::action::only_for;
 use super::salvage::line;
@@ -66,11 +67,11 @@ enum Listable {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Lists<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    branches: Option<Vec<Value>>,
+    branches: Option<Vec<JsonObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tags: Option<Vec<Value>>,
+    tags: Option<Vec<JsonObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stashes: Option<Vec<Value>>,
+    stashes: Option<Vec<JsonObject>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     salvages: Option<&'a [SalvageItem]>,
     /// How many there are in all.
