@@ -93,6 +93,36 @@ test("hostile output is shown, and does nothing", async () => {
   }, { hash: at(run) });
 });
 
+test("a progress line shows where it ended", async () => {
+  const run = await ended(await task("progress"));
+  await visit(async (page) => {
+    assert.match(await lineText(page, 1), /downloading 100 %$/);
+  }, { hash: at(run) });
+});
+
+test("following a noisy log leaves no frame blank", async () => {
+  const run = await task("count", ["400000"]);
+  await visit(async (page) => {
+    await lineText(page, 1).catch(() => {});
+    const [frames, blank] = await page.evaluate(() => new Promise((resolve) => {
+      let [frames, blank] = [0, 0];
+      const { port1, port2 } = new MessageChannel();
+      // After the frame was drawn, and before the next.
+      port2.onmessage = () => {
+        const view = document.querySelector(".log-rows").parentElement.getBoundingClientRect();
+        const isSeen = (row) => { const { top, bottom } = row.getBoundingClientRect(); return bottom > view.top && top < view.bottom; };
+        frames += 1;
+        if (![...document.querySelectorAll(".log-rows .row")].some(isSeen)) blank += 1;
+        if (frames === 120) resolve([frames, blank]);
+        else requestAnimationFrame(() => port1.postMessage(0));
+      };
+      requestAnimationFrame(() => port1.postMessage(0));
+    }));
+    assert.equal(blank, 0, `${blank} of ${frames} frames`);
+  }, { hash: at(run) });
+  await ended(run);
+});
+
 test("half a million lines scroll, with few elements", async () => {
   const run = await ended(await task("count", ["500000"]));
   await visit(async (page) => {

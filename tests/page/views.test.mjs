@@ -108,6 +108,54 @@ test("removing shows what would be lost, and saves it", async () => {
   await tidy("page/back");
 });
 
+test("a pinned workspace is removed after a second thought", async () => {
+  await tidy("page/pinned");
+  await prepare("page/pinned", { from: "main" });
+  await call("PUT", `api/repos/demo/branches/${encodeURIComponent("page/pinned")}/pin`, { reason: "for the fair" });
+  await visit(async (page) => {
+    await page.click(`${row("page/pinned")} [aria-haspopup=menu]`);
+    await page.getByRole("menuitem", { name: "Remove…" }).click();
+    await reads(page, "dialog label.check", /pinned by .*for the fair/);
+    await page.click("dialog [type=submit]");
+    assert.equal(await page.locator("dialog input:invalid").count(), 1);
+    assert.equal(await page.locator(row("page/pinned")).count(), 1);
+    await page.check("dialog label.check input");
+    await page.click("dialog [type=submit]");
+    await page.waitForSelector(row("page/pinned"), { state: "detached" });
+  }, { allow: [/404 .*branches\/page%2Fpinned$/] });
+});
+
+test("a log-in link works once, and says so", async () => {
+  const { path } = await call("POST", "api/session/ticket");
+  const link = path.replace(/^\//, "");
+  await visit(async (page) => {
+    await page.goto(url + link);
+    await page.waitForSelector(row("main"));
+  }, { as: null });
+  await visit(async (page) => {
+    await page.goto(url + link);
+    await reads(page, ".login", /used already/);
+    assert.equal(await page.locator("input[name=key]").count(), 1);
+  }, { as: null, allow: [/status of 401/] });
+});
+
+test("what a run took is told without its wait for a turn", async () => {
+  await prepare("slow");
+  const first = await task("ticks", ["20"], "slow");
+  const queued = await task("count", ["1"], "slow");
+  await until(async () => (await call("GET", `api/runs/${first.run_id}`)).state === "running", "the first runs");
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await ended(await task("let_end", [first.run_id], "main"));
+  const run = await ended(queued);
+  assert.ok(run.duration_ms > 1_500, "it waited");
+  await visit(async (page) => {
+    const age = page.locator("tr", { has: page.locator(`a[href*="${run.run_id}"]`) }).first();
+    await age.waitFor();
+    const [, took] = (await age.textContent()).match(/(\d+(?:\.\d+)?)\s?ms/) ?? [];
+    assert.ok(Number(took) < 1_000, await age.textContent());
+  }, { hash: "#/history?branch=slow" });
+});
+
 test("the history has filters and pages", async () => {
   await Promise.all(Array.from({ length: 52 }, () => start("main", "git", { operation: "status", sync: "none" }))).then((runs) => Promise.all(runs.map(ended)));
   await visit(async (page) => {
@@ -139,6 +187,26 @@ test("a fan-out is a grid of branch and target, live", async () => {
     await page.waitForSelector(".cell[data-state=succeeded]");
     await page.locator(".cell").first().click();
     await page.waitForSelector(".log");
+  }, { hash: "#/fanout" });
+});
+
+test("a cell of a fan-out whose run ends before anybody listens is told all the same", async () => {
+  await visit(async (page) => {
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route(/\/stream\/(events|groups)/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    await page.fill("textarea[name=branches]", "main");
+    await page.fill("textarea[name=targets]", "all");
+    await page.getByRole("button", { name: "Build" }).click();
+    await page.waitForSelector(".matrix");
+    const [group] = page.url().match(/groups=([0-9a-f-]+)/).slice(1);
+    await until(async () => (await call("GET", `api/groups/${group}?wait=20s`)).state !== "running", "the build ends");
+    release();
+    await page.waitForSelector(".cell[data-state=succeeded]");
   }, { hash: "#/fanout" });
 });
 
