@@ -38,6 +38,31 @@ pub fn samples() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Text and bytes of each of these sizes.
+pub fn of_sizes(sizes: &[usize]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut dice = Dice(23);
+    let mut files = Vec::new();
+    for size in sizes {
+        let mut text = Vec::with_capacity(size + 100);
+        while text.len() < *size {
+            text.extend(format!("{} ünd so weiter\n", dice.roll(1 << 31)).as_bytes());
+            if dice.roll(2_000) == 0 {
+                text.extend([b'x'; 5_000]);
+            }
+        }
+        text.truncate(*size);
+        let bytes = (0..size.div_ceil(4)).flat_map(|_| {
+            let word = u32::try_from(dice.roll(1 << 31)).unwrap();
+            (word ^ (word << 9)).to_le_bytes()
+        });
+        let bytes = bytes.take(*size).collect();
+        let name = |kind: &str| -> &'static str { format!("{kind}-{size}").leak() };
+        files.push((name("text"), text));
+        files.push((name("bytes"), bytes));
+    }
+    files
+}
+
 /// A yard in whose workspace these files lie.
 pub async fn yard_with(files: &[(&'static str, Vec<u8>)]) -> Yard {
     let yard = Yard::new().await;
@@ -260,6 +285,10 @@ async fn parts_over_mcp_make_up_the_file() {
         // A character of two bytes may be cut by this, and is bytes then.
         bytes.truncate(100_001);
     }
+    parts_over_mcp(files).await;
+}
+
+async fn parts_over_mcp(files: Vec<(&'static str, Vec<u8>)>) {
     let mut yard = yard_with(&files).await;
     let both = Agent::with(&yard, &[]);
     let structured = Agent::with(&yard, &[("branchyard-content", "structured")]);
@@ -290,6 +319,39 @@ async fn parts_over_mcp_make_up_the_file() {
         }
     }
     yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes: make soak"]
+async fn soak_a_hundred_megabytes_in_parts_of_any_size() {
+    let files = of_sizes(&[1, 1_000, 65_537, 1 << 20, 10 << 20, 100_000_000]);
+    let mut yard = yard_with(&files).await;
+    let mut dice = Dice(29);
+    for (name, bytes) in &files {
+        let (mut read, mut raw) = (Vec::new(), Vec::new());
+        while read.len() < bytes.len() {
+            // Also more than one answer holds: then it says where it ended.
+            let end = read.len() + 1 + usize::try_from(dice.roll(2_000_000)).unwrap();
+            let asked = json!({ "path": name, "start_byte": read.len(), "end_byte": end });
+            let part = yard.post_json(&format!("{MAIN}/read_file"), asked).await;
+            read.extend(bytes_of(&part));
+            assert_eq!(part["end_byte"], read.len(), "{name}");
+        }
+        while raw.len() < bytes.len() {
+            let last = raw.len() + usize::try_from(dice.roll(30_000_000)).unwrap();
+            let range = format!("bytes={}-{last}", raw.len());
+            let part = with(&yard, name, &[(RANGE.as_str(), &range)]).await;
+            raw.extend(part.bytes().await.unwrap());
+        }
+        assert!(read == *bytes && raw == *bytes, "{name}");
+    }
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute: make soak"]
+async fn soak_a_megabyte_over_mcp() {
+    parts_over_mcp(of_sizes(&[1, 65_537, 1 << 20])).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,6 +50,7 @@ mod process_table;
 mod reads;
 mod reaper;
 mod reconcile;
+mod remote_branches;
 mod removal;
 mod repair;
 mod repos;

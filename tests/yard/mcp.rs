@@ -17,6 +17,7 @@ mod patient;
 mod prompts;
 mod resources;
 mod restarts;
+mod roles;
 mod salvage;
 mod schemas;
 mod secrets;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Said, cli};
-use crate::file_parts::{bytes_of, samples, yard_with};
+use crate::file_parts::{bytes_of, of_sizes, samples, yard_with};
 use crate::support::Yard;
 
 fn paths(said: &Said) -> Vec<&str> {
@@ -85,6 +85,21 @@ async fn cat_prints_a_file_of_any_size() {
     let parts = serde_json::Deserializer::from_slice(&lines).into_iter::<Value>();
     let parts: Vec<_> = parts.map(|part| bytes_of(&part.unwrap())).collect();
     assert!(parts.len() == 2 && parts.concat() == *text);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a minute: make soak"]
+async fn soak_cat_prints_a_hundred_megabytes() {
+    let files = of_sizes(&[1, 1_000, 1 << 20, 10 << 20, 100_000_000]);
+    let mut yard = yard_with(&files).await;
+    for (name, bytes) in &files {
+        // The second is another way to the same file, and is read in parts.
+        for path in [(*name).to_owned(), format!("./{name}")] {
+            let said = cli(&yard, &["cat", "demo", "main", &path]).await.ok();
+            assert!(said.stdout == *bytes, "{path}");
+        }
+    }
     yard.stop().await;
 }
 

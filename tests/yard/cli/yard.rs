@@ -1,7 +1,7 @@
 //! Repositories and workspaces: list, add, prepare, remove.
 
 use super::cli;
-use crate::support::{Options, Yard, git};
+use crate::support::{Options, SmallYard, Yard, git};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repositories_come_and_go() {
@@ -183,4 +183,23 @@ async fn doctor_shows_what_is_amiss_on_disk_and_mends_it_when_told_to() {
     assert!(well.text().contains("all as it should be"), "{well:?}");
     assert_eq!(git(&yard.workspace("main"), &["status", "--porcelain"]), "");
     yard.stop().await;
+}
+
+/// Wherever the command is run.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_looks_at_the_daemons_disk() {
+    let Some(mut small) = SmallYard::new(64, 4000, Options::default()) else {
+        return;
+    };
+    small.yard.start().await;
+    let doctor = cli(&small.yard, &["doctor", "--json"]).await;
+    let told = doctor.json();
+    let checks = told["checks"].as_array().unwrap();
+    let disk = checks.iter().find(|check| check["name"] == "disk").unwrap();
+    assert_eq!(
+        (doctor.code, &disk["status"]),
+        (1, &"fail".into()),
+        "{told}"
+    );
+    small.yard.stop().await;
 }

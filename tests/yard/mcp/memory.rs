@@ -1,6 +1,6 @@
 //! What the daemon keeps of calls that were answered: nothing.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::support::{Agent, Binary, Options, Yard, kib, until};
@@ -69,17 +69,13 @@ async fn call(yard: &Yard, agent: &Agent, number: usize) {
         }
         _ => ("git_reflog", json!({})),
     };
-    let mut given = match name {
-        "list" => json!({}),
-        _ => json!({ "repo": "demo", "branch": branch }),
-    };
-    given.as_object_mut().unwrap().extend(fields(more));
+    let mut given = more;
+    if name != "list" {
+        given["repo"] = "demo".into();
+        given["branch"] = branch.into();
+    }
     let answer = agent.tool(name, given).await;
     assert_ne!(answer["isError"], true, "{name}: {answer}");
-}
-
-fn fields(value: Value) -> serde_json::Map<String, Value> {
-    value.as_object().cloned().unwrap()
 }
 
 async fn calls(yard: &std::sync::Arc<Yard>, numbers: std::ops::Range<usize>) {

@@ -26,7 +26,8 @@ pub struct Agent {
 /// An answer under way.
 pub struct Answering {
     response: Response,
-    buffer: String,
+    /// A piece may end within a character.
+    buffer: Vec<u8>,
     is_stream: bool,
     size: usize,
 }
@@ -302,7 +303,7 @@ impl Answering {
         let is_stream = kind.is_some_and(|kind| kind == "text/event-stream");
         Self {
             response,
-            buffer: String::new(),
+            buffer: Vec::new(),
             is_stream,
             size: 0,
         }
@@ -312,11 +313,16 @@ impl Answering {
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             let end = match self.is_stream {
-                true => self.buffer.find("\n\n").map(|end| end + 2),
+                true => self
+                    .buffer
+                    .windows(2)
+                    .position(|two| two == b"\n\n")
+                    .map(|end| end + 2),
                 false => None,
             };
             if let Some(end) = end {
-                let event: String = self.buffer.drain(..end).collect();
+                let event: Vec<u8> = self.buffer.drain(..end).collect();
+                let event = String::from_utf8(event).unwrap();
                 let data: String = event
                     .lines()
                     .filter_map(|line| line.strip_prefix("data:").map(str::trim))
@@ -329,10 +335,10 @@ impl Answering {
             }
             let chunk = tokio::time::timeout(PATIENCE, self.response.chunk());
             match chunk.await.unwrap().unwrap() {
-                Some(chunk) => self.buffer.push_str(std::str::from_utf8(&chunk).unwrap()),
+                Some(chunk) => self.buffer.extend(chunk),
                 None if self.buffer.is_empty() => return None,
                 None => {
-                    let whole = std::mem::take(&mut self.buffer);
+                    let whole = String::from_utf8(std::mem::take(&mut self.buffer)).unwrap();
                     self.size = whole.len();
                     return Some(serde_json::from_str(&whole).unwrap_or(Value::String(whole)));
                 }
