@@ -55,7 +55,7 @@ pub(super) struct WarmOutput {
     pub(super) left_behind: Vec<PathBuf>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OutputFile {
     pub(super) path: PathBuf,
     pub(super) modified: (i64, i64),
@@ -128,7 +128,7 @@ impl WarmOutput {
 impl OutputFile {
     /// Whether it is of use only together with all the rest: Cargo and those who install packages keep account of what
     /// is theirs, and what is made of one source can be judged by itself.
-    fn is_judged(&self) -> bool {
+    pub(super) fn is_judged(&self) -> bool {
         self.is_bound && !is_in_packages(&self.path) && !is_of_one_source(&self.path)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct StaleOutputs<'a> {
     stems: HashSet<(PathBuf, OsString)>,
     paths: HashSet<PathBuf>,
     trees: HashSet<PathBuf>,
+    /// Something is missing that a mark may vouch for.
+    are_marks_void: bool,
 }
 
 impl<'a> StaleOutputs<'a> {
@@ -34,12 +36,14 @@ impl<'a> StaleOutputs<'a> {
             stems: HashSet::new(),
             paths: HashSet::new(),
             trees: HashSet::new(),
+            are_marks_void: false,
         }
     }
 
     /// Notes that a file was left out, and what is made as it says.
     pub(super) fn add(&mut self, n: usize, targets: &[Vec<u8>]) {
         let path = &self.files[n].path;
+        self.are_marks_void |= self.files[n].is_judged();
         let dir = path.parent().unwrap_or(Path::new(""));
         let tree = path
             .ancestors()
@@ -65,11 +69,8 @@ impl<'a> StaleOutputs<'a> {
         if self.stems.is_empty() {
             return Ok(());
         }
-        for OutputFile { path, .. } in self.files {
-            if !self.goes(path) {
-                continue;
-            }
-            match unlinkat(root, path, AtFlags::empty()) {
+        for file in self.files.iter().filter(|file| self.goes(file)) {
+            match unlinkat(root, &file.path, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -77,7 +78,8 @@ impl<'a> StaleOutputs<'a> {
         Ok(())
     }
 
-    fn goes(&self, path: &Path) -> bool {
+    fn goes(&self, file: &OutputFile) -> bool {
+        let path = &file.path;
         let dir = path.parent().unwrap_or(Path::new(""));
         // `a.o` and `a.d` beside each other, or `a.c.o` and `a.c.o.d`.
         let has = |name: Option<&OsStr>| {
@@ -87,7 +89,15 @@ impl<'a> StaleOutputs<'a> {
             || has(path.file_name())
             || self.paths.contains(path)
             || self.trees.iter().any(|tree| path.starts_with(tree))
+            || (self.are_marks_void && is_mark(file))
     }
+}
+
+/// A file that only says that something was made: `make` would take that to be there.
+fn is_mark(file: &OutputFile) -> bool {
+    let name = file.path.file_name().unwrap_or_default();
+    let is_named_so = name.to_string_lossy().to_lowercase().contains("stamp");
+    file.is_judged() && !file.is_link && (file.size == 0 || is_named_so)
 }
 
 /// Without `.` and `..`.
@@ -113,7 +123,7 @@ mod tests {
         OutputFile {
             path: path.into(),
             modified: (0, 0),
-            size: 0,
+            size: 1,
             mode: 0,
             is_link: false,
             is_bound: true,
@@ -149,7 +159,7 @@ mod tests {
         stale.add(9, &[]);
         let gone: Vec<_> = files
             .iter()
-            .filter(|file| stale.goes(&file.path))
+            .filter(|file| stale.goes(file))
             .map(|file| file.path.to_str().unwrap())
             .collect();
         let expected = [
@@ -164,5 +174,35 @@ mod tests {
             "web/node_modules/b/index.js",
         ];
         assert_eq!(gone, expected);
+    }
+
+    #[test]
+    fn marks_of_what_is_left_out_go_with_it() {
+        let marks = ["gen/stamp-h1", "gen/done", "tool/node_modules/.ok"];
+        let mut files = ["gen/config.status", "gen/config.h", "src/a.o"]
+            .map(file)
+            .to_vec();
+        files.extend(marks.map(|path| OutputFile {
+            size: u64::from(path.contains("stamp")),
+            ..file(path)
+        }));
+        let gone = |left_out: usize| -> Vec<_> {
+            let mut stale = StaleOutputs::new(&files, Path::new("/yard/demo/main"));
+            stale.add(left_out, &[]);
+            let gone = files.iter().filter(|file| stale.goes(file));
+            gone.map(|file| file.path.to_str().unwrap()).collect()
+        };
+        // What is beside it and called alike goes as before.
+        assert_eq!(
+            gone(0),
+            [
+                "gen/config.status",
+                "gen/config.h",
+                "gen/stamp-h1",
+                "gen/done"
+            ]
+        );
+        // What is made of one source vouches for itself.
+        assert_eq!(gone(2), ["src/a.o"]);
     }
 }
