@@ -20,9 +20,9 @@ use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
 
 pub(super) const HEADER: &str = "mcp-session-id";
-/// So many are in memory. Beyond that one leaves it, and comes back from disk when it is named again: of the
+/// So many are in memory, where each takes about 100 KiB. Beyond that one leaves it, and comes back from disk when it is named again: of the
 /// principal who has most, the one that was named longest ago.
-const MOST: usize = 512;
+const MOST: usize = 256;
 /// How exactly the disk knows when a session was last named.
 const BETWEEN_TOUCHES: Duration = Duration::from_secs(60 * 60);
 

@@ -67,74 +67,40 @@ pub async fn signed(git: &Git, store: &Path, id: ObjectId) -> Result<ObjectId, E
     let read = move || -> Result<_, Error> {
         let repo = Repository::open_bare(&path)?;
         let commit = repo.git2().find_commit(id.git2())?;
-        Ok(NewCommit {
-            tree: commit.tree_id(),
-            parents: commit.parent_ids().collect(),
-            author: Some(Person::of(&commit.author())),
-            committer: Some(Person::of(&commit.committer())),
-            message: commit.message_raw_bytes().to_vec(),
-        })
+        let parents: Vec<_> = commit.parent_ids().map(|id| id.to_string()).collect();
+        let author = Person::of(&commit.author());
+        let committer = Person::of(&commit.committer());
+        let message = commit.message_raw_bytes().to_vec();
+        Ok((commit.tree_id(), parents, author, committer, message))
     };
-    let commit = tokio::task::spawn_blocking(read).await??;
-    write_commit(git, store, commit, true).await
-}
-
-/// A commit that is to be. Where nothing is said of a person, it is the daemon's own.
-pub(crate) struct NewCommit {
-    pub(crate) tree: Oid,
-    pub(crate) parents: Vec<Oid>,
-    pub(crate) author: Option<Person>,
-    pub(crate) committer: Option<Person>,
-    pub(crate) message: Vec<u8>,
-}
-
-/// Writes it to the store, and no ref.
-pub(crate) async fn write_commit(
-    git: &Git,
-    store: &Path,
-    commit: NewCommit,
-    signs: bool,
-) -> Result<ObjectId, Error> {
-    let mut command = git.at(store);
-    if signs {
-        command = command.with_key();
-    }
-    if let Some(author) = commit.author {
-        command = command
-            .env("GIT_AUTHOR_NAME", author.name)
-            .env("GIT_AUTHOR_EMAIL", author.email)
-            .env("GIT_AUTHOR_DATE", author.date);
-    }
-    if let Some(committer) = commit.committer {
-        command = command
-            .env("GIT_COMMITTER_NAME", committer.name)
-            .env("GIT_COMMITTER_EMAIL", committer.email)
-            .env("GIT_COMMITTER_DATE", committer.date);
-    }
-    let parents = commit.parents.iter();
-    let command = command
-        .arg("commit-tree")
-        .args(signs.then_some("--gpg-sign"))
-        .args(parents.flat_map(|id| ["-p".to_owned(), id.to_string()]))
+    let (tree, parents, author, committer, message) = tokio::task::spawn_blocking(read).await??;
+    let command = git
+        .at(store)
+        .with_key()
+        .env("GIT_AUTHOR_NAME", author.name)
+        .env("GIT_AUTHOR_EMAIL", author.email)
+        .env("GIT_AUTHOR_DATE", author.date)
+        .env("GIT_COMMITTER_NAME", committer.name)
+        .env("GIT_COMMITTER_EMAIL", committer.email)
+        .env("GIT_COMMITTER_DATE", committer.date)
+        .args(["commit-tree", "--gpg-sign"])
+        .args(parents.into_iter().flat_map(|id| ["-p".to_owned(), id]))
         .args(["-F", "-"])
-        .arg(commit.tree.to_string())
-        .input(input::bytes(&commit.message)?);
-    let made = command.output().await.map_err(|error| match signs {
-        true => unsigned(error),
-        false => error,
-    })?;
+        .arg(tree.to_string())
+        .input(input::bytes(&message)?);
+    let made = command.output().await.map_err(unsigned)?;
     let made = String::from_utf8_lossy(&made);
     Ok(ObjectId::of(Oid::from_str(made.trim())?))
 }
 
-pub(crate) struct Person {
+struct Person {
     name: String,
     email: String,
     date: String,
 }
 
 impl Person {
-    pub(crate) fn of(signature: &Signature<'_>) -> Self {
+    fn of(signature: &Signature<'_>) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
             name: text(signature.name_bytes()),
