@@ -207,7 +207,14 @@ impl ServerHandler for Yard {
         if let Err(problem) = &answer
             && confirm::is_wanted(problem)
         {
-            match confirm::ask(&context, tool.name(), problem).await {
+            let principal = call.app().principal().clone();
+            let asked = tokio::select! {
+                biased;
+                () = principal.gone() => Asked::Unanswered,
+                () = context.ct.cancelled() => Asked::Unanswered,
+                asked = confirm::ask(&context, tool.name(), problem) => asked,
+            };
+            match asked {
                 Asked::Later(question) => return Ok(question.into()),
                 Asked::No => answer = Err(confirm::declined()),
                 Asked::Unanswered => {}
@@ -258,6 +265,7 @@ impl ServerHandler for Yard {
         let run = tasks::run_of(&request.task_id).map_err(reply::error)?;
         let offered = |tool: &&Tool| tool.name() == "run_cancel" && tool.is_offered(call.scope());
         let Some(tool) = self.tools.iter().find(offered) else {
+            audit::hidden(&call, "run_cancel");
             let text = "this client was not given run_cancel";
             return Err(ErrorData::invalid_params(text, None));
         };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
-import { ended, go, prepare, reads, served, start, task, until, visit, watchStreams } from "./harness.mjs";
+import { call, ended, go, prepare, reads, served, start, task, until, visit, watchStreams } from "./harness.mjs";
 
 before(() => Promise.all(["main", "slow"].map((branch) => prepare(branch))));
 
@@ -101,9 +101,11 @@ test("a progress line shows where it ended", async () => {
 });
 
 test("following a noisy log leaves no frame blank", async () => {
-  const run = await task("count", ["400000"]);
+  const run = await task("noise");
   await visit(async (page) => {
-    await lineText(page, 1).catch(() => {});
+    await page.waitForSelector(".log-rows .row");
+    const isRunning = () => page.waitForSelector(".run-head [data-state=running]");
+    await isRunning();
     const [frames, blank] = await page.evaluate(() => new Promise((resolve) => {
       let [frames, blank] = [0, 0];
       const { port1, port2 } = new MessageChannel();
@@ -119,7 +121,8 @@ test("following a noisy log leaves no frame blank", async () => {
       requestAnimationFrame(() => port1.postMessage(0));
     }));
     assert.equal(blank, 0, `${blank} of ${frames} frames`);
-  }, { hash: at(run) });
+    await isRunning();
+  }, { hash: at(run) }).finally(() => call("POST", `api/runs/${run.run_id}/cancel`));
   await ended(run);
 });
 

@@ -8,16 +8,24 @@ use super::{Error, Git};
 const BEARER: (u32, u32) = (2, 46);
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Since when git can read the attributes of a tree.
+const ATTRIBUTES_OF_TREE: (u32, u32) = (2, 41);
+
+/// Whether `GIT_ATTR_SOURCE` is heeded.
+pub(crate) async fn reads_attributes_of_trees(git: &Git) -> Result<bool, Error> {
+    Ok(version(&said(git).await?) >= Some(ATTRIBUTES_OF_TREE))
+}
+
 /// Whether git can send `Authorization: Bearer`; if not, its version.
 pub async fn lacks_bearer(git: &Git) -> Result<Option<String>, Error> {
-    let said = git
-        .at("/")
-        .arg("version")
-        .read_only(PATIENCE)
-        .output()
-        .await?;
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
+    let said = said(git).await?;
     Ok((version(&said) < Some(BEARER)).then_some(said))
+}
+
+async fn said(git: &Git) -> Result<String, Error> {
+    let command = git.at("/").arg("version").read_only(PATIENCE);
+    let said = command.output().await?;
+    Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
 /// The first two numbers in what `git version` says.

@@ -66,7 +66,7 @@ pub(super) fn verbs() -> Vec<Verb> {
                 name: "deliver",
                 title: "Deliver to a shared branch",
                 description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes \
-                    and verifies that it has arrived, however often that branch moves meanwhile. A conflict pushes nothing \
+                    and verifies that it has arrived; done again when that branch moved meanwhile. A conflict pushes nothing \
                     and waits in this workspace: git_resolve, then git_merge or git_rebase with action continue, and deliver again.",
                 effect: Effect {
                     repeats: true,

@@ -193,6 +193,7 @@ async fn a_conflict_waits_in_the_callers_workspace_and_says_whose_it_is() {
             let (_, problem) = problem_of(refused).await;
             let detail = problem["detail"].as_str().unwrap();
             assert!(detail.contains("have conflicts"), "{detail}");
+            assert!(detail.contains("begun by token:ann "), "{detail}");
             let status = yard.verb("two", "status", json!({})).await;
             assert_eq!(status["operation"]["by"], "token:ann", "{status}");
             assert!(status["operation"]["age"].is_string(), "{status}");
@@ -259,4 +260,141 @@ async fn it_needs_a_right_to_the_target_and_never_enters_a_protected_one() {
         ""
     );
     daemon.stop().await;
+}
+
+/// A build that goes on in the workspace of `branch` until it is let.
+async fn gate(yard: &Yard, branch: &str) -> String {
+    let run = yard.start_detached(branch, json!({"args": ["gate"]})).await;
+    yard.follow(&run).await.until_line("waiting").await;
+    run
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_a_build_no_file_moves() {
+    for path in gits() {
+        let (yard, mut daemon) = yard_with(&path, &["one", "two"]).await;
+        commit(&yard, "one", "f", "1\none\n3\n").await;
+        commit(&yard, "two", "g", "g\n").await;
+        let run = gate(&yard, "two").await;
+        deliver(&yard, "one", "merge").await;
+        let merged = deliver(&yard, "two", "merge").await;
+        assert_eq!(merged["state"], "delivered", "{merged}");
+        assert_eq!(
+            (file(&yard, "f"), file(&yard, "g")),
+            ("1\none\n3".into(), "g".into())
+        );
+
+        commit(&yard, "two", "f", "1\ntwo\n3\n").await;
+        let asked = json!({"into": "shared"});
+        let (status, problem) = problem_of(yard.try_verb("two", "deliver", asked).await).await;
+        assert_eq!(
+            (status, &problem["code"]),
+            (409, &json!("conflicts")),
+            "{problem}"
+        );
+        let here = std::fs::read_to_string(yard.workspace("two").join("f")).unwrap();
+        assert_eq!(here, "1\ntwo\n3\n");
+        std::fs::write(yard.workspace("two").join("open"), "").unwrap();
+        yard.ended(&run).await;
+        daemon.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rebase_is_what_git_makes_of_it() {
+    for path in gits() {
+        let (yard, mut daemon) = yard_with(&path, &["one", "two"]).await;
+        let two = yard.workspace("two");
+        // Both change the same line, so that only the second is like what the target has in the end.
+        commit(&yard, "two", "f", "1\nfirst\n3\n").await;
+        commit(&yard, "two", "f", "1\nsecond\n3\n").await;
+        // Somebody without a name, in words of another time.
+        std::fs::write(two.join("odd"), "odd\n").unwrap();
+        git(&two, &["add", "odd"]);
+        let config = ["-c", "i18n.commitEncoding=ISO-8859-1", "-c", "user.name=x"];
+        let said = [
+            &config[..],
+            &[
+                "commit",
+                "-q",
+                "-m",
+                "gr\u{fc}n",
+                "--author=J\u{fc}rgen <j@x>",
+            ],
+        ]
+        .concat();
+        git(&two, &said);
+        let of_odd = |rev: &str, dir: &std::path::Path| -> Vec<String> {
+            let raw = git(dir, &["cat-file", "commit", rev]);
+            let kept = |line: &&str| line.starts_with("author ") || line.starts_with("encoding ");
+            raw.lines().filter(kept).map(str::to_owned).collect()
+        };
+        let before = of_odd("HEAD", &two);
+        commit(&yard, "one", "a", "a\n").await;
+        deliver(&yard, "one", "merge").await;
+        let rebased = deliver(&yard, "two", "rebase").await;
+        assert_eq!(
+            (&rebased["state"], &rebased["attempts"]),
+            (&json!("delivered"), &json!(1)),
+            "{rebased}"
+        );
+        assert_eq!(of_odd("shared", &yard.origin.bare), before);
+
+        // Again, and with one more: what is there already is left out.
+        let again = deliver(&yard, "two", "rebase").await;
+        assert_eq!(again["state"], "up_to_date", "{again}");
+        commit(&yard, "two", "h", "h\n").await;
+        let more = deliver(&yard, "two", "rebase").await;
+        assert_eq!(
+            (&more["state"], &more["attempts"]),
+            (&json!("delivered"), &json!(1)),
+            "{more}"
+        );
+        assert_eq!(more["outgoing"].as_array().unwrap().len(), 1, "{more}");
+
+        // What was done by hand in a merge is not lost without a word.
+        commit(&yard, "one", "b", "b\n").await;
+        let merged = json!({"from": "two", "ff": "never"});
+        yard.verb("one", "merge", merged).await;
+        commit(&yard, "two", "i", "i\n").await;
+        deliver(&yard, "two", "merge").await;
+        let asked = json!({"into": "shared", "how": "rebase"});
+        let (status, problem) = problem_of(yard.try_verb("one", "deliver", asked).await).await;
+        assert_eq!(
+            (status, &problem["field"]),
+            (422, &json!("how")),
+            "{problem}"
+        );
+        daemon.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_targets_attributes_decide_and_no_file_that_lies_about() {
+    for path in gits() {
+        let (yard, mut daemon) = yard_with(&path, &["one", "two", "three"]).await;
+        let attributes = ".gitattributes";
+        commit(&yard, "one", attributes, "list merge=union\n").await;
+        commit(&yard, "one", "list", "base\none\n").await;
+        deliver(&yard, "one", "merge").await;
+        // It has no such rule itself.
+        commit(&yard, "two", "list", "base\ntwo\n").await;
+        let joined = deliver(&yard, "two", "merge").await;
+        assert_eq!(
+            (&joined["state"], &joined["attempts"]),
+            (&json!("delivered"), &json!(1)),
+            "{joined}"
+        );
+        assert_eq!(file(&yard, "list"), "base\none\ntwo");
+
+        commit(&yard, "two", "f", "1\ntwo\n3\n").await;
+        deliver(&yard, "two", "merge").await;
+        commit(&yard, "three", "f", "1\nthree\n3\n").await;
+        std::fs::write(yard.workspace("three").join(attributes), "* merge=union\n").unwrap();
+        let before = at_remote(&yard, &["rev-parse", "shared"]);
+        yard.try_verb("three", "deliver", json!({"into": "shared"}))
+            .await;
+        assert_eq!(at_remote(&yard, &["rev-parse", "shared"]), before);
+        daemon.stop().await;
+    }
 }

@@ -45,6 +45,7 @@ async fn a_long_run_is_a_task_which_outlives_the_daemon() {
     );
 
     // What ends in a moment is answered at once, and who cannot take tasks gets none.
+    yard.make("main", &["who"]).await;
     let quick = agent
         .request("tools/call", with_tasks(make("who")))
         .await

@@ -44,19 +44,22 @@ impl Failed {
 
 /// The attempts to have the remote take a branch.
 pub(super) struct Attempts {
+    /// The field that names the branch.
+    field: &'static str,
     delays: ExponentialBackoff,
     failures: Vec<String>,
 }
 
 impl Attempts {
     /// One, and then as many `retries`.
-    pub(super) fn new(retries: u32) -> Self {
+    pub(super) fn new(field: &'static str, retries: u32) -> Self {
         let delays = ExponentialBuilder::default()
             .with_min_delay(FIRST_DELAY)
             .with_max_delay(LONGEST_DELAY)
             .with_max_times(retries as usize)
             .with_jitter();
         Self {
+            field,
             delays: delays.build(),
             failures: Vec::new(),
         }
@@ -85,7 +88,8 @@ impl Attempts {
         tracing::info!(repo = %workspace.repo().name(), %branch, why, "a push failed");
         self.failures.push(why);
         let Some(delay) = self.delays.next() else {
-            return Err(rejected(branch, &self.failures, problem).into());
+            let problem = rejected(branch, &self.failures, problem);
+            return Err(problem.field(self.field).into());
         };
         kind.count_retry("push");
         tokio::time::sleep(delay).await;
@@ -109,5 +113,5 @@ pub(super) fn rejected(
     }
     Problem::new(ErrorKind::Upstream, "push_rejected", detail)
         .field("branch")
-        .help("what is committed is safe in the workspace; see to what the remote says, then push again")
+        .help("what is committed is safe in the workspace; see to what the remote says, then try again")
 }

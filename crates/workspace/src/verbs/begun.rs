@@ -20,8 +20,15 @@ pub(super) fn under_way(repo: &Repository) -> Result<Option<String>, Error> {
     Ok(Some(format!("{} {origin}", operation.name())))
 }
 
-/// Notes that `by` began what is under way now, and was not `before`. Blocks.
-pub(super) fn note(workspace: &Workspace, before: Option<&str>, by: &str) -> Result<(), Error> {
+/// Notes that `by` began what is under way now, and was not `before`. That it cannot be noted changes nothing of what was
+/// done. Blocks.
+pub(super) fn note(workspace: &Workspace, before: Option<&str>, by: &str) {
+    if let Err(error) = try_note(workspace, before, by) {
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "who began what is under way is not written down");
+    }
+}
+
+fn try_note(workspace: &Workspace, before: Option<&str>, by: &str) -> Result<(), Error> {
     let now = under_way(&workspace.worktree().open()?)?;
     let begun = match now {
         Some(now) if Some(now.as_str()) == before => return Ok(()),
@@ -39,7 +46,7 @@ pub(super) fn note(workspace: &Workspace, before: Option<&str>, by: &str) -> Res
 /// A refusal because of what is under way says whose that is. Blocks.
 pub(super) fn named(workspace: &Workspace, error: Error) -> Error {
     let mut problem = error.problem();
-    if problem.code != "operation_under_way" {
+    if !["operation_under_way", "unresolved"].contains(&problem.code.as_str()) {
         return error;
     }
     let repo = workspace.worktree().open();
@@ -47,7 +54,7 @@ pub(super) fn named(workspace: &Workspace, error: Error) -> Error {
         return error;
     };
     problem.detail = format!(
-        "{}, begun by {} {} ago",
+        "{}; it was begun by {} {} ago",
         problem.detail,
         begun.by,
         age(&begun)

@@ -8,9 +8,9 @@ use crate::verbs::{pull, push, upstream};
 use crate::{Error, Report, Reporter, Workspace};
 use branchyard_git::verbs::conflicts::Conflict;
 use branchyard_git::verbs::deliver::{Combined, Delivered, DeliveryState, Request, combine};
-use branchyard_git::verbs::few;
 use branchyard_git::verbs::integration::How;
 use branchyard_git::verbs::push::{Update, outgoing};
+use branchyard_git::verbs::{Brief, few};
 use branchyard_git::{self as git, ObjectId, RemoteFailure, object_id};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, Warning};
 
@@ -19,8 +19,8 @@ const RETRIES: u32 = 10;
 
 /// What one attempt came to.
 enum Attempt {
-    /// The remote has it: this commit.
-    Arrived(CommitId),
+    /// The remote has it: this commit, and with it those that it lacked, and how many where that is more.
+    Arrived(CommitId, (Vec<Brief>, Option<usize>)),
     UpToDate(CommitId),
     /// With this commit of the remote. They are in the workspace now.
     Conflicts(CommitId, Vec<Conflict>),
@@ -36,8 +36,7 @@ pub async fn deliver(
     beside_run: bool,
     report: &Reporter,
 ) -> Result<Delivered, Error> {
-    push::check_can_push(workspace, false).await?;
-    let mut attempts = Attempts::new(RETRIES);
+    let mut attempts = Attempts::new("into", RETRIES);
     let mut sent = None;
     let mut delivered = Delivered {
         state: DeliveryState::Delivered,
@@ -51,18 +50,13 @@ pub async fn deliver(
         conflicts_in_all: None,
     };
     loop {
-        let attempt = deliver_once(
-            workspace,
-            (&request, beside_run),
-            (&mut delivered, &mut sent),
-            report,
-        );
+        let attempt = deliver_once(workspace, (&request, beside_run), &mut sent, report);
         let (state, there) = match attempt.await? {
-            Attempt::Arrived(there) => (DeliveryState::Delivered, there),
-            Attempt::UpToDate(there) => {
-                warn_of_changes(workspace, report).await?;
-                (DeliveryState::UpToDate, there)
+            Attempt::Arrived(there, commits) => {
+                (delivered.outgoing, delivered.outgoing_in_all) = commits;
+                (DeliveryState::Delivered, there)
             }
+            Attempt::UpToDate(there) => (DeliveryState::UpToDate, there),
             Attempt::Conflicts(there, found) => {
                 delivered.conflicts = found;
                 (DeliveryState::Conflicts, there)
@@ -75,6 +69,9 @@ pub async fn deliver(
         (delivered.state, delivered.remote_commit) = (state, there);
         delivered.attempts = attempts.count();
         delivered.failures = attempts.into_failures();
+        if delivered.state != DeliveryState::Conflicts {
+            warn_of_changes(workspace, report).await?;
+        }
         return Ok(delivered);
     }
 }
@@ -82,7 +79,7 @@ pub async fn deliver(
 async fn deliver_once(
     workspace: &Arc<Workspace>,
     (request, beside_run): (&Request, bool),
-    (delivered, sent): (&mut Delivered, &mut Option<ObjectId>),
+    sent: &mut Option<ObjectId>,
     report: &Reporter,
 ) -> Result<Attempt, Error> {
     let into = &request.into;
@@ -90,12 +87,14 @@ async fn deliver_once(
         Ok(there) => there.ok_or_else(|| not_there(into))?,
         Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
     };
+    // A command that runs here may have gone elsewhere since the last attempt.
+    push::check_can_push(workspace, false).await?;
     let target = object_id(&there)?;
     // It arrived with an attempt of which no answer came back.
     if let Some(sent) = *sent
         && has(workspace, target, sent).await?
     {
-        return Ok(Attempt::Arrived(there));
+        return Ok(Attempt::Arrived(there, (Vec::new(), None)));
     }
     let here = upstream::tip(workspace).await?;
     let message = request.message.clone();
@@ -103,7 +102,7 @@ async fn deliver_once(
         message.unwrap_or_else(|| format!("Merge branch '{}' into {into}", workspace.branch()));
     let combined = combine(
         workspace.repo().git(),
-        (workspace.path(), workspace.repo().store().path()),
+        workspace.repo().store().path(),
         (target, object_id(&here)?),
         request.how,
         &message,
@@ -113,15 +112,14 @@ async fn deliver_once(
         Combined::Commit(made) => made,
         Combined::Conflicts(paths) => {
             if beside_run {
-                return Err(
-                    in_conflict(workspace, into, &paths, "what runs there has ended").into(),
-                );
+                let until = "what runs there has ended";
+                return Err(in_conflict(workspace, (into, request.how), &paths, until).into());
             }
             return take_in(workspace, into, there, (request.how, &paths)).await;
         }
     };
     let told = workspace.with_repository(move |_, repo| Ok(outgoing(repo, made, Some(target))?));
-    (delivered.outgoing, delivered.outgoing_in_all) = told.await?;
+    let commits = told.await?;
     let update = Update {
         from: Some(made.to_string()),
         to: into.local_ref(),
@@ -146,7 +144,7 @@ async fn deliver_once(
         return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
     };
     Ok(match has(workspace, object_id(&there)?, made).await? {
-        true => Attempt::Arrived(there),
+        true => Attempt::Arrived(there, commits),
         false => {
             let why = format!("the remote has {there} in its place");
             Attempt::Failed(Failed::rejected(why))
@@ -171,17 +169,19 @@ async fn take_in(
         Err(error) if error.problem().kind == ErrorKind::Conflict => {
             let problem = error.problem();
             let until = format!("this is settled: {}", problem.detail);
-            Err(in_conflict(workspace, into, paths, &until).into())
+            Err(in_conflict(workspace, (into, how), paths, &until).into())
         }
         Err(error) => Err(error),
     }
 }
 
-/// Where there is nothing to deliver, what was meant may not be committed.
+/// What was meant may not be committed.
 async fn warn_of_changes(workspace: &Arc<Workspace>, report: &Reporter) -> Result<(), Error> {
-    let changed = workspace.with_repository(|_, repo| Ok(git::changed_files(repo)?));
-    if !changed.await?.is_empty() {
-        let detail = "there are changes here that are not committed, and were not delivered";
+    let changed = workspace.with_repository(|this, repo| Ok(push::everything(this, repo)?.0));
+    let changed: Vec<_> = changed.await?;
+    if !changed.is_empty() {
+        let names: Vec<_> = changed.iter().map(|path| path.to_string_lossy()).collect();
+        let detail = format!("not committed, and so not delivered: {}", few(&names));
         report(Report::Warning(Warning::new("uncommitted", detail)));
     }
     Ok(())
@@ -203,13 +203,22 @@ fn not_there(into: &BranchName) -> Problem {
 }
 
 /// Conflicts that cannot be brought to the workspace now.
-fn in_conflict(workspace: &Workspace, into: &BranchName, paths: &[String], until: &str) -> Problem {
+fn in_conflict(
+    workspace: &Workspace,
+    (into, how): (&BranchName, How),
+    paths: &[String],
+    until: &str,
+) -> Problem {
     let detail = format!(
         "nothing was pushed: {} and {into} both changed {}",
         workspace.branch(),
         few(paths)
     );
+    let how = match how {
+        How::Merge => "merge",
+        How::Rebase => "rebase",
+    };
     conflict("conflicts", detail).field("into").help(format!(
-        "once {until}, take {into} in with git_pull (from: {into}), resolve with git_resolve, and deliver again"
+        "once {until}, take {into} in with git_pull (from: {into}, how: {how}), resolve with git_resolve, and deliver again"
     ))
 }

@@ -106,6 +106,7 @@ where
     let (this, report) = (workspace.clone(), report.clone());
     workspace
         .uninterrupted(async move {
+            let is_beside = lock.is_none();
             let _lock = lock;
             let _only_change = this.changes().lock().await;
             let _files = hold(&this, files).await;
@@ -118,14 +119,17 @@ where
                 if matches!(files, Files::Move | Files::Later) {
                     built_from::note_files_changed(this)?;
                 }
-                begun::under_way(&repo)
+                // What cannot be told is the work's own to find.
+                Ok(begun::under_way(&repo).unwrap_or_default())
             });
             let before = before.await?;
             let done = work(this.clone(), report).await;
             let told = this.blocking(move |this| {
-                let noted = begun::note(this, before.as_deref(), &by);
-                let answer = done.map_err(|error| begun::named(this, error))?;
-                noted.map(|()| answer)
+                // Beside a command that runs here it may have been that.
+                if !is_beside {
+                    begun::note(this, before.as_deref(), &by);
+                }
+                done.map_err(|error| begun::named(this, error))
             });
             let answer = told.await?;
             this.note(|_| {})?;

@@ -1,22 +1,34 @@
-//! What a branch and the one that it is delivered to come to, made of trees alone: no file, index or ref is touched.
+//! What a branch and the one that it is delivered to come to, made of trees alone: no file, index or ref of anybody's is
+//! touched.
 //!
 //! Git merges, and not the library: the two find renames differently, and the workspace would then disagree with what
 //! was pushed. For a pick that takes `--merge-base`, which git knows since 2.40; older ones are shown a commit whose
 //! parent is that base.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
-use git2::{Oid, Signature, Sort, Time};
+use git2::{ObjectType, Oid, Signature, TreeWalkMode, TreeWalkResult};
+use tempfile::TempDir;
 
-use crate::signing::{NewCommit, Person, write_commit};
 use crate::verbs::Verbosity;
 use crate::verbs::integration::{How, at, base_of};
 use crate::verbs::merge_preview::tried;
-use crate::{Error, Git, ObjectId, Repository};
+use crate::version::reads_attributes_of_trees;
+use crate::{Error, Git, ObjectId, Repository, signed};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many commits are put on top of a branch by one call.
 const MOST: usize = 200;
+const PATIENCE: Duration = Duration::from_secs(60);
+const ATTRIBUTES: &[u8] = b".gitattributes";
+/// Of a mode: what of it is the type, and that of a file.
+const TYPE: i32 = 0o170000;
+const REGULAR: i32 = 0o100000;
+const WRITE: &str = "write down the attributes of a branch";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Combined {
@@ -28,38 +40,79 @@ pub enum Combined {
     Conflicts(Vec<String>),
 }
 
-/// Where things are.
 struct Delivery<'a> {
     git: &'a Git,
-    /// The worktree, whose attributes count for a git that cannot read those of a tree.
-    dir: &'a Path,
     store: &'a Path,
+    /// A directory with the target's attributes and nothing else, for a git that cannot read them from a tree.
+    stage: Option<TempDir>,
     signs: bool,
 }
 
-/// Brings `ours`, which is checked out at `dir`, to `target`.
+/// Brings `ours` to `target`, in the repository at `store`.
 pub async fn combine(
     git: &Git,
-    (dir, store): (&Path, &Path),
+    store: &Path,
     (target, ours): (ObjectId, ObjectId),
     how: How,
     message: &str,
 ) -> Result<Combined, Error> {
     let (target, ours) = (target.git2(), ours.git2());
-    let base = at(dir, move |repo| base_of(repo, target, ours)).await?;
+    match at(store, move |repo| base_of(repo, target, ours)).await? {
+        None => return Err(unrelated().into()),
+        Some(base) if base == ours => return Ok(Combined::Contained),
+        Some(base) if base == target => return Ok(Combined::Commit(ObjectId::of(ours))),
+        Some(_) => {}
+    }
     let delivery = Delivery {
         git,
-        dir,
         store,
+        stage: staged(git, store, target).await?,
         signs: git.is_to_sign(None)?,
     };
-    match base {
-        None => Err(unrelated().into()),
-        Some(base) if base == ours => Ok(Combined::Contained),
-        Some(base) if base == target => Ok(Combined::Commit(ObjectId::of(ours))),
-        Some(_) if how == How::Rebase => delivery.rebase(target, ours).await,
-        Some(_) => delivery.merge(target, ours, message).await,
+    match how {
+        How::Rebase => delivery.rebase(target, ours).await,
+        How::Merge => delivery.merge(target, ours, message).await,
     }
+}
+
+/// The attributes of `target` for a git that would else take those of some files.
+async fn staged(git: &Git, store: &Path, target: Oid) -> Result<Option<TempDir>, Error> {
+    if reads_attributes_of_trees(git).await? {
+        return Ok(None);
+    }
+    at(store, move |repo| {
+        let stage = tempfile::Builder::new().prefix("branchyard-").tempdir();
+        let stage = stage.map_err(Error::io(WRITE))?;
+        write_attributes(repo, target, stage.path())?;
+        Ok(Some(stage))
+    })
+    .await
+}
+
+/// Blocks.
+fn write_attributes(repo: &Repository, target: Oid, stage: &Path) -> Result<(), Error> {
+    let mut found = Vec::new();
+    let tree = repo.git2().find_commit(target)?.tree()?;
+    tree.walk(TreeWalkMode::PreOrder, |dir, entry| {
+        if entry.name_bytes() == ATTRIBUTES && entry.filemode() & TYPE == REGULAR {
+            found.push((PathBuf::from(dir), entry.id()));
+        }
+        TreeWalkResult::Ok
+    })?;
+    for (dir, id) in found {
+        // A tree can be made that names what no worktree has.
+        let is_plain =
+            |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+        if !dir.components().all(is_plain) {
+            continue;
+        }
+        let blob = repo.git2().find_blob(id)?;
+        let dir = stage.join(dir);
+        fs::create_dir_all(&dir).map_err(Error::io(WRITE))?;
+        let file = dir.join(OsStr::from_bytes(ATTRIBUTES));
+        fs::write(file, blob.content()).map_err(Error::io(WRITE))?;
+    }
+    Ok(())
 }
 
 impl Delivery<'_> {
@@ -68,30 +121,35 @@ impl Delivery<'_> {
             Ok(tree) => tree,
             Err(conflicts) => return Ok(Combined::Conflicts(conflicts)),
         };
-        let commit = NewCommit {
-            tree,
-            parents: vec![target, ours],
-            author: None,
-            committer: None,
-            message: message.as_bytes().to_vec(),
-        };
-        let made = write_commit(self.git, self.store, commit, self.signs).await?;
-        Ok(Combined::Commit(made))
+        let (own, message) = (self.own_line()?, message.to_owned());
+        let made = at(self.store, move |repo| {
+            let head = format!(
+                "tree {tree}\nparent {target}\nparent {ours}\nauthor {own}\ncommitter {own}\n\n"
+            );
+            write(
+                repo,
+                &[head.as_bytes(), message.trim_end().as_bytes(), b"\n"].concat(),
+            )
+        });
+        let made = made.await?;
+        Ok(Combined::Commit(self.signed(made).await?))
     }
 
     /// Puts each commit on top of `target`; one that changes nothing there is left out.
     async fn rebase(&self, target: Oid, ours: Oid) -> Result<Combined, Error> {
         let mut tip = target;
-        for commit in at(self.dir, move |repo| commits_to_replay(repo, target, ours)).await? {
-            let stand_in = at(self.dir, move |repo| stand_in(repo, tip, commit)).await?;
+        for commit in self.commits_to_replay(target, ours).await? {
+            let stand_in = at(self.store, move |repo| stand_in(repo, tip, commit)).await?;
             let tree = match self.merged(stand_in, commit).await? {
                 Ok(tree) => tree,
                 Err(conflicts) => return Ok(Combined::Conflicts(conflicts)),
             };
-            let again = at(self.dir, move |repo| again(repo, commit, tip, tree)).await?;
-            if let Some(again) = again {
-                let made = write_commit(self.git, self.store, again, self.signs).await?;
-                tip = made.git2();
+            let own = self.own_line()?;
+            let again = at(self.store, move |repo| {
+                again(repo, commit, (tip, tree), &own)
+            });
+            if let Some(again) = again.await? {
+                tip = self.signed(again).await?.git2();
             }
         }
         Ok(match tip == target {
@@ -100,67 +158,122 @@ impl Delivery<'_> {
         })
     }
 
-    /// The tree of both, or the paths in conflict.
-    async fn merged(&self, into: Oid, from: Oid) -> Result<Result<Oid, Vec<String>>, Error> {
-        let command = self.git.in_worktree(self.dir);
-        let tried = tried(command, (into, from), Verbosity::Minimal).await?;
-        match tried.tree.filter(|_| tried.is_clean) {
-            Some(tree) => Ok(Ok(Oid::from_str(&tree)?)),
-            None => Ok(Err(tried
-                .conflicts
-                .into_iter()
-                .map(|found| found.path)
-                .collect())),
+    /// The commits that `target` lacks, the oldest first, but for those whose changes it has already.
+    async fn commits_to_replay(&self, target: Oid, ours: Oid) -> Result<Vec<Oid>, Error> {
+        let command = self.git.at(self.store).read_only(PATIENCE);
+        let listed = command
+            .args(["rev-list", "--reverse", "--topo-order", "--parents"])
+            .args(["--right-only", "--cherry-pick"])
+            .arg(format!("{target}...{ours}"));
+        let listed = listed.output().await?;
+        let listed = String::from_utf8_lossy(&listed);
+        let mut commits = Vec::new();
+        for line in listed.lines() {
+            let ids: Vec<_> = line.split(' ').collect();
+            // What was done by hand in a merge would be lost without a word.
+            if ids.len() > 2 {
+                let detail = format!(
+                    "{} is a merge, which cannot be put on top of another branch",
+                    ids[0]
+                );
+                return Err(Problem::unprocessable("how", detail)
+                    .help("deliver with how merge, or make one line of it here first (git_rebase)")
+                    .into());
+            }
+            commits.push(Oid::from_str(ids[0])?);
         }
-    }
-}
-
-/// The commits that `target` lacks, the oldest first, without merges, as a rebase has them. Blocks.
-fn commits_to_replay(repo: &Repository, target: Oid, ours: Oid) -> Result<Vec<Oid>, Error> {
-    let mut walk = repo.git2().revwalk()?;
-    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-    walk.push(ours)?;
-    walk.hide(target)?;
-    let mut found = Vec::new();
-    for id in walk {
-        let id = id?;
-        if repo.git2().find_commit(id)?.parent_count() < 2 {
-            found.push(id);
-        }
-        if found.len() > MOST {
+        if commits.len() > MOST {
             let detail = format!("there are more than {MOST} commits to put on top of it");
             return Err(Problem::unprocessable("how", detail)
                 .help("deliver them with how merge, or rebase them here first (git_rebase)")
                 .into());
         }
+        Ok(commits)
     }
-    Ok(found)
+
+    /// The tree of both, or the paths in conflict.
+    async fn merged(&self, into: Oid, from: Oid) -> Result<Result<Oid, Vec<String>>, Error> {
+        let command = match &self.stage {
+            None => self.git.at(self.store),
+            Some(stage) => {
+                let command = self.git.at(stage.path());
+                let command = command.env("GIT_DIR", self.store.to_string_lossy());
+                command.env("GIT_WORK_TREE", stage.path().to_string_lossy())
+            }
+        };
+        let tried = tried(command, (into, from), Verbosity::Minimal).await?;
+        match tried.tree.filter(|_| tried.is_clean) {
+            Some(tree) => Ok(Ok(Oid::from_str(&tree)?)),
+            None => {
+                let paths = tried.conflicts.into_iter().map(|found| found.path);
+                Ok(Err(paths.collect()))
+            }
+        }
+    }
+
+    /// The daemon's own identity, now, as a commit has it.
+    fn own_line(&self) -> Result<String, Error> {
+        let settings = self.git.settings();
+        let own = Signature::now(&settings.user_name, &settings.user_email)?;
+        Ok(format!("{own} {} +0000", own.when().seconds()))
+    }
+
+    async fn signed(&self, made: ObjectId) -> Result<ObjectId, Error> {
+        match self.signs {
+            true => signed(self.git, self.store, made).await,
+            false => Ok(made),
+        }
+    }
 }
 
 /// A commit with the files of `tip` and the parent of `commit`: merged, the two have that parent as their base. It is
-/// the same each time, and no ref ever has it. Blocks.
+/// the same each time, and no ref ever has it. As old as `commit`, or git would walk all of history for the base. Blocks.
 fn stand_in(repo: &Repository, tip: Oid, commit: Oid) -> Result<Oid, Error> {
     let repo = repo.git2();
     let tree = repo.find_commit(tip)?.tree()?;
-    let parents: Vec<_> = repo.find_commit(commit)?.parents().collect();
+    let commit = repo.find_commit(commit)?;
+    let parents: Vec<_> = commit.parents().collect();
     let parents: Vec<_> = parents.iter().collect();
-    let nobody = Signature::new("branchyard", "branchyard", &Time::new(0, 0))?;
+    let nobody = Signature::new("branchyard", "branchyard", &commit.time())?;
     Ok(repo.commit(None, &nobody, &nobody, "", &tree, &parents)?)
 }
 
-/// The commit once more, on top of `tip`; none where it changes nothing there. Blocks.
-fn again(repo: &Repository, commit: Oid, tip: Oid, tree: Oid) -> Result<Option<NewCommit>, Error> {
+/// The commit once more with this tree, on top of `tip`: its author, encoding and message byte for byte. None where it
+/// changes nothing there. Blocks.
+fn again(
+    repo: &Repository,
+    commit: Oid,
+    (tip, tree): (Oid, Oid),
+    own: &str,
+) -> Result<Option<ObjectId>, Error> {
     if repo.git2().find_commit(tip)?.tree_id() == tree {
         return Ok(None);
     }
     let commit = repo.git2().find_commit(commit)?;
-    Ok(Some(NewCommit {
-        tree,
-        parents: vec![tip],
-        author: Some(Person::of(&commit.author())),
-        committer: None,
-        message: commit.message_raw_bytes().to_vec(),
-    }))
+    let line = |key: &[u8]| {
+        let lines = commit.raw_header_bytes().split(|byte| *byte == b'\n');
+        lines
+            .into_iter()
+            .find(|line| line.starts_with(key))
+            .map(<[u8]>::to_vec)
+    };
+    let mut text = format!("tree {tree}\nparent {tip}\n").into_bytes();
+    for line in [
+        line(b"author "),
+        Some(format!("committer {own}").into_bytes()),
+        line(b"encoding "),
+    ] {
+        text.extend(line.iter().flatten());
+        text.extend(line.is_some().then_some(b'\n'));
+    }
+    text.push(b'\n');
+    text.extend(commit.message_raw_bytes());
+    write(repo, &text).map(Some)
+}
+
+fn write(repo: &Repository, commit: &[u8]) -> Result<ObjectId, Error> {
+    let made = repo.git2().odb()?.write(ObjectType::Commit, commit)?;
+    Ok(ObjectId::of(made))
 }
 
 fn unrelated() -> Problem {

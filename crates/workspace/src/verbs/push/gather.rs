@@ -4,7 +4,7 @@ use crate::verbs::upstream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Error, Reporter, Workspace, left_out, verbs};
+use crate::{Error, Reporter, Workspace, left_out, standing, verbs};
 use branchyard_git as git;
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::push::{self, Pushed, Request, State};
@@ -21,7 +21,8 @@ pub(in crate::verbs) async fn check_can_push(
     commits_first: bool,
 ) -> Result<(), Error> {
     workspace
-        .with_repository(move |_, repo| {
+        .with_repository(move |this, repo| {
+            standing::check_head(this, repo, &git::head(repo)?)?;
             let Some(operation) = Operation::under_way(repo)? else {
                 return Ok(());
             };
@@ -119,7 +120,7 @@ pub(super) async fn commit_for_push(
 
 /// Every file that changed and is not ignored, and the new ones that are left out: those that look like
 /// secrets, and what the yard holds to be build output.
-pub(super) fn everything(
+pub(in crate::verbs) fn everything(
     workspace: &Workspace,
     repo: &Repository,
 ) -> Result<(Vec<PathBuf>, Vec<Withheld>), Error> {

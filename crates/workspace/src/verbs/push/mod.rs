@@ -4,7 +4,7 @@
 mod deletion;
 pub use deletion::{delete_on_remote, merged_on_remote};
 mod gather;
-pub(super) use gather::check_can_push;
+pub(super) use gather::{check_can_push, everything};
 mod words;
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub async fn push(
         // A sequence of picks has more to do after its commit.
         gather::check_can_push(workspace, false).await?;
     }
-    let mut attempts = Attempts::new(request.retries);
+    let mut attempts = Attempts::new("branch", request.retries);
     loop {
         match push_once(workspace, (&request, beside_run), &mut pushed, report).await? {
             Attempt::Arrived(commit) => {
@@ -88,6 +88,8 @@ async fn push_once(
         Ok(remote) => remote,
         Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
     };
+    // A command that runs here may have gone elsewhere since.
+    gather::check_can_push(workspace, false).await?;
     let mut lease = None;
     match stands_to(workspace, remote.as_ref()).await? {
         Standing::Same if request.tags.is_empty() => {
