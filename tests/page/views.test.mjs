@@ -231,6 +231,7 @@ test("a token is shown once, bounds what one sees, and is revoked; the audit kno
   let token;
   await visit(async (page) => {
     await page.getByRole("button", { name: "Make a token" }).click();
+    await reads(page, "dialog", /ends when you log out/);
     await page.fill("dialog [name=name]", name);
     await page.selectOption("dialog [name=role]", "ui");
     await page.click("dialog [type=submit]");

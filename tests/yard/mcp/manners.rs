@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answering, Raw, Yard};
+use crate::support::{Agent, Answering, Options, Raw, Yard};
 
 async fn said(yard: &Yard, body: &str) -> (u16, Value) {
     let request = Raw::json(yard, "POST", "/mcp", body.to_owned())
@@ -146,4 +146,20 @@ async fn tools_are_chosen_one_by_one_and_in_the_url() {
         }
     }
     yard.stop().await;
+}
+
+/// More than what a daemon says when it starts and ends.
+const CALLS: usize = 40;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_no_news_to_the_operator() {
+    let mut yard = Yard::asleep(Options::default());
+    let mut daemon = yard.start_binary(&[]).await;
+    let agent = Agent::older(&yard, &[]).await;
+    for _ in 0..CALLS {
+        agent.call("whoami", json!({})).await;
+    }
+    daemon.stop().await;
+    let said = daemon.said();
+    assert!(said.len() < CALLS, "{said:#?}");
 }

@@ -84,6 +84,11 @@ impl Binary {
         }
     }
 
+    /// What it has said so far; all of it once it has ended.
+    pub fn said(&self) -> &[String] {
+        &self.said
+    }
+
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
         kill_process(pid, signal).unwrap();
