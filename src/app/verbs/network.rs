@@ -39,8 +39,8 @@ pub(super) fn verbs() -> Vec<Verb> {
                 name: "pull",
                 title: "Take in what the remote has",
                 description: "Fetches a branch of the remote and rebases the workspace's own commits onto it (or merges \
-                    it). With from another branch, such as main, it keeps up with its base. Conflicts are told \
-                    file by file, and left to git_resolve, or with abort_on_conflict undone.",
+                    it). With from another branch, such as main, it keeps up with its base. \
+                    Conflicts are left to git_resolve, or with abort_on_conflict undone.",
                 effect: REACHES_OUT,
             },
             pull_verb,
@@ -80,8 +80,7 @@ pub(super) fn verbs() -> Vec<Verb> {
                 name: "remote",
                 title: "Show the remote",
                 description: "Tells where the repository comes from, its default branch, and which branches are protected. \
-                    With ask, the remote itself is asked which branches it has. There is one remote for each \
-                    repository; another one is another repository (git_clone).",
+                    With ask, the remote itself is asked which branches it has.",
                 effect: Effect {
                     reaches_out: true,
                     ..Effect::READS
