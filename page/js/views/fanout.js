@@ -145,7 +145,8 @@ async function showGrid(root, ids, signal) {
       isRunning && button("Cancel all", () => attempt(() => Promise.all(ids.map((id) => api.post(`${at.group(id)}/cancel`)))), { iconName: "stop" }),
       h("a.button", { href: link("fanout", { repo: groups[0].repo }) }, "Another"));
   });
-  events.listen("reset", () => attempt(async () => { await load(); draw(); }), signal);
+  // What ended before the stream was there, or while it was gone, is told by nobody.
+  events.listen("state", (state) => state === "open" && attempt(async () => { await load(); draw(); }), signal);
   fill(root, heading(`Fan-out in ${groups[0].repo}`, again), h("div.card", tally,
     h("div.scroll", { tabindex: 0, role: "region", "aria-label": "Grid of branches and targets" }, grid)));
   draw();
