@@ -120,7 +120,10 @@ async fn a_conflict_is_an_answer_with_hunks_and_sides_and_waits_over_a_restart()
     let (status, code, problem) = refused(&yard, &ours, "merge", go_on.clone()).await;
     assert_eq!((status, &*code), (409, "unresolved"));
     assert!(
-        problem["detail"].as_str().unwrap().ends_with(": f"),
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains(": f; it was begun by session "),
         "{problem}"
     );
 
