@@ -20,11 +20,11 @@ pub(super) enum Asked {
     Later(InputRequiredResult),
     Yes,
     No,
-    /// The client cannot ask, or nobody answered.
+    /// The client cannot ask, or its user gave no answer.
     Unanswered,
 }
 
-/// Whether a refusal is one that somebody can lift by a yes.
+/// Whether the user's yes would lift this refusal.
 pub(super) fn is_wanted(problem: &Problem) -> bool {
     problem.code == "confirm_needed"
 }

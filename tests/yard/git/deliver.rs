@@ -58,7 +58,7 @@ async fn deliver(yard: &Yard, branch: &str, how: &str) -> Value {
     yard.verb(branch, "deliver", asked).await
 }
 
-/// The verb of somebody with a token.
+/// The answer to a verb that the holder of a token calls.
 async fn as_ann(yard: &Yard, token: &str, branch: &str, verb: &str, body: Value) -> Response {
     let path = format!("{}/api/repos/demo/branches/{branch}/git/{verb}", yard.url);
     let request = yard.client.post(path).bearer_auth(token).json(&body);
@@ -110,7 +110,10 @@ async fn what_two_branches_have_comes_together_on_a_third() {
                 (&json!("up_to_date"), &json!(tip))
             );
         }
-        assert!(!yard.workspace("shared").exists(), "nobody needed it");
+        assert!(
+            !yard.workspace("shared").exists(),
+            "a delivery needs no workspace of the target"
+        );
         assert_eq!(
             git(&yard.workspace("three"), &["status", "--porcelain"]),
             ""
@@ -308,7 +311,7 @@ async fn a_rebase_is_what_git_makes_of_it() {
         // Both change the same line, so that only the second is like what the target has in the end.
         commit(&yard, "two", "f", "1\nfirst\n3\n").await;
         commit(&yard, "two", "f", "1\nsecond\n3\n").await;
-        // Somebody without a name, in words of another time.
+        // An author and an encoding that are not UTF-8 by default.
         std::fs::write(two.join("odd"), "odd\n").unwrap();
         git(&two, &["add", "odd"]);
         let config = ["-c", "i18n.commitEncoding=ISO-8859-1", "-c", "user.name=x"];

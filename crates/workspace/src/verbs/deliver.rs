@@ -165,7 +165,7 @@ async fn take_in(
         Ok(None) => Ok(Attempt::Failed(Failed::rejected(format!(
             "{into} was taken in here first"
         )))),
-        // Somebody's changes are in the way.
+        // Uncommitted changes of this workspace are in the way.
         Err(error) if error.problem().kind == ErrorKind::Conflict => {
             let problem = error.problem();
             let until = format!("this is settled: {}", problem.detail);

@@ -234,8 +234,8 @@ fn stand_in(repo: &Repository, tip: Oid, commit: Oid) -> Result<Oid, Error> {
     let commit = repo.find_commit(commit)?;
     let parents: Vec<_> = commit.parents().collect();
     let parents: Vec<_> = parents.iter().collect();
-    let nobody = Signature::new("branchyard", "branchyard", &commit.time())?;
-    Ok(repo.commit(None, &nobody, &nobody, "", &tree, &parents)?)
+    let daemon = Signature::new("branchyard", "branchyard", &commit.time())?;
+    Ok(repo.commit(None, &daemon, &daemon, "", &tree, &parents)?)
 }
 
 /// The commit once more with this tree, on top of `tip`: its author, encoding and message byte for byte. None where it
