@@ -34,6 +34,7 @@ const ROOMS: [(&str, &[&str]); 6] = [
         &[
             "crates/config/src/environment.rs",
             "crates/config/src/crash.rs",
+            "crates/reference/src/lib.rs",
             "src/cli/endpoint.rs",
         ],
     ),

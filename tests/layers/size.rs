@@ -1,0 +1,62 @@
+//! How much code there is: lines of what is shipped, without tests, comments and blank lines.
+
+use std::collections::BTreeSet;
+
+use crate::source::{Files, Source};
+
+/// Size is a cost. A commit that needs more than this says why where it raises it.
+const MOST_CODE_LINES: usize = 88_601;
+
+/// A package that only tests depend on.
+const FOR_TESTS: &str = "crates/reference/";
+
+pub fn excess(source: &Source, files: &Files) -> Vec<String> {
+    let files_of_modules = source.modules.values().map(|module| &module.file);
+    let shipped: BTreeSet<_> = files_of_modules
+        .filter(|file| !file.starts_with(FOR_TESTS))
+        .collect();
+    let lines: usize = shipped.iter().map(|file| code_lines(&files[*file])).sum();
+    println!("{lines} lines of code in {} files", shipped.len());
+    match lines <= MOST_CODE_LINES {
+        true => Vec::new(),
+        false => vec![format!("{lines} lines where {MOST_CODE_LINES} were enough")],
+    }
+}
+
+/// Items for tests end at a brace that is as far in as they begin: rustfmt sees to that.
+fn code_lines(text: &str) -> usize {
+    let mut lines = text.lines();
+    let mut count = 0;
+    while let Some(line) = lines.next() {
+        let code = line.trim_start();
+        if code == "#[cfg(test)]" {
+            let margin = &line[..line.len() - code.len()];
+            skip_item(&mut lines, margin);
+        } else if !code.is_empty() && !code.starts_with("//") {
+            count += 1;
+        }
+    }
+    count
+}
+
+fn skip_item<'a>(lines: &mut impl Iterator<Item = &'a str>, margin: &str) {
+    let is_own = |line: &&str| {
+        line.strip_prefix(margin)
+            .is_some_and(|rest| !rest.starts_with(' '))
+    };
+    // An attribute, or the head of the item, up to the line that ends it.
+    for line in lines.filter(is_own) {
+        let ends = line.ends_with(';') || line.ends_with(',') || line.ends_with('}');
+        if ends && !line.trim_start().starts_with("#[") {
+            return;
+        }
+    }
+}
+
+#[test]
+fn tests_comments_and_blank_lines_are_no_code() {
+    let text = "//! About.\n\nfn a() {\n    // Why.\n    b();\n}\n\n#[cfg(test)]\nmod tests {\n    use x;\n\n    #[test]\n    fn t() {\n    }\n}\nconst C: u8 = 1;\n";
+    assert_eq!(code_lines(text), 4);
+    let text = "impl A {\n    #[cfg(test)]\n    #[must_use]\n    fn t(\n        &self,\n    ) -> u8 {\n        1\n    }\n\n    fn b() {}\n}\n#[cfg(test)]\nmod tests;\nfn c() {}\n";
+    assert_eq!(code_lines(text), 4);
+}
