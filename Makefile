@@ -70,6 +70,10 @@ check: tools ## Check format, lints, unit tests, licences and dependencies
 test: setup ## Run the tests (TESTS='…' for some of them)
 	$(call run_tests,--tests $(TESTS))
 
+.PHONY: reference
+reference: ## Generate docs/reference and workspaces.example.toml from the source
+	BRANCHYARD_WRITE_REFERENCE=1 $(CARGO) test --workspace --locked --lib --bins reference_page
+
 .PHONY: soak
 soak: setup ## Run the long tests under load, in release mode
 	@export BRANCHYARD_SOAK=1; \

@@ -1,0 +1,114 @@
+//! Files that are generated from the source: the pages in `docs/reference/` and `workspaces.example.toml`.
+//!
+//! The test beside a fact (a route, a tool, a key) generates its page and calls [`check`]. `make test` fails when the
+//! committed file differs; `make reference` writes it. Only tests depend on this package.
+
+use std::fmt::Display;
+use std::path::Path;
+
+/// `make reference` sets it.
+const WRITE: &str = "BRANCHYARD_WRITE_REFERENCE";
+
+/// Holds a generated file against the committed one, or writes it in `make reference`. `path` starts at the root of
+/// the repository. Call it in a test with `reference_page` in its name: that is how `make reference` finds it.
+#[track_caller]
+pub fn check(path: &str, generated: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path);
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&file, generated).unwrap_or_else(|error| panic!("{path}: {error}"));
+        return;
+    }
+    let committed = match std::fs::read_to_string(&file) {
+        Ok(committed) => committed,
+        Err(error) => panic!("{path}: {error}. `make reference` generates it"),
+    };
+    if let Some(difference) = difference(&committed, generated) {
+        panic!("{path} is out of date. `make reference` generates it again\n{difference}");
+    }
+}
+
+/// The first line that differs, as it is committed and as it should be.
+fn difference(committed: &str, generated: &str) -> Option<String> {
+    if committed == generated {
+        return None;
+    }
+    let (mut old, mut new) = (committed.lines(), generated.lines());
+    let mut number = 0;
+    loop {
+        number += 1;
+        match (old.next(), new.next()) {
+            (None, None) => return Some("the ends of their lines differ".to_owned()),
+            (old, new) if old == new => {}
+            (old, new) => {
+                let line = |line: Option<&str>| line.unwrap_or("(no line)").to_owned();
+                return Some(format!("line {number}\n-{}\n+{}", line(old), line(new)));
+            }
+        }
+    }
+}
+
+/// A table in Markdown.
+#[derive(Debug)]
+pub struct Table {
+    text: String,
+}
+
+impl Table {
+    pub fn new(columns: &[&str]) -> Self {
+        let mut table = Self {
+            text: String::new(),
+        };
+        table.row(columns);
+        table.row(&vec!["---"; columns.len()]);
+        table
+    }
+
+    /// A cell stays on one line, and a bar in it is no end of the cell.
+    pub fn row(&mut self, cells: &[impl Display]) {
+        for cell in cells {
+            let cell = cell.to_string().replace('|', "\\|");
+            let words: Vec<_> = cell.split_whitespace().collect();
+            self.text.push_str(&format!("| {} ", words.join(" ")));
+        }
+        self.text.push_str("|\n");
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The top of a page: its title, and that it is generated.
+pub fn heading(title: &str) -> String {
+    format!(
+        "# {title}\n\n<!-- Generated from the source by `make reference`: edit it there. -->\n\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_names_its_line() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        let said = |old, new| difference(old, new).unwrap_or_default();
+        assert_eq!(said("a\nb\n", "a\nc\n"), "line 2\n-b\n+c");
+        assert_eq!(said("a\n", "a\nc\n"), "line 2\n-(no line)\n+c");
+        assert!(said("a\n", "a").contains("ends of their lines"));
+    }
+
+    #[test]
+    fn a_cell_is_one_line_and_keeps_its_bars() {
+        let mut table = Table::new(&["key", "values"]);
+        table.row(&["`a`", "one |\n  two"]);
+        assert_eq!(
+            table.to_string(),
+            "| key | values |\n| --- | --- |\n| `a` | one \\| two |\n"
+        );
+    }
+}
