@@ -27,11 +27,9 @@ const AGENT_ID: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
 pub struct CloneRequest {
     /// Where the repository is cloned from. One that the yard does not know yet is registered, which needs
     /// the right admin.
-    #[serde(default)]
     pub url: Option<String>,
     /// The repository's name in the yard; for a new one, the name to give it. With a URL it may be left
     /// out.
-    #[serde(default)]
     pub repo: Option<RepoName>,
     /// Who works on it: letters, digits, '.', '_' and '-'.
     #[schemars(regex(pattern = AGENT_ID), length(max = 64))]
@@ -40,7 +38,6 @@ pub struct CloneRequest {
     #[schemars(regex(pattern = AGENT_ID), length(max = 64))]
     pub task_id: String,
     /// The branch or commit to start from; the remote's default branch if left out.
-    #[serde(default)]
     pub base: Option<String>,
 }
 
@@ -50,7 +47,6 @@ pub struct InitRequest {
     /// The name of the new repository.
     pub repo: RepoName,
     /// The name of its first branch; main if left out.
-    #[serde(default)]
     pub default_branch: Option<BranchName>,
 }
 

@@ -44,13 +44,11 @@ pub struct SalvageDetail {
 
 /// Where a salvage is to be restored.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     /// A new branch; none to restore into the branch that it was saved from.
-    #[serde(default)]
     pub branch: Option<BranchName>,
     /// Save what is in the workspace now, and restore in its place.
-    #[serde(default)]
     pub force: bool,
 }
 

@@ -29,7 +29,6 @@ pub(super) struct Message {
 struct Envelope {
     #[serde(default)]
     id: Value,
-    #[serde(default)]
     method: Option<String>,
 }
 

@@ -34,6 +34,7 @@ mod settings;
 mod tasks;
 mod tool;
 mod tools;
+mod truncate;
 mod waiting;
 mod window;
 

@@ -7,7 +7,9 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::truncate::{TRUNCATED, truncated};
 use super::{fit, mend};
+use crate::app::verbs::{ErasedOutput, leave_out_nulls};
 use branchyard_model::{ErrorKind, Problem, RunId};
 
 /// What a whole result may take on the wire, its envelope included: agents pay for every byte.
@@ -18,10 +20,8 @@ const ENVELOPE: usize = 1_000;
 pub(super) const CONTENT: usize = MOST - ENVELOPE;
 /// Below this nothing is worth saying.
 const LEAST_ROOM: usize = 50;
-/// And less than this is no item of a list.
-const LEAST_ITEM: usize = 16;
-/// The field that is of use only as it is.
-const CURSOR: &str = "next_cursor";
+/// The field that says what was left out of others.
+const OMITTED: &str = "omitted";
 const LONGEST_DETAIL: usize = 4_000;
 const LONGEST_FIELD: usize = 100;
 /// It may list what there is, such as tasks.
@@ -44,7 +44,6 @@ impl Content {
     ];
 }
 
-#[derive(Debug)]
 pub(super) struct Reply {
     content: Content,
     structured: Value,
@@ -52,6 +51,8 @@ pub(super) struct Reply {
     links: Vec<Resource>,
     /// The run that this is about, which goes on.
     run: Option<RunId>,
+    /// What tells the structured content in words again, once it was truncated.
+    retell: Option<ErasedOutput>,
 }
 
 impl Reply {
@@ -69,6 +70,7 @@ impl Reply {
             text: text.into(),
             links: Vec::new(),
             run: None,
+            retell: None,
         })
     }
 
@@ -77,6 +79,13 @@ impl Reply {
     pub(super) fn of_run(self, run: RunId) -> Self {
         let run = Some(run);
         Self { run, ..self }
+    }
+
+    /// The same of what a verb said.
+    #[must_use]
+    pub(super) fn of_verb(self, said: ErasedOutput) -> Self {
+        let retell = Some(said);
+        Self { retell, ..self }
     }
 
     pub(super) fn run(&self) -> Option<RunId> {
@@ -100,23 +109,53 @@ impl Reply {
         written.is_ok_and(|bytes| bytes.len() <= MOST - ENVELOPE)
     }
 
-    /// The answer with long words and lists cut, where it does not fit otherwise. A tool whose answers can
-    /// be long sees to it that they say more than this would leave.
+    /// The answer truncated where it does not fit: with as much of each list and text as leaves room for the others. A
+    /// tool whose answers come in pages sees to it that this is not needed.
     pub(super) fn bounded(mut self) -> Result<Self, Problem> {
-        let mut room = MOST / 2;
-        while !self.fits() {
-            if room < LEAST_ROOM {
-                let detail = "an answer does not fit, however short its words";
-                return Err(Problem::new(ErrorKind::Internal, "answer_too_long", detail));
-            }
-            self.text = cut(&self.text, room);
-            let lost_items = shorten_all(&mut self.structured, room);
-            if lost_items && let Some(truncated) = self.structured.get_mut("truncated") {
-                *truncated = true.into();
-            }
-            room /= 2;
+        if self.fits() {
+            return Ok(self);
         }
-        Ok(self)
+        let (whole, text) = (self.structured.clone(), std::mem::take(&mut self.text));
+        let (mut fitting, mut beyond) = (0, MOST);
+        while beyond - fitting > LEAST_ROOM {
+            let share = usize::midpoint(fitting, beyond);
+            self.truncate(&whole, &text, share)?;
+            match self.fits() {
+                true => fitting = share,
+                false => beyond = share,
+            }
+        }
+        self.truncate(&whole, &text, fitting)?;
+        match self.fits() {
+            true => Ok(self),
+            false => {
+                let detail = "an answer does not fit, however short its words";
+                Err(Problem::new(ErrorKind::Internal, "answer_too_long", detail))
+            }
+        }
+    }
+
+    fn truncate(&mut self, whole: &Value, text: &str, share: usize) -> Result<(), Problem> {
+        let (mut left, omitted) = truncated(whole, share);
+        if !omitted.is_empty()
+            && let Value::Object(fields) = &mut left
+        {
+            fields.insert(TRUNCATED.to_owned(), true.into());
+            fields.insert(OMITTED.to_owned(), json!(omitted));
+        }
+        self.text = match &self.retell {
+            Some(said) => said.retold(&left)?,
+            None => cut(text, share),
+        };
+        if !omitted.is_empty() {
+            let parts = omitted.iter();
+            let parts: Vec<_> = parts
+                .map(|(field, count)| format!("{field} {count}"))
+                .collect();
+            self.text += &format!("\n(left out for lack of room: {})", parts.join(", "));
+        }
+        self.structured = left;
+        Ok(())
     }
 
     pub(super) fn into_result(self) -> CallToolResult {
@@ -132,43 +171,6 @@ impl Reply {
 pub(super) fn unwritable(why: &str) -> Problem {
     let detail = format!("an answer cannot be written: {why}");
     Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
-}
-
-/// What there is none of is not there: that says as much, and costs nothing.
-fn leave_out_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(leave_out_nulls);
-        }
-        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
-        _ => {}
-    }
-}
-
-/// Cuts every word to `room`, and every list to as many items as could be of use in that; whether one of
-/// them lost any.
-fn shorten_all(value: &mut Value, room: usize) -> bool {
-    let mut lost_items = false;
-    match value {
-        Value::String(text) => *text = cut(text, room),
-        Value::Array(items) => {
-            let most = room / LEAST_ITEM;
-            lost_items = items.len() > most;
-            items.truncate(most);
-            for item in items {
-                lost_items |= shorten_all(item, room);
-            }
-        }
-        Value::Object(fields) => {
-            // Half a cursor leads elsewhere.
-            for (_, item) in fields.iter_mut().filter(|(name, _)| *name != CURSOR) {
-                lost_items |= shorten_all(item, room);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-    lost_items
 }
 
 /// The answer in as much room as there is: `make` is told how many bytes it may show, `room` at first, and
@@ -342,19 +344,25 @@ mod tests {
     fn an_answer_fits_whatever_is_in_it_and_says_what_it_lost() {
         let cursor = "c".repeat(5_000);
         for (list, lost) in [
-            (json!(vec!["a task"; 5_000]), true),
+            (json!(vec!["a task"; 5_000]), "list"),
             (
                 json!(vec![json!({ "why": "x".repeat(300), "n": 1 }); 500]),
-                true,
+                "list",
             ),
-            (json!(["\u{1}".repeat(30_000)]), false),
+            (json!(["\u{1}".repeat(30_000)]), "list[]"),
         ] {
             let answer = json!({ "list": list, "next_cursor": cursor, "truncated": false });
             let reply = Reply::new(Content::Both, &answer, "t".repeat(30_000)).unwrap();
             let reply = reply.bounded().unwrap();
             assert!(reply.fits());
             assert_eq!(reply.structured["next_cursor"], cursor);
-            assert_eq!(reply.structured["truncated"], lost);
+            assert_eq!(reply.structured["truncated"], true);
+            assert!(reply.structured["omitted"][lost].is_u64());
+            assert!(
+                reply
+                    .text
+                    .contains(&format!("left out for lack of room: {lost}"))
+            );
             assert_ne!(reply.structured["list"], json!([]));
         }
     }

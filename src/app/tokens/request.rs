@@ -45,10 +45,9 @@ pub struct TokenRequest {
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct TokenFilter {
     /// Also those that expired or were revoked, for a week after that.
-    #[serde(default)]
     pub all: bool,
 }
 

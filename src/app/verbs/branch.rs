@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use branchyard_git::Repository;
 
-use super::local::saved;
-use super::refs::go_on;
-use super::shorten::shorten;
-use super::verb::{At, Render, VerbOutput};
+use super::run_verb::{At, VerbOutput};
 use crate::app::branches::collecting;
 use crate::app::verbs::{network, run_verb};
 use crate::app::{AuthorizedApp, branches, workspace_lock};
@@ -237,46 +234,4 @@ async fn known_branch(
         Ok(branch::show(repo, &name, &around, verbosity)?)
     })
     .await
-}
-
-impl Render for Branches {
-    fn text(&self) -> String {
-        let mut lines = Vec::new();
-        for item in self.item.iter().chain(self.branches.iter().flatten()) {
-            let mark = if item.current { '*' } else { ' ' };
-            let subject = item.subject.as_deref().unwrap_or_default();
-            let mut line = format!("{mark} {} {} {subject}", item.name, item.id);
-            if let Some(upstream) = &item.upstream {
-                line.push_str(&format!(
-                    " (ahead {}, behind {})",
-                    upstream.ahead, upstream.behind
-                ));
-            }
-            lines.push(line.trim_end().to_owned());
-        }
-        if let Some(path) = &self.path {
-            lines.push(format!("its workspace is {path}"));
-        }
-        if let Some(was) = &self.remote_was {
-            lines.push(format!("deleted on the remote, where it was at {was}"));
-        }
-        if let Some(kept) = &self.kept {
-            lines.push(saved(kept).trim_start().to_owned());
-        }
-        if let (Some(next), Some(total)) = (self.next, self.total) {
-            lines.push(format!("of {total}; go on with skip: {next}"));
-        }
-        match lines.is_empty() {
-            true => "no branches".to_owned(),
-            false => lines.join("\n"),
-        }
-    }
-
-    fn cut(&mut self, room: usize) {
-        let Some(branches) = &mut self.branches else {
-            return;
-        };
-        let gone = shorten(branches, room / 2);
-        self.next = go_on(self.next, self.total, gone);
-    }
 }

@@ -1,21 +1,23 @@
-//! Git verbs: one table, of which HTTP and MCP are two faces. Each file holds the verbs of one domain.
+//! Git verbs: one table, of which HTTP and MCP are two faces. What a verb takes, gives and tells is in its module of
+//! `branchyard_git::verbs`; here is what it needs of the yard, and of its caller.
 
 mod branch;
-mod history;
 mod integrate;
-mod local;
-mod look;
 mod network;
 mod refs;
 pub(super) mod run_verb;
-mod shorten;
 mod verb;
 
 use std::sync::LazyLock;
 
+use crate::app::AuthorizedApp;
+use branchyard_git::verbs as git;
+use branchyard_git::verbs::{clean, log, show, stash};
 use branchyard_model::{ErrorKind, Problem};
+use branchyard_workspace::{Files, verbs as workspace};
 
-pub use verb::{At, Common, Effect, ErasedOutput, Render, Verb, VerbEntry, VerbOutput};
+pub use run_verb::{At, VerbOutput};
+pub use verb::{Common, ErasedOutput, Verb, leave_out_nulls};
 
 /// The verb of this name.
 pub fn verb(name: &str) -> Result<&'static Verb, Problem> {
@@ -29,19 +31,119 @@ pub fn verb(name: &str) -> Result<&'static Verb, Problem> {
 /// Every verb, in the order in which they are listed.
 pub fn verbs() -> &'static [Verb] {
     static VERBS: LazyLock<Vec<Verb>> = LazyLock::new(|| {
-        [
-            look::verbs(),
-            history::verbs(),
-            local::verbs(),
-            refs::verbs(),
-            integrate::verbs(),
-            network::verbs(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let mut all = reads();
+        all.extend(changes());
+        all.extend(refs::verbs());
+        all.extend(integrate::verbs());
+        all.extend(network::verbs());
+        all
     });
     &VERBS
+}
+
+/// What is looked at in a workspace and its history.
+fn reads() -> Vec<Verb> {
+    vec![
+        Verb::reads(git::status::VERB, any, |it, request| async move {
+            workspace::status(&it, request).await
+        }),
+        Verb::reads(
+            git::diff::VERB,
+            git::diff::Request::check,
+            |it, request| async move { workspace::diff(&it, request).await },
+        ),
+        Verb::looks(show::VERB, show::Request::check, |it, repo, request| {
+            let paths = workspace::inside(it, "path", request.path.as_slice())?;
+            Ok(show::show(repo, paths.first().map(AsRef::as_ref), request)?)
+        }),
+        Verb::reads(
+            log::VERB,
+            |request: &log::Request| request.clone().check().map(drop),
+            |it, request| async move { workspace::log(&it, request.check()?).await },
+        ),
+        Verb::reads(git::blame::VERB, any, |it, request| async move {
+            workspace::blame(&it, request).await
+        }),
+        Verb::looks(git::reflog::VERB, any, |it, repo, request| {
+            Ok(git::reflog::reflog(repo, it.branch(), request)?)
+        }),
+        Verb::looks(git::changelog::VERB, any, |_, repo, request| {
+            Ok(git::changelog::changelog(repo, request)?)
+        }),
+        Verb::new(git::merge_preview::VERB, network::merge_preview),
+    ]
+}
+
+/// What happens within one workspace.
+fn changes() -> Vec<Verb> {
+    vec![
+        Verb::changes(
+            git::add::VERB,
+            git::add::Request::check,
+            Files::Stay,
+            |it, request| async move { workspace::stage(&it.workspace, request).await },
+        ),
+        Verb::changes(
+            git::commit::VERB,
+            git::commit::Request::check,
+            Files::Stay,
+            |it, request| async move { workspace::commit(&it.workspace, request, &it.report).await },
+        ),
+        Verb::changes(
+            git::reset::VERB,
+            git::reset::Request::check,
+            Files::Move,
+            |it, request| async move {
+                workspace::reset_head(&it.workspace, request, &it.by, &it.report).await
+            },
+        ),
+        Verb::new(clean::VERB, clean_up),
+        Verb::new(stash::VERB, put_aside).looking(&["list", "show"]),
+        Verb::changes(
+            git::checkout::VERB,
+            git::checkout::Request::check,
+            Files::Move,
+            |it, request| async move {
+                workspace::check_out(&it.workspace, request, &it.by, &it.report).await
+            },
+        ),
+    ]
+}
+
+/// Nothing about a request can be wrong before it is looked into.
+fn any<T>(_: &T) -> Result<(), Problem> {
+    Ok(())
+}
+
+async fn clean_up(
+    app: AuthorizedApp,
+    at: At,
+    request: clean::Request,
+) -> Result<VerbOutput<clean::Cleaned>, Problem> {
+    if request.dry_run {
+        let look = move |it: &_, repo: &_| workspace::would_clean(it, repo, &request);
+        return run_verb::look(&app, &at, look).await;
+    }
+    run_verb::change(&app, &at, clean::VERB, Files::Move, |it| async move {
+        workspace::clean_up(&it.workspace, request, &it.by, &it.report).await
+    })
+    .await
+}
+
+async fn put_aside(
+    app: AuthorizedApp,
+    at: At,
+    request: stash::Request,
+) -> Result<VerbOutput<stash::Stashed>, Problem> {
+    request.check()?;
+    if matches!(request.action, stash::Action::List | stash::Action::Show) {
+        let look = move |it: &_, repo: &_| workspace::look_at_stashes(it, repo, &request);
+        return run_verb::look(&app, &at, look).await;
+    }
+    run_verb::change(&app, &at, stash::VERB, Files::Move, |it| async move {
+        workspace::change_stashes(&it.workspace, request, &it.by, &it.report).await
+    })
+    .await
 }
 
 #[cfg(test)]

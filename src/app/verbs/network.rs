@@ -1,93 +1,25 @@
-//! fetch, pull, push, deliver, remote: what goes between the yard and the remote.
+//! fetch, pull, push, deliver, remote, and a merge that is only tried: what goes between the yard and the remote.
 
-mod answers;
-
-use std::sync::Arc;
-
-use super::verb::{At, Effect, Verb, VerbEntry, VerbOutput};
+use super::any;
+use super::run_verb;
+use super::run_verb::{At, VerbOutput};
+use super::verb::Verb;
 use crate::app::AuthorizedApp;
-use crate::app::verbs::run_verb;
-use branchyard_git::verbs::Verbosity;
-use branchyard_git::verbs::{deliver, fetch, pull, push, remote};
+use branchyard_git::verbs::{Verbosity, deliver, fetch, merge_preview, pull, push, remote};
 use branchyard_model::{Problem, Scope};
-use branchyard_workspace::{Files, Reporter, Workspace, protected_branch, verbs};
+use branchyard_workspace::{Files, protected_branch, verbs};
 
 const MOST_RETRIES: u32 = 10;
 
-const REACHES_OUT: Effect = Effect {
-    reaches_out: true,
-    ..Effect::WRITES
-};
-
 pub(super) fn verbs() -> Vec<Verb> {
     vec![
-        Verb::new(
-            VerbEntry {
-                name: "fetch",
-                title: "Fetch from the remote",
-                description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them \
-                    with all. No file of a workspace changes. git_pull takes in what came.",
-                effect: Effect {
-                    repeats: true,
-                    ..REACHES_OUT
-                },
-            },
-            fetch_verb,
-        ),
-        Verb::new(
-            VerbEntry {
-                name: "pull",
-                title: "Take in what the remote has",
-                description: "Fetches a branch of the remote and rebases the workspace's own commits onto it (or merges \
-                    it). With from another branch, such as main, it keeps up with its base. \
-                    Conflicts are left to git_resolve, or with abort_on_conflict undone.",
-                effect: REACHES_OUT,
-            },
-            pull_verb,
-        ),
-        Verb::new(
-            VerbEntry {
-                name: "push",
-                title: "Push to the remote",
-                description: "Commits (if a message is given), takes in what the remote has, pushes the branch, again when the \
-                    remote moved meanwhile, and verifies that it has arrived. Conflicts are told and push nothing; what is \
-                    committed stays. New files that look like secrets or build output are withheld unless paths names them.",
-                effect: Effect {
-                    repeats: true,
-                    // On an agent's branch, or with force, it replaces what the remote has.
-                    destroys: true,
-                    ..REACHES_OUT
-                },
-            },
-            push_verb,
-        ),
-        Verb::new(
-            VerbEntry {
-                name: "deliver",
-                title: "Deliver to a shared branch",
-                description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes \
-                    and verifies that it has arrived; done again when that branch moved meanwhile. A conflict pushes nothing \
-                    and waits in this workspace: git_resolve, then git_merge or git_rebase with action continue, and deliver again.",
-                effect: Effect {
-                    repeats: true,
-                    ..REACHES_OUT
-                },
-            },
-            deliver_verb,
-        ),
-        Verb::new(
-            VerbEntry {
-                name: "remote",
-                title: "Show the remote",
-                description: "Tells where the repository comes from, its default branch, and which branches are protected. \
-                    With ask, the remote itself is asked which branches it has.",
-                effect: Effect {
-                    reaches_out: true,
-                    ..Effect::READS
-                },
-            },
-            remote_verb,
-        ),
+        Verb::new(fetch::VERB, fetch_verb),
+        Verb::changes(pull::VERB, any, Files::Later, |it, request| async move {
+            verbs::pull(&it.workspace, request, &it.report).await
+        }),
+        Verb::new(push::VERB, push_verb),
+        Verb::new(deliver::VERB, deliver_verb),
+        Verb::new(remote::VERB, remote_verb),
     ]
 }
 
@@ -106,26 +38,7 @@ async fn fetch_verb(
     let fetched = verbs::fetch(&workspace, &request).await;
     let fetched = fetched.map_err(|error| app.yard().margin.judge(error.problem()))?;
     let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
-    Ok(VerbOutput {
-        about: told.about,
-        warnings: told.warnings,
-        answer: fetched,
-    })
-}
-
-async fn pull_verb(
-    app: AuthorizedApp,
-    at: At,
-    request: pull::Request,
-) -> Result<VerbOutput<pull::Pulled>, Problem> {
-    run_verb::change(
-        &app,
-        &at,
-        "git pull",
-        Files::Later,
-        move |workspace, report| async move { verbs::pull(&workspace, request, &report).await },
-    )
-    .await
+    Ok(told.with(fetched))
 }
 
 async fn push_verb(
@@ -155,10 +68,10 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    let work = move |workspace: Arc<Workspace>, report: Reporter, beside_run| async move {
-        verbs::push(&workspace, request, beside_run, &report).await
-    };
-    run_verb::change_beside_run(&app, &at, "git push", work).await
+    run_verb::change_beside_run(&app, &at, push::VERB, move |it| async move {
+        verbs::push(&it.workspace, request, it.beside_run, &it.report).await
+    })
+    .await
 }
 
 async fn deliver_verb(
@@ -175,10 +88,10 @@ async fn deliver_verb(
             .field("into")
             .help("deliver to a branch that is not protected, and have that merged"));
     }
-    let work = move |workspace: Arc<Workspace>, report: Reporter, beside_run| async move {
-        verbs::deliver(&workspace, request, beside_run, &report).await
-    };
-    run_verb::change_beside_run(&app, &at, "git deliver", work).await
+    run_verb::change_beside_run(&app, &at, deliver::VERB, move |it| async move {
+        verbs::deliver(&it.workspace, request, it.beside_run, &it.report).await
+    })
+    .await
 }
 
 async fn remote_verb(
@@ -189,12 +102,11 @@ async fn remote_verb(
     let repo = app.repo(&at.repo)?;
     let known = run_verb::look(&app, &at, |_, repo| Ok(fetch::Known::read(repo)?)).await?;
     let mut answer = remote::Remote {
-        name: "origin",
+        name: "origin".to_owned(),
         url: repo.config().url.as_str().to_owned(),
         default_branch: repo.default_branch(),
         branches: known.answer.branches(),
         heads: None,
-        truncated: None,
         protected: repo.protected_patterns(),
     };
     if request.ask {
@@ -216,6 +128,24 @@ async fn remote_verb(
         warnings: known.warnings,
         answer,
     })
+}
+
+pub(super) async fn merge_preview(
+    app: AuthorizedApp,
+    at: At,
+    request: merge_preview::Request,
+) -> Result<VerbOutput<merge_preview::MergePreview>, Problem> {
+    if request.fetch {
+        app.yard().margin.check()?;
+        let workspace = app.workspace(&at.repo, &at.branch)?;
+        let brought = verbs::bring_for(&workspace, &request).await;
+        brought.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    }
+    run_verb::read(&app, &at, |workspace| {
+        let request = request.clone();
+        async move { verbs::merge_preview(&workspace, request).await }
+    })
+    .await
 }
 
 /// Refuses to have a protected branch `done` something to, unless that was said and may be said.

@@ -5,25 +5,59 @@ use std::future::Future;
 use std::sync::Arc;
 
 use branchyard_git::Repository;
+use branchyard_git::verbs::VerbEntry;
 
-use super::verb::{At, VerbOutput};
 use crate::app::branches::collecting;
 use crate::app::{AuthorizedApp, inspect, workspace_lock};
-use branchyard_model::Problem;
+use branchyard_model::{About, BranchName, Problem, RepoName, Warning};
 use branchyard_workspace::{Error, Files, Reporter, Workspace, verbs};
 
-/// Looks at the repository of a workspace, in-process. Nothing is waited for but, where there is no
-/// workspace yet, the making of one.
-pub(super) async fn look<T: Send + 'static>(
+/// Where a verb is done.
+#[derive(Debug, Clone)]
+pub struct At {
+    pub repo: RepoName,
+    pub branch: BranchName,
+}
+
+/// What a verb answers, and what that is about.
+#[derive(Debug, Clone)]
+pub struct VerbOutput<T> {
+    pub about: About,
+    pub warnings: Vec<Warning>,
+    pub answer: T,
+}
+
+impl<T> VerbOutput<T> {
+    /// The same about another answer.
+    pub(super) fn with<U>(self, answer: U) -> VerbOutput<U> {
+        VerbOutput {
+            about: self.about,
+            warnings: self.warnings,
+            answer,
+        }
+    }
+}
+
+/// What a change is given.
+pub(super) struct ChangeContext {
+    pub(super) workspace: Arc<Workspace>,
+    /// The caller, as the record names it.
+    pub(super) by: String,
+    pub(super) report: Reporter,
+    /// A command runs in the workspace meanwhile: no file may move.
+    pub(super) beside_run: bool,
+}
+
+/// Reads something of a workspace, which is made where there is none. Nothing else is waited for.
+pub(super) async fn read<T, F>(
     app: &AuthorizedApp,
     at: &At,
-    look: impl Fn(&Workspace, &Repository) -> Result<T, Error> + Clone + Send + 'static,
-) -> Result<VerbOutput<T>, Problem> {
-    let (about, answer) = inspect::read(app, &at.repo, &at.branch, move |workspace| {
-        let look = look.clone();
-        async move { verbs::look(&workspace, look).await }
-    })
-    .await?;
+    read: impl Fn(Arc<Workspace>) -> F,
+) -> Result<VerbOutput<T>, Problem>
+where
+    F: Future<Output = Result<(About, T), Error>>,
+{
+    let (about, answer) = inspect::read(app, &at.repo, &at.branch, read).await?;
     Ok(VerbOutput {
         about,
         warnings: Vec::new(),
@@ -31,48 +65,59 @@ pub(super) async fn look<T: Send + 'static>(
     })
 }
 
-/// Changes a workspace, once it has the lock or beside a command that runs there. `what` is told to those who wait
-/// behind it.
-pub(super) async fn change<T, BoxFuture>(
+/// The same of its repository, in-process.
+pub(super) async fn look<T: Send + 'static>(
     app: &AuthorizedApp,
     at: &At,
-    what: &str,
+    look: impl Fn(&Workspace, &Repository) -> Result<T, Error> + Clone + Send + 'static,
+) -> Result<VerbOutput<T>, Problem> {
+    read(app, at, |workspace| {
+        let look = look.clone();
+        async move { verbs::look(&workspace, look).await }
+    })
+    .await
+}
+
+/// Changes a workspace, once it has the lock or, where its files stay as they are, beside a command that runs there.
+pub(super) async fn change<T, F>(
+    app: &AuthorizedApp,
+    at: &At,
+    verb: VerbEntry,
     files: Files,
-    work: impl FnOnce(Arc<Workspace>, Reporter) -> BoxFuture + Send + 'static,
+    work: impl FnOnce(ChangeContext) -> F + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
     T: Send + 'static,
-    BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
 {
     let beside = matches!(files, Files::Untouched | Files::Stay);
-    let work = |workspace, report, _| work(workspace, report);
-    change_as(app, at, what, (files, beside), work).await
+    change_as(app, at, verb, (files, beside), work).await
 }
 
-/// The same of a change that moves files in some cases alone. It is told whether a command runs beside it.
-pub(super) async fn change_beside_run<T, BoxFuture>(
+/// The same of a change that moves files in some cases alone, and looks whether a command runs beside it.
+pub(super) async fn change_beside_run<T, F>(
     app: &AuthorizedApp,
     at: &At,
-    what: &str,
-    work: impl FnOnce(Arc<Workspace>, Reporter, bool) -> BoxFuture + Send + 'static,
+    verb: VerbEntry,
+    work: impl FnOnce(ChangeContext) -> F + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
     T: Send + 'static,
-    BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
 {
-    change_as(app, at, what, (Files::Later, true), work).await
+    change_as(app, at, verb, (Files::Later, true), work).await
 }
 
-async fn change_as<T, BoxFuture>(
+async fn change_as<T, F>(
     app: &AuthorizedApp,
     at: &At,
-    what: &str,
+    verb: VerbEntry,
     (files, beside): (Files, bool),
-    work: impl FnOnce(Arc<Workspace>, Reporter, bool) -> BoxFuture + Send + 'static,
+    work: impl FnOnce(ChangeContext) -> F + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
     T: Send + 'static,
-    BoxFuture: Future<Output = Result<T, Error>> + Send + 'static,
+    F: Future<Output = Result<T, Error>> + Send + 'static,
 {
     app.yard().margin.check()?;
     let workspace = app.workspace(&at.repo, &at.branch)?;
@@ -82,12 +127,24 @@ where
     }
     let lock = match beside && workspace_lock::is_with_running(app, &workspace) {
         true => None,
-        false => Some(workspace_lock::lock_of(app, &workspace, what).await?),
+        false => {
+            // Those who wait behind it are told.
+            let what = format!("git {}", verb.name.replace('_', "-"));
+            Some(workspace_lock::lock_of(app, &workspace, &what).await?)
+        }
     };
     let (report, warnings) = collecting();
-    let is_beside = lock.is_none();
-    let work = move |workspace, report| work(workspace, report, is_beside);
-    let done = verbs::change(&workspace, lock, (files, app.by()), &report, work).await;
+    let (by, beside_run) = (app.by(), lock.is_none());
+    let who = by.clone();
+    let work = move |workspace, report| {
+        work(ChangeContext {
+            workspace,
+            by,
+            report,
+            beside_run,
+        })
+    };
+    let done = verbs::change(&workspace, lock, (files, who), &report, work).await;
     let (about, answer) = done.map_err(|error| app.yard().margin.judge(error.problem()))?;
     Ok(VerbOutput {
         about,

@@ -3,70 +3,31 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::run_verb::{self, At, ChangeContext, VerbOutput};
 use crate::app::AuthorizedApp;
+use branchyard_git::Repository;
+use branchyard_git::verbs::{Render, VerbEntry};
 use branchyard_model::{
     About, BranchName, ErrorKind, Problem, RepoName, Scope, Warning, arguments,
 };
+use branchyard_workspace::{Error, Files, Workspace};
 
 type BoxFuture = Pin<Box<dyn Future<Output = Result<ErasedOutput, Problem>> + Send>>;
+/// Refuses what makes no sense, before anything is looked at or waited for.
+type Check<In> = fn(&In) -> Result<(), Problem>;
 type Action = dyn Fn(AuthorizedApp, At, Value) -> BoxFuture + Send + Sync;
-/// The schema of a type, for whoever has a generator.
+/// The schema of a type, for callers that have a generator.
 type Shape = fn(SchemaGenerator) -> Schema;
-
-/// Where a verb is done.
-#[derive(Debug, Clone)]
-pub struct At {
-    pub repo: RepoName,
-    pub branch: BranchName,
-}
-
-/// Everything about a verb but what it takes, gives and does.
-#[derive(Debug, Clone, Copy)]
-pub struct VerbEntry {
-    /// One word for addresses, such as `cherry_pick`; agents know it as `git_cherry_pick`.
-    pub name: &'static str,
-    pub title: &'static str,
-    /// What it does, when to use it, what to do next: for agents, in one to three sentences.
-    pub description: &'static str,
-    pub effect: Effect,
-}
-
-/// What a verb does to the yard, which also decides the right that it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effect {
-    pub writes: bool,
-    /// It may discard something, though what is work is saved first.
-    pub destroys: bool,
-    /// To do it twice is to do it once.
-    pub repeats: bool,
-    /// It may talk to the remote.
-    pub reaches_out: bool,
-}
-
-impl Effect {
-    pub const READS: Self = Self {
-        writes: false,
-        destroys: false,
-        repeats: true,
-        reaches_out: false,
-    };
-    pub const WRITES: Self = Self {
-        writes: true,
-        destroys: false,
-        repeats: false,
-        reaches_out: false,
-    };
-    pub const DESTROYS: Self = Self {
-        destroys: true,
-        ..Self::WRITES
-    };
-}
+/// Tells an answer in words that was truncated as JSON.
+type Retell = fn(&Value) -> serde_json::Result<String>;
 
 pub struct Verb {
     entry: VerbEntry,
@@ -77,24 +38,6 @@ pub struct Verb {
     /// Its actions that only look, where it has others too; the first is meant where none is named.
     looks: &'static [&'static str],
     action: Box<Action>,
-}
-
-/// What a verb answers, and what that is about.
-#[derive(Debug, Clone)]
-pub struct VerbOutput<T> {
-    pub about: About,
-    pub warnings: Vec<Warning>,
-    pub answer: T,
-}
-
-/// The answer of a verb. Its fields must not be called as those of [`Common`] are.
-pub trait Render: Serialize + JsonSchema + Send + 'static {
-    /// The same in a few lines, for people and models.
-    fn text(&self) -> String;
-
-    /// Makes it fit into about `room` bytes of JSON, by leaving out the ends of long lists and texts, and
-    /// says so in the answer: nothing is cut in silence. Asked again with less where that was not enough.
-    fn cut(&mut self, _room: usize) {}
 }
 
 /// What every answer says.
@@ -109,16 +52,17 @@ pub struct Common {
     pub warnings: Vec<Warning>,
 }
 
-/// An answer whose type is not known any more.
+/// An answer whose type is not known any more. The fields of the answer itself are not called as those of [`Common`] are.
 pub struct ErasedOutput {
     common: Common,
     answer: Box<dyn Untyped>,
+    retell: Retell,
 }
 
-trait Untyped: Send {
+trait Untyped: Send + Sync {
     fn json(&self) -> serde_json::Result<Value>;
     fn text(&self) -> String;
-    fn cut(&mut self, room: usize);
+    fn page(&mut self, room: usize) -> bool;
 }
 
 impl<T: Render> Untyped for T {
@@ -130,25 +74,25 @@ impl<T: Render> Untyped for T {
         Render::text(self)
     }
 
-    fn cut(&mut self, room: usize) {
-        Render::cut(self, room);
+    fn page(&mut self, room: usize) -> bool {
+        Render::page(self, room)
     }
 }
 
 impl Verb {
-    pub(super) fn new<In, Out, BoxFuture>(
+    pub(super) fn new<In, Out, F>(
         entry: VerbEntry,
-        action: impl Fn(AuthorizedApp, At, In) -> BoxFuture + Clone + Send + Sync + 'static,
+        action: impl Fn(AuthorizedApp, At, In) -> F + Clone + Send + Sync + 'static,
     ) -> Self
     where
         In: JsonSchema + DeserializeOwned + Send + 'static,
         Out: Render,
-        BoxFuture: Future<Output = Result<VerbOutput<Out>, Problem>> + Send + 'static,
+        F: Future<Output = Result<VerbOutput<Out>, Problem>> + Send + 'static,
     {
         Self {
             entry,
             takes: SchemaGenerator::into_root_schema_for::<In>,
-            gives: SchemaGenerator::into_root_schema_for::<Out>,
+            gives: shape_of_answer::<Out>,
             looks: &[],
             action: Box::new(move |app, at, given| {
                 let action = action.clone();
@@ -163,10 +107,72 @@ impl Verb {
                             warnings: told.warnings,
                         },
                         answer: Box::new(told.answer),
+                        retell: |answer| Ok(Out::deserialize(answer)?.text()),
                     })
                 })
             }),
         }
+    }
+
+    /// A verb that reads a workspace, once its request was checked.
+    pub(super) fn reads<In, Out, F>(
+        entry: VerbEntry,
+        check: Check<In>,
+        read: fn(Arc<Workspace>, In) -> F,
+    ) -> Self
+    where
+        In: JsonSchema + DeserializeOwned + Clone + Send + Sync + 'static,
+        Out: Render,
+        F: Future<Output = Result<(About, Out), Error>> + Send + 'static,
+    {
+        Self::new(
+            entry,
+            move |app: AuthorizedApp, at: At, request: In| async move {
+                check(&request)?;
+                run_verb::read(&app, &at, |workspace| read(workspace, request.clone())).await
+            },
+        )
+    }
+
+    /// The same of its repository, in-process.
+    pub(super) fn looks<In, Out>(
+        entry: VerbEntry,
+        check: Check<In>,
+        look: fn(&Workspace, &Repository, &In) -> Result<Out, Error>,
+    ) -> Self
+    where
+        In: JsonSchema + DeserializeOwned + Clone + Send + Sync + 'static,
+        Out: Render,
+    {
+        Self::new(
+            entry,
+            move |app: AuthorizedApp, at: At, request: In| async move {
+                check(&request)?;
+                let look = move |workspace: &_, repo: &_| look(workspace, repo, &request);
+                run_verb::look(&app, &at, look).await
+            },
+        )
+    }
+
+    /// A verb that changes a workspace, once its request was checked.
+    pub(super) fn changes<In, Out, F>(
+        entry: VerbEntry,
+        check: Check<In>,
+        files: Files,
+        work: fn(ChangeContext, In) -> F,
+    ) -> Self
+    where
+        In: JsonSchema + DeserializeOwned + Send + Sync + 'static,
+        Out: Render,
+        F: Future<Output = Result<Out, Error>> + Send + 'static,
+    {
+        Self::new(
+            entry,
+            move |app: AuthorizedApp, at: At, request: In| async move {
+                check(&request)?;
+                run_verb::change(&app, &at, entry, files, move |it| work(it, request)).await
+            },
+        )
     }
 
     /// The same, of which these actions only look.
@@ -226,14 +232,15 @@ impl Verb {
 }
 
 impl ErasedOutput {
-    /// The whole answer, as one object.
+    /// The whole answer, as one object. What there is none of is left out.
     pub fn json(&self) -> Result<Value, Problem> {
         let unwritable = |error: serde_json::Error| {
             let detail = format!("an answer cannot be written: {error}");
             Problem::new(ErrorKind::Internal, "answer_unwritable", detail)
         };
         let mut whole = serde_json::to_value(&self.common).map_err(unwritable)?;
-        let answer = self.answer.json().map_err(unwritable)?;
+        let mut answer = self.answer.json().map_err(unwritable)?;
+        leave_out_nulls(&mut answer);
         if let (Value::Object(whole), Value::Object(answer)) = (&mut whole, answer) {
             whole.extend(answer);
         }
@@ -241,16 +248,68 @@ impl ErasedOutput {
     }
 
     pub fn text(&self) -> String {
-        let mut text = self.answer.text();
+        self.with_warnings(self.answer.text())
+    }
+
+    /// The same of what is left of [`ErasedOutput::json`].
+    pub fn retold(&self, left: &Value) -> Result<String, Problem> {
+        let text = (self.retell)(left).map_err(|error| {
+            let detail = format!("a truncated answer cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "answer_unreadable", detail)
+        })?;
+        Ok(self.with_warnings(text))
+    }
+
+    /// See [`Render::page`].
+    pub fn page(&mut self, room: usize) -> bool {
+        self.answer.page(room)
+    }
+
+    fn with_warnings(&self, mut text: String) -> String {
         for warning in &self.common.warnings {
             text.push_str("\nwarning: ");
             text.push_str(&warning.message);
         }
         text
     }
+}
 
-    /// See [`Render::cut`].
-    pub fn cut(&mut self, room: usize) {
-        self.answer.cut(room);
+/// What there is none of is not there: that says as much, and costs nothing.
+pub fn leave_out_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(leave_out_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_nulls),
+        _ => {}
     }
+}
+
+/// The schema of an answer that leaves out what there is none of.
+fn shape_of_answer<T: JsonSchema>(generator: SchemaGenerator) -> Schema {
+    let mut schema = generator.into_root_schema_for::<T>();
+    RecursiveTransform(|schema: &mut Schema| {
+        let nullable: Vec<_> = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .filter(|(_, property)| is_nullable(property))
+            .map(|(name, _)| Value::from(name.as_str()))
+            .collect();
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| !nullable.contains(name));
+        }
+    })
+    .transform(&mut schema);
+    schema
+}
+
+fn is_nullable(property: &Value) -> bool {
+    let null = Value::from("null");
+    let among_types = property["type"].as_array();
+    let among_schemas = property["anyOf"].as_array();
+    among_types.is_some_and(|types| types.contains(&null))
+        || among_schemas.is_some_and(|any| any.iter().any(|one| one["type"] == null))
 }

@@ -42,10 +42,8 @@ struct AdminArgs {
     /// The repository's name, in tools and on disk.
     name: RepoName,
     /// For register: where it is cloned from.
-    #[serde(default)]
     url: Option<String>,
     /// For register: shown in lists; the remote's own if left out.
-    #[serde(default)]
     default_branch: Option<BranchName>,
 }
 

@@ -34,31 +34,22 @@ pub(super) fn tools() -> Vec<Tool> {
 #[schemars(rename = "Asked")]
 struct AuditArgs {
     /// Only what this principal did, such as session or token:ci.
-    #[serde(default)]
     principal: Option<String>,
     /// Only this action, such as make, git.push or branch.remove.
-    #[serde(default)]
     action: Option<String>,
     /// Only what was done in this repo.
-    #[serde(default)]
     repo: Option<RepoName>,
     /// Only what was done on this branch.
-    #[serde(default)]
     branch: Option<BranchName>,
     /// Only what made or touched this run, group, salvage or token.
-    #[serde(default)]
     run_id: Option<String>,
     /// Only what was allowed, refused, failed, or came to an unknown end.
-    #[serde(default)]
     outcome: Option<AuditOutcome>,
     /// Only since then: a time such as 2026-11-15T08:00:00Z, or how long ago, such as 2h.
-    #[serde(default)]
     since: Option<String>,
     /// Only before then, written as since is.
-    #[serde(default)]
     until: Option<String>,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<i64>,
 }
 

@@ -60,7 +60,6 @@ struct Ls {
     #[serde(default)]
     all: bool,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 
@@ -116,7 +115,6 @@ struct Env {
     repo: RepoName,
     branch: BranchName,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

@@ -44,10 +44,8 @@ struct GitList {
     /// Which list.
     what: Listable,
     /// Branches and tags: only names that this glob matches.
-    #[serde(default)]
     pattern: Option<String>,
     /// How many at most, 100 if left out.
-    #[serde(default)]
     limit: Option<usize>,
     /// To go on: an answer's `next`.
     #[serde(default)]

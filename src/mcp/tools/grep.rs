@@ -41,7 +41,6 @@ struct Grep {
     #[serde(default)]
     path: String,
     /// Only files that match, such as *.rs or src/**/*.{c,h}; without a slash the name alone counts.
-    #[serde(default)]
     glob: Option<String>,
     /// Upper and lower case are the same.
     #[serde(default)]
@@ -50,10 +49,8 @@ struct Grep {
     #[serde(default)]
     context: usize,
     /// Matches to show, 100 if left out, 1000 at most.
-    #[serde(default)]
     limit: Option<usize>,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

@@ -43,16 +43,13 @@ pub(super) fn tools() -> Vec<Tool> {
 #[serde(deny_unknown_fields)]
 struct List {
     /// Only this repository, with its workspaces.
-    #[serde(default)]
     repo: Option<RepoName>,
     /// Only this branch of the repo, described fully. It must have a workspace.
-    #[serde(default)]
     branch: Option<BranchName>,
     /// Also the repo's branches that only the remote has.
     #[serde(default)]
     remote: bool,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

@@ -60,13 +60,11 @@ pub(super) fn tools() -> Vec<Tool> {
 #[serde(deny_unknown_fields)]
 struct Reap {
     /// Only in this repository; in all of them if left out.
-    #[serde(default)]
     repo: Option<RepoName>,
     /// Only say what would be done. True if left out.
     #[serde(default = "yes")]
     dry_run: bool,
     /// The next_cursor of the answer before, for a dry run.
-    #[serde(default)]
     cursor: Option<String>,
 }
 
@@ -160,7 +158,6 @@ struct Findings {
     #[serde(default)]
     mend: bool,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

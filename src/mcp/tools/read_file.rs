@@ -37,22 +37,16 @@ struct ReadFile {
     repo: RepoName,
     branch: BranchName,
     /// The file, relative to the workspace.
-    #[serde(default)]
     path: Option<String>,
     /// The first line wanted, counted from 1.
-    #[serde(default)]
     start_line: Option<usize>,
     /// The last line wanted.
-    #[serde(default)]
     end_line: Option<usize>,
     /// In place of start_line: the first byte wanted, counted from 0. What is not UTF-8 then comes in base64.
-    #[serde(default)]
     start_byte: Option<u64>,
     /// In place of end_line: the byte before which to stop.
-    #[serde(default)]
     end_byte: Option<u64>,
     /// The next_cursor of the answer before, in place of the start.
-    #[serde(default)]
     cursor: Option<String>,
     /// In place of path: up to 20 files or ranges of lines.
     #[serde(default)]
@@ -64,9 +58,7 @@ struct ReadFile {
 #[serde(deny_unknown_fields)]
 struct Span {
     path: String,
-    #[serde(default)]
     start_line: Option<usize>,
-    #[serde(default)]
     end_line: Option<usize>,
 }
 

@@ -95,7 +95,6 @@ struct RunWait {
     #[serde(default)]
     wait: Wait,
     /// The next_cursor of the answer before: only output after it is shown.
-    #[serde(default)]
     cursor: Option<LogCursor>,
 }
 
@@ -156,19 +155,14 @@ async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
 #[serde(deny_unknown_fields)]
 struct Runs {
     /// Only runs of this repo.
-    #[serde(default)]
     repo: Option<RepoName>,
     /// Only runs of this branch.
-    #[serde(default)]
     branch: Option<BranchName>,
     /// Only of this kind.
-    #[serde(default)]
     kind: Option<RunKind>,
     /// Only in this state.
-    #[serde(default)]
     state: Option<RunState>,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<RunId>,
 }
 
@@ -244,10 +238,8 @@ fn item(run: &RunRecord) -> ListedRun<'_> {
 struct DiagnosticsOf {
     run_id: RunId,
     /// Only error, or only warning.
-    #[serde(default)]
     severity: Option<Severity>,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

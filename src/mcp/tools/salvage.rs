@@ -44,22 +44,17 @@ pub(super) fn tools() -> Vec<Tool> {
 struct SalvageArgs {
     /// What to do. All but list need salvage_id, read needs path too.
     action: SalvageAction,
-    #[serde(default)]
     salvage_id: Option<SalvageId>,
     /// For list: only of this repository.
-    #[serde(default)]
     repo: Option<RepoName>,
     /// For list: only of this branch. For restore: as this new branch, in place of the one that it is of.
-    #[serde(default)]
     branch: Option<BranchName>,
     /// For read: the file, as show lists it.
-    #[serde(default)]
     path: Option<String>,
     /// For restore: save what is in the workspace now, and restore in its place.
     #[serde(default)]
     force: bool,
     /// For list, show and read: the next_cursor of the answer before.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

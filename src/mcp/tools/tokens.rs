@@ -95,7 +95,6 @@ struct WantedToken {
     #[serde(default)]
     all: bool,
     /// An answer's next_cursor.
-    #[serde(default)]
     cursor: Option<String>,
 }
 

@@ -12,6 +12,9 @@ use crate::mcp::{portable, schema};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName};
 
+/// Less is no page.
+const LEAST_PAGE: usize = 200;
+
 /// Where a verb is to be done; the rest of the arguments is the verb's own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Place")]
@@ -66,15 +69,14 @@ async fn run(call: Call, verb: &'static Verb, arguments: Value) -> Result<Reply,
     fitting(&call, said.await?)
 }
 
-/// The answer, cut by its own rules where it does not fit.
+/// The answer, by its own pages where it has any.
 pub(super) fn fitting(call: &Call, mut said: ErasedOutput) -> Result<Reply, Problem> {
     let mut room = CONTENT;
     loop {
         let reply = call.reply(&said.json()?, said.text())?;
-        if reply.fits() || room < 200 {
-            return Ok(reply);
+        if reply.fits() || room < LEAST_PAGE || !said.page(room) {
+            return Ok(reply.of_verb(said));
         }
-        said.cut(room);
         room = room * 2 / 3;
     }
 }

@@ -42,13 +42,11 @@ struct WorkspaceArgs {
     /// What to do. A removal is refused while there is work in the workspace that could be missed.
     action: WorkspaceAction,
     /// For prepare: a branch or commit at which to create this branch.
-    #[serde(default)]
     from: Option<String>,
     /// For remove: save the work in it as a salvage, and remove it all the same.
     #[serde(default)]
     force: bool,
     /// For pin: why it is to be kept.
-    #[serde(default)]
     reason: Option<String>,
 }
 

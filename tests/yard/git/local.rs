@@ -225,15 +225,12 @@ async fn a_long_answer_says_what_it_leaves_out() {
     }
     let agent = Agent::of_git(&yard, "main");
     let listed = agent.call("git_clean", json!({ "paths": ["a"] })).await;
-    assert_eq!(
-        (&listed["count"], listed.get("left_out")),
-        (&json!(1), None)
-    );
+    assert_eq!((&listed["count"], listed.get("omitted")), (&json!(1), None));
     let told = |answer: &Value, list: &str| {
         let shown = answer[list].as_array().unwrap().len();
         (
             shown > 20,
-            shown + usize::try_from(answer["left_out"].as_u64().unwrap()).unwrap(),
+            shown + usize::try_from(answer["omitted"][list].as_u64().unwrap()).unwrap(),
         )
     };
     let added = agent.call("git_add", json!({ "all": true })).await;
@@ -250,16 +247,14 @@ async fn a_long_answer_says_what_it_leaves_out() {
         .verb("main", "reset", json!({ "mode": "soft", "to": "HEAD~1" }))
         .await;
     assert_eq!(
-        (paths(&whole["staged"]).len(), whole.get("left_out")),
+        (paths(&whole["staged"]).len(), whole.get("omitted")),
         (2_000, None)
     );
     let stashed = agent.call("git_stash", json!({ "action": "push" })).await;
     assert_eq!(told(&stashed, "files"), (true, 2_000));
     let shown = json!({ "action": "show", "verbosity": "full" });
     let shown = agent.call("git_stash", shown).await;
-    assert!(
-        shown["left_out"].as_u64().unwrap() > 2_000,
-        "bytes of the patch count, too"
-    );
+    let omitted = &shown["omitted"]["patch"];
+    assert!(omitted.as_u64().unwrap() > 2_000, "bytes of the patch");
     yard.stop().await;
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changes::shown;
+use super::changes::{lines, shown};
 use super::named::is_tracked;
+use super::verb::{Effect, Render, VerbEntry};
 use super::withheld::{self, Withheld};
 use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
 use crate::{
@@ -15,53 +16,48 @@ use crate::{
 };
 use branchyard_model::{ErrorKind, Problem};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "add",
+    title: "Stage changes",
+    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out new files that look like build output (`withheld`); name them in `paths` to stage them. git_commit commits what is staged.",
+    effect: Effect::WRITES.repeatable(),
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Files and directories, relative to the workspace. One that was deleted is staged as deleted.
-    #[serde(default)]
     pub paths: Vec<String>,
     /// Everything that changed in the workspace, new files included, but for ignored files and what looks
     /// like build output.
-    #[serde(default)]
     pub all: bool,
     /// Only files that git tracks already, in `paths` or everywhere.
-    #[serde(default)]
     pub update: bool,
     /// Also files in `paths` that an ignore rule leaves out.
-    #[serde(default)]
     pub force: bool,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// How many files the next commit would change.
     pub staged_files: usize,
     /// All that the next commit would change, whoever staged it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<Vec<Change>>,
     /// Paths that were named and left out, for an ignore rule covers them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
     /// New files that `all` left out, because `build_output` names them or they were created while a run was at
     /// work here. Name them in `paths` to stage them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
     /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld_in_all: Option<usize>,
     /// Changes to tracked files that are not staged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unstaged: Option<Vec<Change>>,
     /// Files that git does not know, whole directories as one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<Vec<String>>,
-    /// How many entries of the lists this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
 /// What is to be staged, once all that can be refused was.
@@ -223,7 +219,6 @@ impl Added {
             withheld_in_all,
             unstaged: is_full.then(|| unstaged(repo)).transpose()?,
             untracked: is_full.then(|| untracked(repo)).transpose()?,
-            left_out: None,
         })
     }
 }
@@ -270,4 +265,21 @@ pub fn no_such_path(missing: &[String]) -> Problem {
     Problem::new(ErrorKind::NotFound, "path_not_found", detail)
         .field("paths")
         .help("git_status names what changed, `ls` what there is")
+}
+
+impl Render for Added {
+    fn text(&self) -> String {
+        let mut text = match self.staged_files {
+            0 => "nothing is staged".to_owned(),
+            count => format!("{count} file(s) staged{}", lines(self.staged.as_deref())),
+        };
+        if !self.ignored.is_empty() {
+            let ignored = self.ignored.join(", ");
+            text.push_str(&format!("\nleft out, for they are ignored: {ignored}"));
+        }
+        for line in withheld::lines(&self.withheld, self.withheld_in_all) {
+            text.push_str(&format!("\n{line}"));
+        }
+        text
+    }
 }

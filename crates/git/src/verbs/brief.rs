@@ -2,12 +2,12 @@
 
 use git2::Commit;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Longer than a subject should be.
 const LONGEST_SUBJECT: usize = 200;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Brief {
     pub id: String,
     pub subject: String,
@@ -24,5 +24,9 @@ impl Brief {
             id: commit.id().to_string(),
             subject: shown,
         }
+    }
+
+    pub(super) fn line(&self) -> String {
+        format!("  {} {}", self.id, self.subject)
     }
 }

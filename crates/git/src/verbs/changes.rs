@@ -4,11 +4,11 @@ use std::path::Path;
 
 use git2::{Delta, Diff, DiffDelta, Patch, Tree};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, FileChangeKind, Repository, Untracked, check_extent, head, unstaged_changes};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     Added,
@@ -20,17 +20,14 @@ pub enum ChangeKind {
     Conflicted,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     pub path: String,
     pub change: ChangeKind,
     /// What it was called before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Lines; none of a binary file, or where they were not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub additions: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions: Option<usize>,
 }
 
@@ -44,6 +41,25 @@ impl Change {
             deletions: None,
         }
     }
+}
+
+/// A line for each change.
+pub(super) fn lines(changes: Option<&[Change]>) -> String {
+    let line = |change: &Change| {
+        let letter = match change.change {
+            ChangeKind::Added => 'A',
+            ChangeKind::Modified => 'M',
+            ChangeKind::Deleted => 'D',
+            ChangeKind::Renamed => 'R',
+            ChangeKind::TypeChanged => 'T',
+            ChangeKind::Conflicted => 'U',
+        };
+        match &change.from {
+            Some(from) => format!("\n{letter} {from} -> {}", change.path),
+            None => format!("\n{letter} {}", change.path),
+        }
+    };
+    changes.unwrap_or_default().iter().map(line).collect()
 }
 
 /// What the next commit would change.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::add::no_such_path;
 use super::changes::shown;
 use super::named::is_tracked;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Kept, Named, Verbosity, conflicted, few, input, unresolved};
 use crate::status::overlooked_change;
 use crate::{
@@ -21,30 +22,30 @@ use crate::{
 };
 use branchyard_model::{ErrorKind, Problem};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "checkout",
+    title: "Bring files back",
+    description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: another one has a workspace of its own.",
+    effect: Effect::DESTROYS.repeatable(),
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Files and directories to bring back, relative to the workspace.
-    #[serde(default)]
     pub paths: Vec<String>,
     /// The commit, branch or tag to take them from; they are staged as well. What is staged where left out.
-    #[serde(default)]
     pub from: Option<String>,
     /// Change only what is staged, to what `from` (or the last commit) has; the files stay as they are.
-    #[serde(default)]
     pub staged: bool,
     /// In files with conflicts, take this side.
-    #[serde(default)]
     pub side: Option<Side>,
     /// Has to be `true` where files with changes are overwritten. They are saved first.
-    #[serde(default)]
     pub confirm: bool,
     /// Always refused: a workspace never goes to another branch, which has a workspace of its own.
-    #[serde(default)]
     #[schemars(skip)]
     pub to_branch: Option<String>,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
@@ -57,19 +58,14 @@ pub enum Side {
     Theirs,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedOut {
     /// How many files were changed by it.
     pub count: usize,
     /// The files that were changed by it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
     /// What was saved before it was overwritten.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
-    /// How many entries of the list this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
 impl Request {
@@ -311,5 +307,16 @@ pub async fn checkout(
             ..
         }) if stderr.is_empty() => Ok(()),
         written => written.map(drop),
+    }
+}
+
+impl Render for CheckedOut {
+    fn text(&self) -> String {
+        let mut text = format!("{} file(s) brought back", self.count);
+        for file in self.files.iter().flatten() {
+            text.push_str(&format!("\n{file}"));
+        }
+        text.extend(self.kept.as_ref().map(Kept::line));
+        text
     }
 }

@@ -10,36 +10,36 @@ use super::integration::{Ended, Origin};
 use super::operation::Operation;
 use super::picks::{self, PickAction, Picks};
 use super::strategy::StrategyOption;
+use super::verb::{Effect, VerbEntry};
 use crate::{Error, Git};
 use branchyard_model::Problem;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "cherry_pick",
+    title: "Cherry-pick",
+    description: "Applies what given commits, or a range, changed elsewhere to this branch, a new commit each; or stages one without committing it. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
-    #[serde(default)]
     pub action: PickAction,
     /// The commits, in the order in which they are to be applied.
-    #[serde(default)]
     pub commits: Vec<String>,
     /// In place of `commits`: all that B has and A has not, as `A..B`, the oldest first.
-    #[serde(default)]
     pub range: Option<String>,
     /// Only stage the changes of one commit.
-    #[serde(default)]
     pub no_commit: bool,
     /// Say in each message which commit it was picked from.
-    #[serde(default)]
     pub record_origin: bool,
     /// For a merge commit: the parent, counted from 1, against which its changes are taken.
-    #[serde(default)]
     pub mainline: Option<usize>,
     /// As for git_merge.
-    #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 

@@ -6,10 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changes::shown;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Kept, Named, Verbosity};
 use crate::{
     Error, IgnoreRules, Repository, UntrackedEntry, UntrackedKind, files_of, submodules,
     untracked_entries, untracked_in,
+};
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "clean",
+    title: "Remove untracked files",
+    description: "Lists untracked files; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
+    effect: Effect::DESTROYS.repeatable(),
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -39,33 +47,28 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Cleaned {
     /// Whether they were removed, or only listed.
     pub removed: bool,
     pub count: usize,
     /// What goes, whole directories as one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<Vec<Leaving>>,
     /// Repositories of their own that stay, for `paths` does not name them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repositories_kept: Vec<String>,
     /// What was saved before it was removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
-    /// How many entries of the lists this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leaving {
     pub path: String,
     pub kind: CleanKind,
     pub ignored: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Kind")]
 pub enum CleanKind {
@@ -177,7 +180,22 @@ impl Cleaned {
             entries: (verbosity > Verbosity::Minimal || !removed).then_some(sweep.entries),
             repositories_kept: sweep.repositories_kept,
             kept,
-            left_out: None,
         }
+    }
+}
+
+impl Render for Cleaned {
+    fn text(&self) -> String {
+        let done = if self.removed { "removed" } else { "would go" };
+        let mut text = format!("{} {done}", self.count);
+        for entry in self.entries.iter().flatten() {
+            text.push_str(&format!("\n{}", entry.path));
+        }
+        if !self.repositories_kept.is_empty() {
+            let kept = self.repositories_kept.join(", ");
+            text.push_str(&format!("\nrepositories that stay: {kept}"));
+        }
+        text.extend(self.kept.as_ref().map(Kept::line));
+        text
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changes::between;
+use super::changes::{between, lines};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Verbosity, few, input, staged, unstaged, untracked};
 use crate::{Error, Git, ObjectId, Repository, head};
 use branchyard_model::{CommitId, ErrorKind, Problem};
@@ -13,64 +14,55 @@ use branchyard_model::{CommitId, ErrorKind, Problem};
 /// The code of the refusal to commit nothing.
 pub const NOTHING: &str = "nothing_to_commit";
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "commit",
+    title: "Commit",
+    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. No hooks run, and nothing is pushed.",
+    effect: Effect::WRITES,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// What the commit says: a subject, an empty line, more lines. With `amend` it may be left out, and
     /// the old one stays.
-    #[serde(default)]
     pub message: Option<String>,
     /// Who wrote it, as `Name <address>`. The daemon's own identity where it is left out.
-    #[serde(default)]
     pub author: Option<String>,
     /// Replace the branch's last commit.
-    #[serde(default)]
     pub amend: bool,
     /// Commit though nothing changes.
-    #[serde(default)]
     pub allow_empty: bool,
     /// Files and directories to stage first, relative to the workspace. What is staged already is
     /// committed as well.
-    #[serde(default)]
     pub paths: Vec<String>,
     /// Stage all changes to tracked files first. New files are left out unless `paths` names them.
-    #[serde(default)]
     pub all: bool,
     /// Whether to sign it. Where it is left out, it is signed if the operator gave the daemon a key.
-    #[serde(default)]
     pub sign: Option<bool>,
     /// Add a `Signed-off-by` line with the daemon's identity.
-    #[serde(default)]
     pub signoff: bool,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Committed {
     /// The new commit.
     pub id: CommitId,
     pub subject: String,
     /// The commit that this one replaces; it can still be had by this id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub amended: Option<CommitId>,
     pub signed: bool,
     pub files_changed: usize,
     pub additions: usize,
     pub deletions: usize,
     /// What it changes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<Change>>,
     /// Changes to tracked files that it leaves out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unstaged: Option<Vec<Change>>,
     /// Files that git does not know, whole directories as one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<Vec<String>>,
-    /// How many entries of the lists this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
 impl Request {
@@ -224,7 +216,6 @@ impl Committed {
             files: (verbosity > Verbosity::Minimal).then_some(files),
             unstaged: is_full.then(|| unstaged(repo)).transpose()?,
             untracked: is_full.then(|| untracked(repo)).transpose()?,
-            left_out: None,
         })
     }
 }
@@ -232,6 +223,24 @@ impl Committed {
 /// The first line of what a commit says.
 pub(super) fn subject(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
+}
+
+impl Render for Committed {
+    fn text(&self) -> String {
+        let amended = match &self.amended {
+            Some(old) => format!(" in place of {old}"),
+            None => String::new(),
+        };
+        format!(
+            "{} {}{amended}\n{} file(s), +{} -{}{}",
+            self.id,
+            self.subject,
+            self.files_changed,
+            self.additions,
+            self.deletions,
+            lines(self.files.as_deref()),
+        )
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions, Oid};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::person::text;
 use crate::Error;
@@ -20,7 +20,7 @@ const MOST_PAIRS: usize = 1000 * 1000;
 const TYPE: u32 = 0o170_000;
 
 /// What became of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Added,
@@ -70,12 +70,11 @@ impl Kind {
 }
 
 /// What a file was or is: for those who want to know everything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// As git writes it, such as 100644.
     pub mode: String,
     /// The blob's id, where it was hashed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 

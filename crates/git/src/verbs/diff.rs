@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::suspects::Against;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, revision};
 use crate::{Error, Repository, head};
 use branchyard_model::{ErrorKind, Problem};
@@ -17,6 +18,13 @@ pub const CONTEXT: u32 = 3;
 const MOST_CONTEXT: u32 = 100_000;
 pub const LIMIT: usize = 1_000;
 const MOST_FILES: usize = 10_000;
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "diff",
+    title: "Show differences",
+    description: "Shows what differs between the files and the index (the default), what is staged, or what differs from, or between, revisions; with merge_base, what a branch did since it parted from another.",
+    effect: Effect::READS,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -75,7 +83,7 @@ impl Default for Request {
     }
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Differences {
     /// What is compared: `index` or the id of a commit or tree.
     pub old: String,
@@ -251,4 +259,15 @@ fn named_tree<'repo>(
     let commit = revision::object(repo, field, named)?.peel_to_commit();
     let id = commit.map_or_else(|_| tree.id(), |commit| commit.id());
     Ok((id.to_string(), tree))
+}
+
+impl Render for Differences {
+    fn text(&self) -> String {
+        format!("{} to {}: {}", self.old, self.new, self.files.text())
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        self.files.cut(room);
+        true
+    }
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
+use super::verb::{Effect, Render, VerbEntry};
 use crate::remote::transfer;
 use crate::{Error, Git, Repository, Store};
 use branchyard_model::{BranchName, CommitId};
@@ -14,34 +15,35 @@ use branchyard_model::{BranchName, CommitId};
 const TRACKING: &str = "refs/remotes/origin/";
 const TAGS: &str = "refs/tags/";
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "fetch",
+    title: "Fetch from the remote",
+    description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them with all. No file of a workspace changes. git_pull takes in what came.",
+    effect: Effect::WRITES.repeatable().reaching_out(),
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// The branches to fetch; the workspace's own if left out.
-    #[serde(default)]
     pub branches: Vec<BranchName>,
     /// Fetch all branches and their tags, and forget those that are gone on the remote.
-    #[serde(default)]
     pub all: bool,
     /// How much to tell.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Fetched {
     /// Branches and tags that are not as they were before.
     pub updated: Vec<Updated>,
-    /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub updated_in_all: Option<usize>,
     /// Branches that were asked for and that the remote does not have.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<BranchName>,
 }
 
 /// A branch or tag of the remote that changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Updated {
     /// Such as `origin/main`, or `v1.0` for a tag.
     pub name: String,
@@ -110,4 +112,24 @@ pub async fn fetch_all(
     let everything = "+refs/heads/*:refs/remotes/origin/*".to_owned();
     let options = ["--prune", "--refmap="];
     transfer(git, store.path(), &options, &[everything], on_percent).await
+}
+
+impl Render for Fetched {
+    fn text(&self) -> String {
+        let mut lines: Vec<_> = self
+            .updated
+            .iter()
+            .map(|updated| match (&updated.old, &updated.new) {
+                (None, Some(new)) => format!("{} is new, at {new}", updated.name),
+                (Some(_), Some(new)) => format!("{} moved to {new}", updated.name),
+                (_, None) => format!("{} is gone", updated.name),
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push("nothing changed on the remote".to_owned());
+        }
+        let missing = self.missing.iter();
+        lines.extend(missing.map(|branch| format!("the remote has no branch {branch}")));
+        lines.join("\n")
+    }
 }

@@ -1,20 +1,26 @@
 //! Work that was saved before a verb discarded it, as its answer tells it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use branchyard_model::{Salvage, SalvageId};
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Kept {
     pub salvage_id: SalvageId,
     /// What there was to lose, a reason each.
     pub work: Vec<String>,
     /// What could not be saved, by path: sockets and devices.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_saved: Vec<String>,
     /// How to have it back.
     pub restore: String,
+}
+
+impl Kept {
+    pub(super) fn line(&self) -> String {
+        format!("\nsaved as salvage {}: {}", self.salvage_id, self.restore)
+    }
 }
 
 impl From<&Salvage> for Kept {

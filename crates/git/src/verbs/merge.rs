@@ -9,42 +9,42 @@ use serde::{Deserialize, Deserializer};
 
 use super::integration::{Ended, Origin, Way, at, base_of, begin, command, stages_nothing};
 use super::strategy::{Strategy, StrategyOption};
+use super::verb::{Effect, VerbEntry};
 use super::{Verbosity, input, revision};
 use crate::{Error, Git, Repository, head};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "merge",
+    title: "Merge",
+    description: "Merges another branch, tag or commit into this branch; also as a squash, or fast-forward only. Conflicts are an answer: `state` is conflicts and the merge waits; resolve with git_resolve, then action continue, or abort to put all back.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// With one under way: continue once nothing is in conflict, or abort.
-    #[serde(default)]
     pub action: MergeAction,
     /// What to merge, needed to start: a branch, `origin/main`, a tag or a commit. One at a time.
     #[serde(default, deserialize_with = "one")]
     #[schemars(with = "Option<String>")]
     pub from: Option<String>,
     /// Whether the branch may simply be moved forward where it has no commits of its own.
-    #[serde(default)]
     pub ff: FastForward,
     /// Stage all changes as if they were made here, without a merge commit; with `message` they are
     /// committed too.
-    #[serde(default)]
     pub squash: bool,
     /// The message of the commit; git's usual one where there is none.
-    #[serde(default)]
     pub message: Option<String>,
     /// How the sides are merged; `ort` where nothing is said.
-    #[serde(default)]
     pub strategy: Option<Strategy>,
     /// Finer wishes for the strategy: ours, theirs, patience, ignore_all_space, …
-    #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// Merge a history that has no commit in common with this one.
-    #[serde(default)]
     pub allow_unrelated: bool,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use git2::{Commit, Oid};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::brief::Brief;
 use crate::{Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     Merge,
@@ -29,14 +29,13 @@ pub enum Operation {
 }
 
 /// How far an operation is, and which side is which.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct UnderWay {
     pub kind: Operation,
     /// Of `total`, counted from 1.
     pub step: usize,
     pub total: usize,
     /// The commit that is being applied or merged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub applying: Option<Brief>,
     /// What `ours` means in its conflicts. In a rebase that is not the work of this branch.
     pub ours_is: OperationSide,
@@ -44,7 +43,7 @@ pub struct UnderWay {
     pub theirs_is: OperationSide,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Side")]
 pub struct OperationSide {
     pub what: String,

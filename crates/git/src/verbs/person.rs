@@ -4,9 +4,9 @@ use git2::{Signature, Time};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Person {
     pub name: String,
     pub email: String,
@@ -21,6 +21,11 @@ impl Person {
             email: text(signature.email_bytes()),
             date: date(signature.when()),
         }
+    }
+
+    /// The date without the time.
+    pub(super) fn day(&self) -> &str {
+        self.date.split('T').next().unwrap_or(&self.date)
     }
 }
 

@@ -9,38 +9,38 @@ use serde::Deserialize;
 use super::integration::{Ended, Origin, Way, at, base_of, begin, command, with_usual_cleanup};
 use super::picks::PickAction;
 use super::strategy::StrategyOption;
+use super::verb::{Effect, VerbEntry};
 use super::{Verbosity, revision};
 use crate::{Error, Git, Repository, head, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "rebase",
+    title: "Rebase",
+    description: "Makes the commits of this branch again on top of another branch or commit. Stops at conflicts (`ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
-    #[serde(default)]
     pub action: PickAction,
     /// Where the commits go: a branch, `origin/main`, a tag or a commit. The branch's own remote branch
     /// where neither this nor `upstream` is given.
-    #[serde(default)]
     pub onto: Option<String>,
     /// Commits that this has are not replayed; the same as `onto` where it is not given.
-    #[serde(default)]
     pub upstream: Option<String>,
     /// Stay where the branch began, and only make the commits again: with `autosquash`, to tidy up.
-    #[serde(default)]
     pub keep_base: bool,
     /// Join commits called `fixup! …` and `squash! …` with those they name.
-    #[serde(default)]
     pub autosquash: bool,
     /// Make merge commits again too, in place of one straight line.
-    #[serde(default)]
     pub rebase_merges: bool,
     /// As for git_merge. In a rebase `ours` is what is rebased onto.
-    #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
 use super::person::{Person, text};
+use super::room::keep_fitting;
+use super::verb::{Effect, Render, VerbEntry};
 use crate::{Error, Repository, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
@@ -14,8 +16,15 @@ const MOST: usize = 1000;
 /// Of a branch's name and what may come before it; a longer one no file can be named after.
 const LONGEST: usize = 255;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "reflog",
+    title: "Where a branch has been",
+    description: "Lists where the branch, HEAD or another branch has pointed to, the latest first. Use it to find commits that a reset, rebase or amend left behind; their ids can then be given to any other git tool.",
+    effect: Effect::READS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Whose log: a branch such as `main` or `origin/main`, or `HEAD` of this workspace. The branch itself
     /// where not given.
@@ -26,14 +35,12 @@ pub struct Request {
     #[serde(rename = "limit", alias = "count")]
     pub count: Option<usize>,
     /// To go on: an answer's `next`.
-    #[serde(default)]
     pub skip: usize,
     /// How much of each entry is told.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Reflog {
     /// The full name of the ref.
     #[serde(rename = "ref")]
@@ -45,23 +52,20 @@ pub struct Reflog {
     /// How many entries were passed over before the first of these.
     pub skip: usize,
     /// There are more: what `skip` is to be to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// How to name the commit: `main@{3}`.
     pub selector: String,
     /// The commit that the ref went to.
     pub id: String,
     /// The one that it was at; none where it was made, and not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old_id: Option<String>,
     /// What was done, as in `commit: a subject`.
     pub message: String,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<Person>,
 }
 
@@ -146,4 +150,28 @@ fn name(repo: &Repository, own: &BranchName, given: Option<&str>) -> Result<Stri
             .help("give `HEAD`, or a branch such as main or origin/main")
             .into(),
     )
+}
+
+impl Render for Reflog {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for entry in &self.entries {
+            let (id, selector) = (entry.id.get(..8).unwrap_or(&entry.id), &entry.selector);
+            text.push_str(&format!("{id} {selector}: {}\n", entry.message));
+        }
+        if self.entries.is_empty() {
+            text.push_str(&format!("nothing is noted of {}\n", self.of));
+        }
+        if let Some(next) = self.next {
+            text.push_str(&format!("({} in all; more with skip {next})\n", self.total));
+        }
+        text
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        if keep_fitting(&mut self.entries, room) > 0 {
+            self.next = Some(self.skip + self.entries.len());
+        }
+        true
+    }
 }

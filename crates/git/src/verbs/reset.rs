@@ -6,28 +6,31 @@ use git2::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::changes::shown;
+use super::changes::{lines, shown};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Kept, Named, Verbosity, input};
 use crate::{Error, Git, ObjectId, Repository, tracked_statuses};
 use branchyard_model::{CommitId, Problem};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "reset",
+    title: "Reset",
+    description: "Moves the branch to another commit (soft, mixed, hard), or takes `paths` out of the next commit. Mode hard discards changes and needs `confirm: true`; they are saved first, and the answer says how to have them back.",
+    effect: Effect::DESTROYS.repeatable(),
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// What is moved besides the branch.
-    #[serde(default)]
     pub mode: Mode,
     /// The commit to go to, such as `HEAD~1`, a branch, a tag or an id. The last commit where left out.
-    #[serde(default)]
     pub to: Option<String>,
     /// Take only these files out of the next commit; the branch stays. Only with mode mixed.
-    #[serde(default)]
     pub paths: Vec<String>,
     /// Mode hard discards changes, and has to be confirmed by `true`. They are saved first.
-    #[serde(default)]
     pub confirm: bool,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
@@ -43,7 +46,7 @@ pub enum Mode {
     Hard,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Done {
     pub mode: Mode,
     /// The commit that the branch was at.
@@ -54,16 +57,11 @@ pub struct Done {
     /// them back.
     pub left_behind: usize,
     /// What was saved before it was discarded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
     /// How many files the next commit would change.
     pub staged_files: usize,
     /// What the next commit would change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<Vec<Change>>,
-    /// How many entries of the list this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
 impl Request {
@@ -150,4 +148,22 @@ pub fn left_behind(
     }
     walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
         .map_err(Error::from)
+}
+
+impl Render for Done {
+    fn text(&self) -> String {
+        let mut text = match self.was_at == self.now_at {
+            true => format!("the branch stays at {}", self.now_at),
+            false => format!("the branch went from {} to {}", self.was_at, self.now_at),
+        };
+        if self.left_behind > 0 {
+            text.push_str(&format!(
+                "\n{} commit(s) are on no branch any more; a reset to {} brings them back",
+                self.left_behind, self.was_at
+            ));
+        }
+        text.extend(self.kept.as_ref().map(Kept::line));
+        text.push_str(&format!("\n{} file(s) staged", self.staged_files));
+        text + &lines(self.staged.as_deref())
+    }
 }

@@ -10,30 +10,32 @@ use super::integration::{Ended, Origin};
 use super::operation::Operation;
 use super::picks::{self, PickAction, Picks};
 use super::strategy::StrategyOption;
+use super::verb::{Effect, VerbEntry};
 use crate::{Error, Git};
 use branchyard_model::Problem;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "revert",
+    title: "Revert",
+    description: "Undoes given commits by new commits, without rewriting history. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
-    #[serde(default)]
     pub action: PickAction,
     /// The commits to undo, in the order in which that is to happen: the newest first, mostly.
-    #[serde(default)]
     pub commits: Vec<String>,
     /// Only stage the changes of one commit.
-    #[serde(default)]
     pub no_commit: bool,
     /// For a merge commit: the parent, counted from 1, whose state is to come back.
-    #[serde(default)]
     pub mainline: Option<usize>,
     /// As for git_merge.
-    #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub strategy_options: Vec<StrategyOption>,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 

@@ -21,12 +21,22 @@ pub(super) fn take(room: &mut usize, item: &impl Serialize) -> bool {
     left.is_some()
 }
 
-/// Cuts a list to the items that fit into `room`, and takes them from it; whether all did.
-pub(super) fn keep_fitting<T: Serialize>(room: &mut usize, items: &mut Vec<T>) -> bool {
-    let all = items.len();
-    let fitting = items.iter().take_while(|item| take(room, item)).count();
+/// Cuts a list to the first items that fit into `room`, but for one: the next page has to begin behind it. Returns how
+/// many went.
+pub(super) fn keep_fitting<T: Serialize>(items: &mut Vec<T>, room: usize) -> usize {
+    let (all, mut left) = (items.len(), room);
+    let fitting = items.iter().take_while(|item| take(&mut left, item));
+    let fitting = fitting.count().max(1);
     items.truncate(fitting);
-    fitting == all
+    all - items.len()
+}
+
+/// Where a list goes on of which so many more went; `end` is where it ended before.
+pub(super) fn next_after(end: Option<usize>, next: Option<usize>, gone: usize) -> Option<usize> {
+    match gone {
+        0 => next,
+        gone => next.or(end).map(|end| end.saturating_sub(gone)),
+    }
 }
 
 #[cfg(test)]
@@ -42,11 +52,11 @@ mod tests {
     }
 
     #[test]
-    fn items_are_kept_while_they_fit() {
-        let mut room = 10;
+    fn items_are_kept_while_they_fit_and_one_in_any_case() {
         let mut items = vec!["ab", "cd", "ef"];
-        assert!(!keep_fitting(&mut room, &mut items));
+        assert_eq!(keep_fitting(&mut items, 10), 1);
         assert_eq!(items, ["ab", "cd"]);
-        assert_eq!(room, 0);
+        assert_eq!((keep_fitting(&mut items, 0), items), (1, vec!["ab"]));
+        assert_eq!(keep_fitting(&mut Vec::<u8>::new(), 0), 0);
     }
 }

@@ -1,13 +1,13 @@
 //! New files that "everything" does not cover.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many an answer lists.
 const LISTED: usize = 100;
 
 /// A file that was left out, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// Relative to the workspace. A directory ends in a slash, and stands for all that is in it.
     pub path: String,
@@ -19,14 +19,6 @@ pub fn listed(mut all: Vec<Withheld>) -> (Vec<Withheld>, Option<usize>) {
     let count = all.len();
     all.truncate(LISTED);
     (all, (count > LISTED).then_some(count))
-}
-
-/// Shortens a list to `most`, and notes how many there are in all.
-pub fn shorten(list: &mut Vec<Withheld>, in_all: &mut Option<usize>, most: usize) {
-    if list.len() > most {
-        in_all.get_or_insert(list.len());
-        list.truncate(most);
-    }
 }
 
 /// A line for each.

@@ -20,15 +20,12 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// What `ls` takes.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListRequest {
     /// A directory or file in the workspace; the workspace itself if left out.
-    #[serde(default)]
     pub path: String,
-    #[serde(default)]
     pub recursive: bool,
     /// Also names that start with a dot; `.git` never.
-    #[serde(default)]
     pub all: bool,
 }
 

@@ -28,7 +28,6 @@ pub struct GrepRequest {
     #[serde(default)]
     pub path: String,
     /// Only files whose path matches. Without a slash the name alone counts.
-    #[serde(default)]
     pub glob: Option<String>,
     #[serde(default)]
     pub ignore_case: bool,
@@ -37,11 +36,9 @@ pub struct GrepRequest {
     #[schemars(range(max = MAX_CONTEXT))]
     pub context: usize,
     /// Matches to tell; 100 if left out.
-    #[serde(default)]
     #[schemars(range(min = 1, max = MAX_MATCHES))]
     pub limit: Option<usize>,
     /// The `next` of the answer before.
-    #[serde(default)]
     pub cursor: Option<String>,
 }
 

@@ -23,17 +23,13 @@ use branchyard_model::{About, Problem};
 pub struct ReadRequest {
     pub path: String,
     /// First line wanted, counted from 1.
-    #[serde(default)]
     pub start_line: Option<usize>,
     /// Last line wanted.
-    #[serde(default)]
     pub end_line: Option<usize>,
     /// In place of `start_line`: the first byte wanted, counted from 0. The `end_byte` of a part that was cut
     /// is where the next one starts.
-    #[serde(default)]
     pub start_byte: Option<u64>,
     /// In place of `end_line`: the byte before which to stop.
-    #[serde(default)]
     pub end_byte: Option<u64>,
 }
 

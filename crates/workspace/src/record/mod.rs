@@ -34,17 +34,13 @@ pub(crate) struct Record {
     /// When the remote was last asked for the branch, and answered.
     pub(crate) fetched_at: Option<Timestamp>,
     /// When it was last used, in the daemon's own time.
-    #[serde(default)]
     pub(crate) used_tick: Option<u64>,
-    #[serde(default)]
     pub(crate) pinned: Option<Pin>,
-    #[serde(default)]
     pub(crate) sizes: Option<Sizes>,
     /// When `sizes` were measured, in the daemon's own time.
     #[serde(default)]
     pub(crate) measured_tick: u64,
     /// What it was made from; what that had built may still be here.
-    #[serde(default)]
     pub(crate) warm: Option<Warm>,
     /// A command in it was given a secret, which may be in what it left behind.
     #[serde(default)]
@@ -53,10 +49,8 @@ pub(crate) struct Record {
     #[serde(default)]
     pub(crate) built_from: BuiltFrom,
     /// Who began what is under way, where one of our verbs did.
-    #[serde(default)]
     pub(crate) operation: Option<BegunOperation>,
     /// Which directory was made for it, by the number that the file system has for that.
-    #[serde(default)]
     pub(crate) inode: Option<u64>,
 }
 

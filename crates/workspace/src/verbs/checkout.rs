@@ -48,7 +48,6 @@ pub async fn check_out(
         count: plan.files.len(),
         files: (verbosity > Verbosity::Minimal).then(|| files.collect()),
         kept: plan.saved.as_ref().map(Kept::from),
-        left_out: None,
     })
 }
 

@@ -47,7 +47,6 @@ pub async fn deliver(
         attempts: 0,
         failures: Vec::new(),
         conflicts: Vec::new(),
-        conflicts_in_all: None,
     };
     loop {
         let attempt = deliver_once(workspace, (&request, beside_run), &mut sent, report);

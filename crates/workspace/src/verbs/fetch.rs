@@ -27,7 +27,6 @@ pub async fn fetch(workspace: &Arc<Workspace>, request: &Request) -> Result<Fetc
     }
     Ok(Fetched {
         updated: before.changed_to(&known(workspace).await?),
-        updated_in_all: None,
         missing,
     })
 }

@@ -34,7 +34,6 @@ pub async fn pull(
         from_commit: upstream.clone(),
         head_before: before,
         conflicts: Vec::new(),
-        conflicts_in_all: None,
     };
     pulled.state = match (state, request.how) {
         (Relation::Contained, _) => State::UpToDate,

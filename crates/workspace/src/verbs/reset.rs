@@ -71,7 +71,6 @@ pub async fn reset_head(
                 kept: plan.saved.as_ref().map(Kept::from),
                 staged_files: staged.len(),
                 staged: (verbosity > Verbosity::Minimal).then_some(staged),
-                left_out: None,
             })
         })
         .await

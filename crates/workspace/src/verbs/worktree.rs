@@ -30,8 +30,7 @@ pub async fn worktrees(
         Ok(Worktrees {
             total: items.len(),
             worktrees: items,
-            how: (request.verbosity > Verbosity::Minimal).then_some(HOW),
-            left_out: None,
+            how: (request.verbosity > Verbosity::Minimal).then(|| HOW.to_owned()),
         })
     })
     .await

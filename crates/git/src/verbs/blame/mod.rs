@@ -11,6 +11,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::room::keep_fitting;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, budget, revision};
 use crate::{Error, Git, ObjectId, Repository, head};
 use branchyard_model::{ErrorKind, Problem};
@@ -22,6 +24,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_FILE: usize = 64 * 1024 * 1024;
 /// More lines than these are for the next answer.
 const MOST_LINES: usize = 10_000;
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "blame",
+    title: "Who wrote which line",
+    description: "Says for each line of a file which commit it is from, by whom and why; lines of the workspace that are not committed are told as such. Give `start_line` and `end_line` for the lines in question; `git_log` with the `path` tells the rest of its history.",
+    effect: Effect::READS,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,18 +68,16 @@ pub enum Moves {
     AcrossFiles,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Blame {
     pub path: String,
     /// The commit at which the file was looked at; none of the file as it is in the workspace.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Of the whole file.
     pub total_lines: usize,
     /// Lines that stand together and are from one commit, in the file's order.
     pub hunks: Vec<Hunk>,
     /// There are more lines of those asked for: what `start_line` is to be to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
 }
 
@@ -202,6 +209,33 @@ fn wanted(request: &Request, total: usize) -> Result<RangeInclusive<usize>, Prob
         return Err(Problem::unprocessable("start_line", detail).help("begin before its end"));
     }
     Ok(first..=last.min(total))
+}
+
+impl Render for Blame {
+    fn text(&self) -> String {
+        let mut text: String = self.hunks.iter().map(Hunk::paragraph).collect();
+        if self.hunks.is_empty() {
+            text.push_str("no lines\n");
+        }
+        if let Some(next) = self.next {
+            text.push_str(&format!("(more with start_line {next})\n"));
+        }
+        text
+    }
+
+    /// Lines are the pages: of a single hunk that is too long, the first.
+    fn page(&mut self, room: usize) -> bool {
+        let next = |hunk: &Hunk| hunk.end_line + 1;
+        if keep_fitting(&mut self.hunks, room) > 0 {
+            self.next = self.hunks.last().map(next);
+        }
+        if let [only] = &mut self.hunks[..]
+            && only.keep_lines(room / 2)
+        {
+            self.next = Some(next(only));
+        }
+        true
+    }
 }
 
 #[cfg(test)]

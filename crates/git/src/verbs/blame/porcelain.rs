@@ -5,44 +5,72 @@ use std::collections::HashMap;
 
 use git2::Time;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::verbs::Verbosity;
 use crate::verbs::person::{Person, date, text};
+use crate::verbs::room::written;
 
 /// Lines that stand together and are from one commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hunk {
     pub start_line: usize,
     pub end_line: usize,
     /// The commit; none of lines that are not committed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The lines are not committed.
     pub uncommitted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Person>,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// What the file was called in that commit; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub original_path: Option<String>,
     /// The number of the first line in that commit; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub original_line: Option<usize>,
     /// With `full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub committer: Option<Person>,
     /// The commit before it that changed the file; with `full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
     /// The lines themselves; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// `text` is only begun: a single line does not fit.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub truncated: bool,
+}
+
+impl Hunk {
+    pub(super) fn paragraph(&self) -> String {
+        let mut text = format!("{}-{} ", self.start_line, self.end_line);
+        match (&self.id, &self.author) {
+            (Some(id), Some(author)) => {
+                let (id, day) = (id.get(..8).unwrap_or(id), author.day());
+                text.push_str(&format!("{id} {day} {}", author.name));
+            }
+            _ => text.push_str("not committed"),
+        }
+        if let Some(subject) = &self.subject {
+            text.push_str(&format!(": {subject}"));
+        }
+        text.push('\n');
+        text + self.text.as_deref().unwrap_or_default()
+    }
+
+    /// Leaves out the last lines that do not fit into `room`, but for the first; whether there were any.
+    pub(super) fn keep_lines(&mut self, room: usize) -> bool {
+        let Some(text) = &mut self.text else {
+            return false;
+        };
+        let mut left = room;
+        let lines = text.split_inclusive('\n').take_while(|line| {
+            let less = left.checked_sub(written(line));
+            left = less.unwrap_or_default();
+            less.is_some()
+        });
+        let kept = lines.count().max(1);
+        let end = self.end_line.min(self.start_line + kept - 1);
+        let is_cut = end < self.end_line;
+        let bytes = text.split_inclusive('\n').take(kept).map(str::len).sum();
+        text.truncate(bytes);
+        self.end_line = end;
+        is_cut
+    }
 }
 
 /// What is known of a commit so far.
@@ -216,7 +244,6 @@ fn hunk(group: LineGroup, known: &KnownCommit, verbosity: Verbosity) -> Hunk {
         committer: (full && !uncommitted).then(|| known.committer.person()),
         previous: known.previous.clone().filter(|_| full),
         text: more.then(|| text(&group.text)),
-        truncated: false,
     }
 }
 

@@ -9,10 +9,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
+use super::room::{keep_fitting, next_after};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Kept, Verbosity};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use listing::{list, only_there, show, unmerged};
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "branch",
+    title: "Branches",
+    description: "Lists branches, shows one, creates one with a workspace of its own, renames or deletes one. With commits or work of its own it is deleted with `force: true` only, and saved first.",
+    effect: Effect::DESTROYS.reaching_out(),
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,32 +30,24 @@ pub struct Request {
     #[serde(default)]
     pub action: Action,
     /// Which branch; rename and show take this one where left out.
-    #[serde(default)]
     pub name: Option<String>,
     /// With rename: the new name.
-    #[serde(default)]
     pub new_name: Option<String>,
     /// With create: where it starts; the last commit of this branch where left out.
-    #[serde(default)]
     pub from: Option<String>,
     /// With list: only branches of which this revision has every commit.
-    #[serde(default)]
     pub merged: Option<String>,
     /// With list: only branches that have commits which this revision lacks.
-    #[serde(default)]
     pub unmerged: Option<String>,
     /// With list: only branches that have this revision.
-    #[serde(default)]
     pub contains: Option<String>,
     /// With list: only branches that lack this revision.
-    #[serde(default)]
     pub not_contains: Option<String>,
     /// With list: the remote's branches, as they were last fetched. With delete: on the remote too, if
     /// another branch there has all its commits.
     #[serde(default)]
     pub remote: bool,
     /// With list: only names that this glob matches, such as `agent-*`.
-    #[serde(default)]
     pub pattern: Option<String>,
     /// With delete: also a branch with commits or work of its own, which is saved first.
     #[serde(default)]
@@ -83,33 +84,26 @@ pub enum Action {
     Show,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Branches {
     pub action: Action,
     /// With list, in the order of their names.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Vec<Item>>,
     /// With list: how many there are in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
     /// With list: the `skip` with which the rest can be had, if this is not all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
     /// The branch that was shown, created or renamed, as it is now, or deleted, as it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<Item>,
     /// The workspace of the branch that was created or renamed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What was saved before it was discarded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
     /// With delete: the commit that the remote had, if it was deleted there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_was: Option<CommitId>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub name: String,
     pub id: CommitId,
@@ -117,21 +111,16 @@ pub struct Item {
     pub current: bool,
     /// It has a workspace.
     pub workspace: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub committed_at: Option<Timestamp>,
     /// How it stands to the branch of the same name on the remote, as last fetched.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
     /// Whether the revision that was asked about has all of its commits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<bool>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Upstream {
     pub name: String,
     /// Commits that the remote's lacks.
@@ -226,4 +215,44 @@ fn no_such_branch(branch: &BranchName) -> Problem {
     Problem::new(ErrorKind::NotFound, "branch_not_found", detail)
         .field("name")
         .help("action list names the branches; those of the remote with `remote: true`")
+}
+
+impl Render for Branches {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for item in self.item.iter().chain(self.branches.iter().flatten()) {
+            let mark = if item.current { '*' } else { ' ' };
+            let subject = item.subject.as_deref().unwrap_or_default();
+            let mut line = format!("{mark} {} {} {subject}", item.name, item.id);
+            if let Some(Upstream { ahead, behind, .. }) = &item.upstream {
+                line.push_str(&format!(" (ahead {ahead}, behind {behind})"));
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        if let Some(path) = &self.path {
+            lines.push(format!("its workspace is {path}"));
+        }
+        if let Some(was) = &self.remote_was {
+            lines.push(format!("deleted on the remote, where it was at {was}"));
+        }
+        if let Some(kept) = &self.kept {
+            lines.push(kept.line().trim_start().to_owned());
+        }
+        if let (Some(next), Some(total)) = (self.next, self.total) {
+            lines.push(format!("of {total}; go on with skip: {next}"));
+        }
+        match lines.is_empty() {
+            true => "no branches".to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        let Some(branches) = &mut self.branches else {
+            return false;
+        };
+        let gone = keep_fitting(branches, room);
+        self.next = next_after(self.total, self.next, gone);
+        true
+    }
 }

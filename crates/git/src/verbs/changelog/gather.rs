@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use git2::{Commit, Oid};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::convention::{Conventional, Footers, conventional, footers, pull_requests};
 use super::version::Bump;
@@ -18,7 +18,7 @@ const FIRST: [&str; 11] = [
 ];
 
 /// Commits of one type.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The word before the colon, in lower case; `other` of those without.
     #[serde(rename = "type")]
@@ -29,9 +29,8 @@ pub struct Group {
     pub scopes: Vec<ChangelogScope>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ChangelogScope {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// How many there are.
     pub count: usize,
@@ -39,36 +38,32 @@ pub struct ChangelogScope {
     pub changes: Vec<Change>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     pub id: String,
     /// The subject, without type and scope.
     pub description: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pull_requests: Vec<u64>,
     pub breaking: bool,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// With `full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// The rest of the message; with `full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Breaking {
     pub id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     pub description: String,
     /// What the message says about it.
     pub notes: Vec<String>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Author {
     pub name: String,
     pub email: String,
@@ -76,6 +71,24 @@ pub struct Author {
     pub commits: usize,
     /// How many more they had a part in, by `Co-authored-by`.
     pub co_authored: usize,
+}
+
+impl Group {
+    pub(super) fn paragraph(&self) -> String {
+        let mut text = format!("{} ({}):\n", self.kind, self.count);
+        for scope in &self.scopes {
+            let name = scope.scope.as_ref().map(|name| format!("{name}: "));
+            let name = name.unwrap_or_default();
+            for change in &scope.changes {
+                text.push_str(&format!("- {name}{}\n", change.description));
+            }
+            let left_out = scope.count - scope.changes.len();
+            if left_out > 0 {
+                text.push_str(&format!("- … and {left_out} more\n"));
+            }
+        }
+        text
+    }
 }
 
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
 use super::log::{self, Ends};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, revision};
 use crate::{Error, Repository, head};
 use tags::{Tag, Tags};
@@ -19,8 +20,15 @@ use version::Version;
 pub use gather::{Author, Breaking, Change, ChangelogScope, Group};
 pub use version::Bump;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "changelog",
+    title: "Material for release notes",
+    description: "Sorts the commits since the last tag, or between two tags or revisions, by the type and scope of conventional commits, with breaking changes apart, authors, pull request numbers and a suggested next version. Write release notes from it.",
+    effect: Effect::READS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// What was there before: a tag, branch or commit. The last tag before `to` where not given, and all
     /// of history where there is none.
@@ -28,14 +36,12 @@ pub struct Request {
     /// Up to which tag, branch or commit; the branch's own commit where not given.
     pub to: Option<String>,
     /// How much of each commit is told.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Changelog {
     /// None where all of history is meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<End>,
     pub to: End,
     /// How many commits are told of; merges are not.
@@ -55,7 +61,6 @@ pub struct Changelog {
     /// How many they are.
     pub authors_total: usize,
     /// What the next version is to be, where the last one is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_version: Option<NextVersion>,
     /// Something is missing: there was too much history, or the lists are cut. The counts that stand
     /// beside lists are those of what was found.
@@ -63,14 +68,14 @@ pub struct Changelog {
 }
 
 /// One end of the range.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     pub name: String,
     pub id: String,
 }
 
 /// A suggestion by the rules of semantic versioning.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NextVersion {
     /// The tag of the last one.
     pub last: String,
@@ -150,4 +155,27 @@ fn next_version(
         bump,
         suggested: version.next(bump).to_string(),
     }))
+}
+
+impl Render for Changelog {
+    fn text(&self) -> String {
+        let from = self.from.as_ref().map_or("the beginning", |end| &end.name);
+        let mut text = format!(
+            "{} commits from {from} to {} by {} authors",
+            self.commits, self.to.name, self.authors_total
+        );
+        if let Some(next) = &self.next_version {
+            text.push_str(&format!("; {} after {}", next.suggested, next.last));
+        }
+        text.push('\n');
+        for breaking in &self.breaking {
+            text.push_str(&format!("BREAKING: {}\n", breaking.description));
+        }
+        let groups = self.groups.iter().chain([&self.other]);
+        text.extend(groups.filter(|group| group.count > 0).map(Group::paragraph));
+        if self.truncated {
+            text.push_str("(cut; give `from` and `to` nearer to each other for the rest)\n");
+        }
+        text
+    }
 }

@@ -1,7 +1,7 @@
 //! Where in a working file the sides disagree: what stands between its conflict markers.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the hunks of all files may hold together, and a side of one of them.
 pub(super) const ALL_TEXT: usize = 256 * 1024;
@@ -11,14 +11,13 @@ const MOST: usize = 100;
 /// Of a marker, unless an attribute says otherwise.
 const WIDTH: usize = 7;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hunk {
     /// Lines of the working file, counted from 1, the markers included.
     pub start_line: usize,
     pub end_line: usize,
     pub ours: String,
     /// What both sides began with, where the markers tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     pub theirs: String,
 }

@@ -2,11 +2,11 @@
 
 use git2::IndexConflict;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What either side did to it. A file that both sides renamed is `both_deleted` at its old path, and
 /// `added_by_us` and `added_by_them` at its new ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Kind")]
 pub enum ConflictKind {

@@ -1,6 +1,5 @@
 //! Conflicts as data: which paths, what each side has of them, and where in the file they disagree.
 
-mod fit;
 mod hunks;
 mod kind;
 mod working;
@@ -11,9 +10,8 @@ use std::path::PathBuf;
 
 use git2::{AttrCheckFlags, IndexConflict, IndexEntry};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-pub use fit::fit;
 pub use hunks::{Hunk, has_markers};
 pub use kind::ConflictKind;
 pub use working::{Read, Standing, Working};
@@ -26,27 +24,24 @@ const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 const LINK: u32 = 0o120000;
 const SUBMODULE: u32 = 0o160000;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     /// Relative to the workspace.
     pub path: String,
     pub kind: ConflictKind,
     pub form: Form,
     /// The path that it had in the base, where one side or both renamed it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
     /// What there is of it in the base and on either side; a side without one has no such file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stages: Option<Vec<Stage>>,
     /// The regions of the working file that are still between conflict markers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hunks: Option<Vec<Hunk>>,
     /// Stages, hunks or parts of them were left out; the file itself has them all.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     Text,
@@ -55,23 +50,28 @@ pub enum Form {
     Submodule,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     pub stage: Which,
     pub id: String,
     /// As git writes it: 100644, 100755 (executable), 120000 (link), 160000 (submodule).
     pub mode: String,
     /// Bytes; a submodule has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
     Base,
     Ours,
     Theirs,
+}
+
+/// Their paths, a line each.
+pub(super) fn paths(conflicts: &[Conflict]) -> String {
+    let paths: Vec<_> = conflicts.iter().map(|found| found.path.as_str()).collect();
+    paths.join("\n")
 }
 
 /// All conflicts of the index, in the order of their paths. Blocks.

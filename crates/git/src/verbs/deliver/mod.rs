@@ -7,11 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conflicts::Conflict;
-use super::integration::How;
+use super::integration::{How, named};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Brief, input};
 use branchyard_model::{BranchName, CommitId, Problem};
 
 pub use combine::{Combined, combine};
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "deliver",
+    title: "Deliver to a shared branch",
+    description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes and verifies that it has arrived; done again when that branch moved meanwhile. A conflict pushes nothing and waits in this workspace: git_resolve, then git_merge or git_rebase with action continue, and deliver again.",
+    effect: Effect::WRITES.repeatable().reaching_out(),
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +30,6 @@ pub struct Request {
     #[serde(default)]
     pub how: How,
     /// Of the merge commit; a usual one if left out.
-    #[serde(default)]
     pub message: Option<String>,
 }
 
@@ -46,32 +53,28 @@ impl Request {
 }
 
 /// What came of a delivery.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Delivered {
     pub state: DeliveryState,
     pub into: BranchName,
     /// What the remote has for `into` now: it was asked after the push.
     pub remote_commit: CommitId,
     /// The commits that `into` lacked, the newest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outgoing: Vec<Brief>,
     /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outgoing_in_all: Option<usize>,
     /// How often it was tried.
     pub attempts: u32,
     /// Why the attempts before the last failed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
     /// Why nothing was pushed: these files were changed here and there. The merge or rebase is under way in this workspace.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
-    /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conflicts_in_all: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "State")]
 pub enum DeliveryState {
@@ -80,4 +83,24 @@ pub enum DeliveryState {
     UpToDate,
     /// Nothing was pushed: see `conflicts`.
     Conflicts,
+}
+
+impl Render for Delivered {
+    fn text(&self) -> String {
+        let (into, there) = (&self.into, &self.remote_commit);
+        let mut lines = vec![match self.state {
+            DeliveryState::Delivered => format!("delivered: {into} on the remote is at {there}"),
+            DeliveryState::UpToDate => format!("{into} has it all already: {there}"),
+            DeliveryState::Conflicts => format!(
+                "nothing was pushed: conflicts with {into} ({there}). They wait in this workspace: resolve with git_resolve, continue with git_merge or git_rebase, and deliver again"
+            ),
+        }];
+        lines.extend(named(&self.conflicts, self.conflicts.len()));
+        lines.extend(self.outgoing.iter().map(Brief::line));
+        lines.extend(self.outgoing_in_all.map(|all| format!("  … {all} in all")));
+        if self.attempts > 1 {
+            lines.push(format!("it took {} attempts", self.attempts));
+        }
+        lines.join("\n")
+    }
 }

@@ -2,11 +2,12 @@
 
 use git2::Oid;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Ended, Origin, stages_nothing};
-use crate::verbs::conflicts::{Conflict, Hunk, conflicts, fit};
+use crate::verbs::conflicts::{Conflict, Hunk, conflicts};
 use crate::verbs::operation::{Operation, UnderWay};
+use crate::verbs::verb::Render;
 use crate::verbs::{Brief, Verbosity};
 use crate::{Error, Repository, check_extent, head};
 
@@ -15,7 +16,7 @@ const MOST_COMMITS: usize = 200;
 /// As many conflicts are named in words.
 const MOST_NAMED: usize = 30;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is done, and committed.
@@ -32,12 +33,11 @@ pub enum State {
     Aborted,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Outcome")]
 pub struct IntegrationOutcome {
     pub state: State,
     /// What is under way now, how far it is, and what `ours` and `theirs` mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<UnderWay>,
     /// The conflicts that are to be resolved before it goes on.
     pub conflicts: Vec<Conflict>,
@@ -46,27 +46,23 @@ pub struct IntegrationOutcome {
     /// The tip of the branch before the operation began.
     pub head_before: String,
     /// The commits that it made so far, the newest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<Brief>>,
     /// How many it made, listed or not.
     pub commits_total: usize,
     /// How many commits of others it brought to this branch.
     pub brought: usize,
     /// How many commits changed nothing here or were skipped, and were not made again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<usize>,
     /// How much the branch changed by it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Changed>,
     /// Lists or texts were shortened to fit.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// What to do now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
     pub files: usize,
     pub insertions: usize,
@@ -113,9 +109,10 @@ impl IntegrationOutcome {
             changed,
         })
     }
+}
 
-    /// In a few lines.
-    pub fn text(&self) -> String {
+impl Render for IntegrationOutcome {
+    fn text(&self) -> String {
         let mut lines = vec![match self.state {
             State::Done => format!(
                 "done: {} commit(s) made, {} brought",
@@ -131,16 +128,6 @@ impl IntegrationOutcome {
         lines.extend(named(&self.conflicts, self.conflicts_total));
         lines.extend(self.next.iter().map(|next| format!("next: {next}")));
         lines.join("\n")
-    }
-
-    /// Makes it fit into about `room` bytes of JSON.
-    pub fn cut(&mut self, room: usize) {
-        if let Some(commits) = &mut self.commits {
-            let most = (room / 4 / 100).max(1);
-            self.truncated |= commits.len() > most;
-            commits.truncate(most);
-        }
-        self.truncated |= fit(&mut self.conflicts, room / 2) > 0;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use git2::{Commit, Diff, DiffFindOptions, DiffFormat, DiffOptions, Patch};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::request::Request;
 use crate::verbs::Verbosity;
@@ -14,64 +14,72 @@ use crate::{Error, Repository, check_extent};
 /// A longer patch is cut.
 const LONGEST_PATCH: usize = 64 * 1024;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Entry")]
 pub struct LogEntry {
     pub id: String,
     pub short_id: String,
     pub subject: String,
     /// The rest of the message; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     pub author: Person,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub committer: Option<Person>,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parents: Option<Vec<String>>,
     /// Branches and tags that are at this commit; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub refs: Option<Vec<String>>,
     /// What the followed file was called in this commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stat: Option<Stat>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<PatchText>,
-    /// Its texts and lists are only begun, for they do not fit.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub truncated: bool,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Stat {
     pub files: usize,
     pub additions: usize,
     pub deletions: usize,
     /// The same by file; with `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub by_file: Option<Vec<FileStat>>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FileStat {
     pub path: String,
     /// What it was called before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     pub additions: usize,
     pub deletions: usize,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PatchText {
     pub text: String,
     /// Of the whole patch.
     pub bytes: usize,
     /// `text` is only its beginning.
     pub truncated: bool,
+}
+
+impl LogEntry {
+    pub(super) fn text(&self) -> String {
+        let (short_id, day) = (&self.short_id, self.author.day());
+        let mut text = format!("{short_id} {day} {}: {}", self.author.name, self.subject);
+        if let Some(refs) = self.refs.as_ref().filter(|refs| !refs.is_empty()) {
+            text.push_str(&format!(" ({})", refs.join(", ")));
+        }
+        if let Some(path) = &self.path {
+            text.push_str(&format!(" [{path}]"));
+        }
+        if let Some(stat) = &self.stat {
+            let (files, more, less) = (stat.files, stat.additions, stat.deletions);
+            text.push_str(&format!(" {files} files, +{more} -{less}"));
+        }
+        text.push('\n');
+        text.extend(self.patch.as_ref().map(|patch| patch.text.as_str()));
+        text
+    }
 }
 
 /// Makes entries of commits.
@@ -122,7 +130,6 @@ impl<'a> Teller<'a> {
             path: followed,
             stat: stat.map(|diff| self.stat(diff)).transpose()?,
             patch: patch.map(patch_text).transpose()?,
-            truncated: false,
         })
     }
 

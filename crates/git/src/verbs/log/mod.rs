@@ -11,9 +11,11 @@ use std::path::Path;
 
 use git2::Oid;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::budget::Budget;
+use super::room::keep_fitting;
+use super::verb::{Effect, Render, VerbEntry};
 use crate::{Error, Repository};
 use entry::Teller;
 
@@ -22,22 +24,27 @@ pub use follow::{Followed, follow};
 pub use request::{Merges, Query, Request};
 pub use walk::{Bounds, Ends, LogStep, Walk};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "log",
+    title: "History",
+    description: "Lists commits, the youngest first: of the branch, of a range such as `main..HEAD`, or of all branches, filtered by time, author, message or path. Ask for `stat` or `patch` to see what each commit changed.",
+    effect: Effect::READS,
+};
+
 /// Patches beyond this are for the next answer.
 const MOST_PATCHES: usize = 1024 * 1024;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Log {
     pub commits: Vec<LogEntry>,
     /// How many commits were passed over before the first of these.
     pub skip: usize,
     /// There are more: what `skip` is to be to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
     /// There are fewer commits here than were asked for, and there may be more: go on with `next`. With `stopped_at`
     /// there was too much history to look through: give a narrower `range`, or a `since`.
     pub truncated: bool,
     /// The commit at which looking stopped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<String>,
 }
 
@@ -144,5 +151,31 @@ pub(super) fn ids(
             LogStep::End => return Ok((ids, None)),
             LogStep::GaveUp(at) => return Ok((ids, Some(at))),
         }
+    }
+}
+
+impl Render for Log {
+    fn text(&self) -> String {
+        let mut text: String = self.commits.iter().map(LogEntry::text).collect();
+        if self.commits.is_empty() {
+            text.push_str("no commits\n");
+        }
+        if let Some(next) = self.next {
+            text.push_str(&format!("(more with skip {next})\n"));
+        }
+        if let Some(at) = &self.stopped_at {
+            text.push_str(&format!(
+                "(stopped looking at {at}; ask for less history)\n"
+            ));
+        }
+        text
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        if keep_fitting(&mut self.commits, room) > 0 {
+            self.next = Some(self.skip + self.commits.len());
+            self.truncated = true;
+        }
+        true
     }
 }

@@ -17,21 +17,19 @@ const MOST: usize = 1000;
 const MOST_DEFAULT: usize = 20;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Where to begin: a branch, tag, commit id, or `HEAD~2`. The branch's own commit where not given.
     pub revision: Option<String>,
     /// `a..b`: what b has and a has not; `a...b`: what only one of the two has. In place of `revision`.
     pub range: Option<String>,
     /// All branches, local and of the remote, in place of `revision` and `range`.
-    #[serde(default)]
     pub all: bool,
     /// How many commits at most, 20 where not given.
     #[schemars(range(min = 1, max = 1000))]
     #[serde(rename = "limit", alias = "count")]
     pub count: Option<usize>,
     /// To go on: an answer's `next`.
-    #[serde(default)]
     pub skip: usize,
     /// Committed at or after: an RFC 3339 time, a date (UTC), or how long ago, such as `2d`.
     pub since: Option<String>,
@@ -46,22 +44,16 @@ pub struct Request {
     /// Only commits that changed this file or directory.
     pub path: Option<String>,
     /// Follow the file at `path` to the names that it had before.
-    #[serde(default)]
     pub follow: bool,
     /// What to do about merges.
-    #[serde(default)]
     pub merges: Merges,
     /// Follow the first parent of each merge alone.
-    #[serde(default)]
     pub first_parent: bool,
     /// Count the changed files and lines of each commit; of merges with `first_parent` alone.
-    #[serde(default)]
     pub stat: bool,
     /// Show each commit's patch, within limits; of merges with `first_parent` alone.
-    #[serde(default)]
     pub patch: bool,
     /// How much of each commit is told.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 

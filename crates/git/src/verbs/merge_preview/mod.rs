@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changelog::End;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, budget, revision};
 use crate::command::GitCommand;
 use crate::{Error, Git, Repository, head, read_ref};
@@ -23,8 +24,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Of the listing of conflicts.
 const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "merge_preview",
+    title: "Would it merge?",
+    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace. Only what is committed counts; use it before a merge, a rebase or a pull request.",
+    effect: Effect::READS.reaching_out(),
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// Where to: a branch, of which what the remote has counts, or any tag or commit. The remote's default
     /// branch where not given.
@@ -33,20 +41,17 @@ pub struct Request {
     pub from: Option<String>,
     /// Ask the remote for the branches that were named first, so that the answer is about what it has now.
     /// A workspace's own branch is never moved by that.
-    #[serde(default)]
     pub fetch: bool,
     /// How much is told of each conflict.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MergePreview {
     pub outcome: Outcome,
     pub into: End,
     pub from: End,
     /// Where the two parted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<String>,
     /// How many commits the merge would bring to `into`.
     pub incoming: usize,
@@ -59,11 +64,10 @@ pub struct MergePreview {
     /// The lists are cut.
     pub truncated: bool,
     /// The tree that the merge would make, with conflict markers where there are conflicts; with `full`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_tree: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// `into` has all of it.
@@ -234,4 +238,25 @@ pub(crate) async fn tried(
         conflicts,
         truncated: said.truncated,
     })
+}
+
+impl Render for MergePreview {
+    fn text(&self) -> String {
+        let (from, into) = (&self.from.name, &self.into.name);
+        let mut text = match self.outcome {
+            Outcome::AlreadyMerged => format!("{into} has all of {from} already"),
+            Outcome::FastForward => format!("{into} can be moved on to {from}"),
+            Outcome::Clean => format!("{from} merges into {into} without conflicts"),
+            Outcome::Conflicts => format!(
+                "{from} does not merge into {into}: {} files in conflict",
+                self.conflicted
+            ),
+            Outcome::Unrelated => format!("{from} and {into} have no commit in common"),
+        };
+        text += &format!(" ({} commits, {} missing)\n", self.incoming, self.missing);
+        for conflict in &self.conflicts {
+            text += &format!("{}: {}\n", conflict.path, conflict.kinds.join(", "));
+        }
+        text
+    }
 }

@@ -4,31 +4,28 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::verbs::Verbosity;
 use crate::verbs::person::text;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     pub path: String,
     /// Git's own words for what is wrong: `contents`, `modify/delete`, `add/add`, `rename/delete` and so on.
     pub kinds: Vec<String>,
     /// What git says about it; not with `minimal`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
     /// The file where the two parted; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<Side>,
     /// The file in `into`; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<Side>,
     /// The file in `from`; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub theirs: Option<Side>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// As git writes it: `100644` is a file, `100755` an executable one, `120000` a link.
     pub mode: String,

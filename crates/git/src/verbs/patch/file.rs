@@ -2,41 +2,35 @@
 
 use git2::{DiffDelta, Patch};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::text::PatchText;
 use crate::Error;
 use crate::verbs::delta::{self, Kind, Side};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDiff {
     pub path: String,
     /// What it was called before, where it was renamed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     pub status: Kind,
     /// Lines that came; left out of binary files and where only names were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub additions: Option<usize>,
     /// Lines that went.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions: Option<usize>,
     /// It is no text, or too large to be taken for one.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
     /// The patch holds replacement characters where the file has bytes that are no UTF-8.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lossy: bool,
     /// As git writes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<PatchText>,
     /// How many hunks at the end of the patch are not in this answer.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub hunks_left_out: usize,
     /// Modes and blob ids; with `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<Side>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<Side>,
 }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use git2::{Diff, DiffOptions, Patch};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::delta::{self, Kind};
 use super::room::take;
@@ -56,35 +56,32 @@ pub enum Detail {
 }
 
 /// The files that differ.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Files {
     files: Vec<FileDiff>,
     /// Of all files, also of those that are not in this answer.
     totals: Totals,
     /// Lock files of package managers that are here without their patches; `lock_files` shows them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
     /// There is more than this answer holds.
     truncated: bool,
     /// What to ask for to go on, where there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Place>,
     #[serde(skip)]
     from: Place,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
     pub files: usize,
     /// Left out where only names were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub additions: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions: Option<usize>,
 }
 
 /// A place in the list of files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// How many files are before it.
     pub skip: usize,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use git2::{DiffLineType, Patch};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Error;
 use crate::verbs::room::written;
@@ -159,6 +159,16 @@ fn with_tabs(header: &[u8]) -> Vec<u8> {
         }
     }
     with_tabs
+}
+
+impl<'de> Deserialize<'de> for PatchText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(Self {
+            text,
+            ..Self::default()
+        })
+    }
 }
 
 impl Serialize for PatchText {

@@ -7,27 +7,37 @@ mod standing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conflicts::Conflict;
+use super::conflicts::{self, Conflict};
 use super::integration::How;
-use super::withheld::Withheld;
+use super::verb::{Effect, Render, VerbEntry};
+use super::withheld::{self, Withheld};
 use super::{Brief, Verbosity, commit};
 use branchyard_model::CommitId;
 
 pub use send::{Update, push};
 pub use standing::{Standing, outgoing, standing};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "push",
+    title: "Push to the remote",
+    description: "Commits (if a message is given), takes in what the remote has, pushes the branch, again when the remote moved meanwhile, and verifies that it has arrived. Conflicts are told and push nothing; what is committed stays. New files that look like secrets or build output are withheld unless paths names them.",
+    effect: Effect {
+        // On an agent's branch, or with force, it replaces what the remote has.
+        destroys: true,
+        ..Effect::WRITES.repeatable().reaching_out()
+    },
+};
+
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Commit first, with this message. Without it, only what is committed already is pushed.
-    #[serde(default)]
     pub message: Option<String>,
     /// With a message: the files and directories to commit; everything that changed if left out, but for new files that
     /// look like secrets or build output.
     #[serde(default)]
     pub paths: Vec<String>,
     /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
-    #[serde(default)]
     pub author: Option<String>,
     /// How commits of the remote branch that are not here are taken in first: rebase (the default) or
     /// merge; none refuses to push past them.
@@ -91,39 +101,31 @@ impl Integrate {
 }
 
 /// What came of a push.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Pushed {
     pub state: State,
     /// For a dry run: how the branch stands to that of the remote.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
     /// What the remote has for the branch now: it was asked after the push.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_commit: Option<CommitId>,
     /// The commit that was made first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub committed: Option<CommitId>,
     /// New files that were not committed, because they look like secrets, `build_output` names them, or they were
     /// created while a run was at work here. Name them in `paths` to commit them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
     /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld_in_all: Option<usize>,
     /// The commit of the remote that was taken in first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub integrated: Option<CommitId>,
     /// The commit of the remote that a rewritten history took the place of.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<CommitId>,
     /// Tags that went along.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The commits that the remote lacked, the newest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outgoing: Option<Vec<Brief>>,
     /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outgoing_in_all: Option<usize>,
     /// What went to the remote, though it may not have arrived.
     #[serde(skip)]
@@ -131,18 +133,14 @@ pub struct Pushed {
     /// How often it was tried.
     pub attempts: u32,
     /// Why the attempts before the last failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Vec<String>>,
     /// Why nothing was pushed: these files were changed here and there. All is as it was before, and what
     /// was committed is still committed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
-    /// There are more of them than are listed: so many in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub conflicts_in_all: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     #[default]
@@ -153,4 +151,37 @@ pub enum State {
     Conflicts,
     /// Nothing was pushed, because only what would be was wanted: see `outgoing` and `standing`.
     DryRun,
+}
+
+impl Render for Pushed {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        if let Some(commit) = &self.committed {
+            lines.push(format!("committed {commit}"));
+        }
+        if let Some(upstream) = &self.integrated {
+            lines.push(format!("took in the remote's {upstream}"));
+        }
+        if let Some(old) = &self.replaced {
+            lines.push(format!("replaced the remote's {old}"));
+        }
+        let remote = self.remote_commit.as_ref().map(ToString::to_string);
+        let remote = remote.unwrap_or_default();
+        lines.push(match self.state {
+            State::Pushed => format!("pushed: the remote has {remote} now"),
+            State::UpToDate => format!("the remote has it all already: {remote}"),
+            State::DryRun => "nothing was pushed: this is what would be".to_owned(),
+            State::Conflicts => format!(
+                "nothing was pushed: conflicts with what the remote has. Take it in with git_pull, resolve with git_resolve, and push again:\n{}",
+                conflicts::paths(&self.conflicts)
+            ),
+        });
+        lines.extend(self.outgoing.iter().flatten().map(Brief::line));
+        lines.extend(self.outgoing_in_all.map(|all| format!("  … {all} in all")));
+        lines.extend(withheld::lines(&self.withheld, self.withheld_in_all));
+        if self.attempts > 1 {
+            lines.push(format!("it took {} attempts", self.attempts));
+        }
+        lines.join("\n")
+    }
 }

@@ -2,7 +2,7 @@
 
 use git2::{ErrorCode, Oid};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::verbs::Brief;
 use crate::{Error, ObjectId, Repository, Seen};
@@ -12,7 +12,7 @@ use branchyard_model::BranchName;
 const MOST_OUTGOING: usize = 200;
 
 /// How a branch here stands to that of the remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     Same,

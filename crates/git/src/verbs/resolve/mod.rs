@@ -10,37 +10,39 @@ use serde::{Deserialize, Serialize};
 pub use plan::{Chosen, Plan};
 
 use super::Verbosity;
-use super::conflicts::{Conflict, Which, Working, conflicts, fit};
+use super::conflicts::{Conflict, Which, Working, conflicts};
 use super::integration::{command, described, named, next_of};
 use super::operation::UnderWay;
+use super::verb::{Effect, Render, VerbEntry};
 use crate::{Error, Git, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many paths are given to one command.
 const AT_ONCE: usize = 200;
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "resolve",
+    title: "Resolve conflicts",
+    description: "Settles files that are in conflict and stages them: take a side, base, delete or the file as it is now, or give the content. Without arguments it lists what is left, with the hunks. When nothing is, call the verb under way (git_merge, git_rebase, …) with action continue.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// The conflicted files that are meant, relative to the workspace. Without these and without `all`
     /// the conflicts that are left are only listed.
-    #[serde(default)]
     pub paths: Vec<String>,
     /// What each of `paths` is to be. Which side is which, `operation` in the answer tells: in a rebase
     /// `ours` is what is rebased onto.
-    #[serde(default)]
     pub take: Option<Take>,
     /// In place of `take`, for one path: the whole content of the file.
-    #[serde(default)]
     pub content: Option<String>,
     /// In place of `paths`: take this side of every file that is in conflict.
-    #[serde(default)]
     pub all: Option<AllOf>,
     /// Accept a content in which conflict markers stand.
-    #[serde(default)]
     pub allow_markers: bool,
     /// How much the answer tells.
-    #[serde(default)]
     pub verbosity: Verbosity,
 }
 
@@ -66,7 +68,7 @@ pub enum AllOf {
     Theirs,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Resolved {
     /// What was resolved by this call.
     pub resolved: Vec<String>,
@@ -77,13 +79,11 @@ pub struct Resolved {
     /// How many those are, listed or not.
     pub conflicts_total: usize,
     /// What is under way, and what `ours` and `theirs` mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<UnderWay>,
     /// Lists or texts were shortened to fit.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// What to do now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
@@ -186,8 +186,10 @@ impl Resolved {
             next: Some(next),
         })
     }
+}
 
-    pub fn text(&self) -> String {
+impl Render for Resolved {
+    fn text(&self) -> String {
         let mut lines = vec![format!(
             "{} resolved, {} left",
             self.resolved_total, self.conflicts_total
@@ -196,20 +198,6 @@ impl Resolved {
         lines.extend(named(&self.conflicts, self.conflicts_total));
         lines.extend(self.next.iter().map(|next| format!("next: {next}")));
         lines.join("\n")
-    }
-
-    /// Makes it fit into about `room` bytes of JSON.
-    pub fn cut(&mut self, room: usize) {
-        let mut left = room / 4;
-        let fitting = self.resolved.iter().take_while(|path| {
-            let rest = left.checked_sub(path.len() + 3);
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        });
-        let fitting = fitting.count();
-        self.truncated |= fitting < self.resolved.len();
-        self.resolved.truncate(fitting);
-        self.truncated |= fit(&mut self.conflicts, room / 2) > 0;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use git2::{ObjectType, Tree};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Request;
 use crate::verbs::Verbosity;
@@ -12,7 +12,7 @@ use crate::{Error, Repository};
 
 const LINK: i32 = 0o120_000;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Entries {
     entries: Vec<Entry>,
     /// How many there are, shown or not.
@@ -20,28 +20,24 @@ pub struct Entries {
     /// There are more.
     truncated: bool,
     /// What `skip` is to be to go on, where there are more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
     #[serde(skip)]
     skipped: usize,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     pub name: String,
     pub kind: EntryKind,
     /// As git writes it, such as 100644; with `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// With `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Bytes of a file; with `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     File,
@@ -98,8 +94,7 @@ impl Entries {
     }
 
     pub(super) fn cut(&mut self, room: usize) {
-        let mut left = room;
-        keep_fitting(&mut left, &mut self.entries);
+        keep_fitting(&mut self.entries, room);
         self.settle();
     }
 

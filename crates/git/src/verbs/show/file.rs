@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::Blob;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Request;
 use crate::verbs::Verbosity;
@@ -17,13 +17,11 @@ const LOOKED_AT: usize = 8_000;
 /// What one byte may take in JSON.
 const WIDEST_ESCAPE: usize = 6;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FileAt {
     /// Left out where it was named by its id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// As git writes it, such as 100644; 120000 is a link, whose content is where it leads.
-    #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
     /// Bytes.
     size: usize,
@@ -32,15 +30,12 @@ pub struct FileAt {
     /// The content holds replacement characters where the file has bytes that are no UTF-8.
     lossy: bool,
     /// Lines of the file; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
     /// How many lines it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<usize>,
     /// There is more than this answer holds.
     truncated: bool,
     /// What `skip` is to be to go on, where there is more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<usize>,
     #[serde(skip)]
     skipped: usize,

@@ -13,12 +13,20 @@ use serde::{Deserialize, Serialize};
 use super::diff::{CONTEXT, LIMIT, check_bounds};
 use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::person::{Person, text};
+use super::verb::{Effect, VerbEntry};
 use super::{Verbosity, revision};
 use crate::{Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
 
 pub use entries::{Entries, Entry, EntryKind};
 pub use file::FileAt;
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "show",
+    title: "Show a commit, tag, directory or file",
+    description: "Shows a commit with what it changed, an annotated tag, or, with path, a file or directory as it was in any revision. Nothing is checked out for that.",
+    effect: Effect::READS,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -66,22 +74,18 @@ impl Default for Request {
 }
 
 /// One object; of the parts that describe it, those are there that it has.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Shown {
     pub object: Kind,
     pub id: String,
     /// The tag, where it was named by one that has a message. What it leads to is shown, too.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<TagDetails>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<CommitDetails>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<Entries>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileAt>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Commit,
@@ -90,29 +94,25 @@ pub enum Kind {
     File,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TagDetails {
     pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tagger: Option<Person>,
     pub message: String,
     /// The id of what it stands for.
     pub target: String,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CommitDetails {
     pub subject: String,
     /// The rest of the message; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     pub author: Person,
     /// Not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub committer: Option<Person>,
     pub parents: Vec<String>,
     /// What it changed; in a merge, against its first parent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(flatten)]
     pub changed: Option<Files>,
 }
@@ -184,19 +184,6 @@ impl Shown {
         }
         Ok(shown)
     }
-
-    /// Leaves out the end of what is long.
-    pub fn cut(&mut self, room: usize) {
-        if let Some(details) = &mut self.details {
-            details.cut(room);
-        }
-        if let Some(directory) = &mut self.directory {
-            directory.cut(room);
-        }
-        if let Some(file) = &mut self.file {
-            file.cut(room);
-        }
-    }
 }
 
 impl TagDetails {
@@ -234,13 +221,6 @@ impl CommitDetails {
             parents: commit.parent_ids().map(|id| id.to_string()).collect(),
             changed,
         })
-    }
-
-    fn cut(&mut self, room: usize) {
-        let beside = self.subject.len() + self.body.as_ref().map_or(0, String::len);
-        if let Some(changed) = &mut self.changed {
-            changed.cut(room.saturating_sub(beside));
-        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::{CommitDetails, Entries, EntryKind, FileAt, Shown, TagDetails};
 use crate::verbs::person::Person;
+use crate::verbs::verb::Render;
 
-impl Shown {
-    pub fn text(&self) -> String {
+impl Render for Shown {
+    fn text(&self) -> String {
         let mut text = String::new();
         if let Some(tag) = &self.tag {
             text += &tag.text();
@@ -21,6 +22,22 @@ impl Shown {
             text += &file.text();
         }
         text
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        if let Some(details) = &mut self.details
+            && let Some(changed) = &mut details.changed
+        {
+            let beside = details.subject.len() + details.body.as_ref().map_or(0, String::len);
+            changed.cut(room.saturating_sub(beside));
+        }
+        if let Some(directory) = &mut self.directory {
+            directory.cut(room);
+        }
+        if let Some(file) = &mut self.file {
+            file.cut(room);
+        }
+        true
     }
 }
 

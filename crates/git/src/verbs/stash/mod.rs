@@ -12,8 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::add::no_such_path;
-use super::changes::shown;
+use super::changes::{lines, shown};
 use super::named::is_tracked;
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Kept, Named, Verbosity, few, input};
 use crate::{Error, Git, ObjectId, Repository, Stash, commit_id, files_of};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
@@ -21,13 +22,19 @@ use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
 pub use push::{Changes, list, save, store};
 
+pub const VERB: VerbEntry = VerbEntry {
+    name: "stash",
+    title: "Put changes aside",
+    description: "Puts changes aside (push) and brings them back (pop, apply); list, show and drop. Only stashes of this branch are seen, and each is taken by its id. Conflicts are listed in the answer, and the stash is kept then.",
+    effect: Effect::DESTROYS,
+};
+
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// What to do.
     pub action: Action,
     /// With push: what it is about, in one line.
-    #[serde(default)]
     pub message: Option<String>,
     /// With push: also new files that no ignore rule covers.
     #[serde(default)]
@@ -39,7 +46,6 @@ pub struct Request {
     #[serde(default)]
     pub index: bool,
     /// Which one: its id, as list gives it. The newest of this branch where left out, but drop needs it.
-    #[serde(default)]
     pub stash: Option<String>,
     /// How much the answer tells.
     #[serde(default)]
@@ -63,43 +69,32 @@ pub enum Action {
     Show,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Stashed {
     pub action: Action,
     /// The stash that this was about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stash: Option<Item>,
     /// With list.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stashes: Option<Vec<Item>>,
     /// With pop and apply: files in which both sides changed the same lines. The stash is kept then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub conflicts: Option<Vec<String>>,
     /// Whether the stash is still in the list.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub still_listed: Option<bool>,
     /// What it changes; untracked files that it holds count as added.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<Change>>,
     /// With show and verbosity full: the changes themselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
     /// What was saved before the stash was dropped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Kept>,
-    /// How many entries of the lists, and bytes of the patch, this answer had no room for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<usize>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     /// Its id, by which it is taken.
     pub id: CommitId,
     pub message: String,
     pub made_at: Option<Timestamp>,
     /// The commit that it was made on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub made_on: Option<CommitId>,
 }
 
@@ -157,7 +152,6 @@ impl Stashed {
             files: None,
             patch: None,
             kept: None,
-            left_out: None,
         }
     }
 }
@@ -274,4 +268,27 @@ pub fn stands_in_the_way(files: &[String]) -> Problem {
     let detail = format!("these files are in the way: {}", few(files));
     Problem::new(ErrorKind::Conflict, "in_the_way", detail)
         .help("commit, move or remove them (git_commit, git_clean), and ask again")
+}
+
+impl Render for Stashed {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for item in self.stash.iter().chain(self.stashes.iter().flatten()) {
+            text.push_str(&format!("{} {}\n", item.id, item.message));
+        }
+        if self.stashes.as_ref().is_some_and(Vec::is_empty) {
+            text.push_str("this branch has no stash\n");
+        }
+        for file in self.conflicts.iter().flatten() {
+            text.push_str(&format!("conflict: {file}\n"));
+        }
+        if let Some(kept) = &self.kept {
+            text.push_str(kept.line().trim_start());
+        }
+        let mut text = text.trim_end().to_owned() + &lines(self.files.as_deref());
+        if let Some(patch) = &self.patch {
+            text.push_str(&format!("\n{patch}"));
+        }
+        text
+    }
 }

@@ -2,24 +2,21 @@
 
 use git2::{Index, IndexConflict};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::verbs::conflicts::ConflictKind;
 use crate::verbs::delta::Side;
 use crate::verbs::person::text;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     pub path: String,
     /// In a rebase, "us" is what is rebased onto.
     pub kind: ConflictKind,
     /// What both began with; with `full` only, as the other two.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<Side>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<Side>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub theirs: Option<Side>,
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Diff, DiffDelta, Index};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Request;
 use super::conflict::{Conflict, conflicts};
@@ -22,22 +22,19 @@ use crate::{
 /// The bit of an index entry that says that only its name was added.
 const INTENT_TO_ADD: u16 = 0x2000;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     pub path: String,
     pub kind: Kind,
     /// What it was called before, where it was renamed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Git was told not to look at this file (`assume-unchanged`, `skip-worktree`), and does not show
     /// the change.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlooked: bool,
     /// With `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<Side>,
     /// With `full` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<Side>,
 }
 

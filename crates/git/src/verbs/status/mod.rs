@@ -13,14 +13,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verbosity;
-use super::room::keep_fitting;
 use super::suspects::may_have_flagged_files;
+use super::verb::{Effect, VerbEntry};
 use crate::{Error, Head, MetadataStatus, Repository, head, read_ref};
 use branchyard_model::BranchName;
 
 pub use conflict::Conflict;
 pub use found::{Change, Found};
 pub use operation::Operation;
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "status",
+    title: "Show the state of the workspace",
+    description: "Shows what is staged, changed, untracked and in conflict in a branch's workspace, how it stands to its remote, and whether a merge, rebase or the like waits to be finished. Use it before committing and after every conflict; `git_diff` shows the changes themselves.",
+    effect: Effect::READS,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -56,38 +63,30 @@ impl Default for Request {
     }
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
     /// The branch that HEAD is on; left out where it is detached.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// How HEAD stands to the branch's remote, as it was last fetched; not with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<Upstream>,
     /// What waits to be continued, skipped or aborted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
     /// Nothing is staged, changed, in conflict or, if that was looked at, untracked; else the workspace is `dirty`.
     pub clean: bool,
     pub counts: Counts,
     /// What the index has and HEAD has not; the lists are not there with `minimal`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<Vec<Change>>,
     /// What the files have and the index has not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unstaged: Option<Vec<Change>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub conflicted: Option<Vec<Conflict>>,
     /// A directory that holds nothing tracked is one entry, with a slash at its end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignored: Option<Vec<String>>,
     /// The lists do not hold all that `counts` counts: ask again with `paths`.
     pub truncated: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Upstream {
     pub name: String,
     /// Commits that HEAD has and the remote's branch has not.
@@ -96,15 +95,13 @@ pub struct Upstream {
     pub behind: usize,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     pub staged: usize,
     pub unstaged: usize,
     pub conflicted: usize,
     /// Left out where they were not looked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub untracked: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignored: Option<usize>,
 }
 
@@ -181,23 +178,6 @@ impl Status {
             truncated: false,
         })
     }
-
-    /// Leaves out the ends of the lists; `counts` stays.
-    pub fn cut(&mut self, room: usize) {
-        let mut left = room;
-        let mut all = true;
-        all &= keep(&mut left, &mut self.conflicted);
-        all &= keep(&mut left, &mut self.staged);
-        all &= keep(&mut left, &mut self.unstaged);
-        all &= keep(&mut left, &mut self.untracked);
-        all &= keep(&mut left, &mut self.ignored);
-        self.truncated |= !all;
-    }
-}
-
-fn keep<T: Serialize>(room: &mut usize, list: &mut Option<Vec<T>>) -> bool {
-    let list = list.as_mut();
-    list.is_none_or(|list| keep_fitting(room, list))
 }
 
 impl Upstream {

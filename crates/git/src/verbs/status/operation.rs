@@ -3,31 +3,25 @@
 use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Head, Repository, rebased_branch};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Operation {
     /// `merge`, `rebase`, `cherry-pick`, `revert`, `bisect` or `am`.
     pub kind: String,
     /// The branch that is rebased, or the commit that is merged, picked or reverted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// What a rebase puts the commits on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
     /// How far a rebase is, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
     /// How many steps it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
     /// Who began it by a git verb; not known of what a command of a run began.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// How long ago, such as `3m 20s`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub age: Option<String>,
 }
 

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use crate::verbs::verb::Render;
+
 use super::{Change, Conflict, Operation, Status};
 
-impl Status {
-    /// A line about where one stands, then one for each file.
-    pub fn text(&self) -> String {
+impl Render for Status {
+    /// A line about where the branch stands, then one for each file.
+    fn text(&self) -> String {
         let mut text = format!("## {}", self.on.as_deref().unwrap_or("HEAD (detached)"));
         if let Some(upstream) = &self.upstream {
             let (name, ahead, behind) = (&upstream.name, upstream.ahead, upstream.behind);

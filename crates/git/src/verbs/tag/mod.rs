@@ -10,12 +10,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
+use super::room::{keep_fitting, next_after};
+use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, input};
 use crate::{Error, Git, ObjectId, Repository, read_ref, unsigned};
 use branchyard_model::{CommitId, ErrorKind, Problem, TagName};
 
 pub use listing::{list, show};
 pub use verify::{Verdict, Verification, verify};
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "tag",
+    title: "Tags",
+    description: "Lists tags, shows, creates, verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",
+    effect: Effect::DESTROYS,
+};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,17 +33,13 @@ pub struct Request {
     #[serde(default)]
     pub action: Action,
     /// The tag, such as `v1.2.3`. All actions but list need it.
-    #[serde(default)]
     pub name: Option<String>,
     /// With create: what it names; the last commit of this branch where left out.
-    #[serde(default)]
     pub target: Option<String>,
     /// With create: what it says, which makes it an annotated tag with a date and a tagger.
-    #[serde(default)]
     pub message: Option<String>,
     /// With create and a message: whether to sign it. Where left out, it is signed if the operator gave
     /// the daemon a key.
-    #[serde(default)]
     pub sign: Option<bool>,
     /// With create: replace a tag of that name. The answer says what it was.
     #[serde(default)]
@@ -43,7 +48,6 @@ pub struct Request {
     #[serde(default)]
     pub confirm: bool,
     /// With list: only names that this glob matches, such as `v1.*`.
-    #[serde(default)]
     pub pattern: Option<String>,
     /// With list: by what, the highest or newest first.
     #[serde(default)]
@@ -85,30 +89,24 @@ pub enum Sort {
     Date,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Tags {
     pub action: Action,
     /// With list.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<Item>>,
     /// With list: how many there are in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
     /// With list: the `skip` with which the rest can be had, if this is not all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
     /// The tag that was created, shown or verified, or deleted, as it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<Item>,
     /// What the tag was before. A tag with this as its `target` is the same again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<CommitId>,
     /// With verify.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<Verification>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Item {
     pub name: String,
     /// What the name stands for: the tag's own object, or with a lightweight one what it names.
@@ -118,16 +116,12 @@ pub struct Item {
     pub annotated: bool,
     /// It has a signature; verify says whether it holds.
     pub signed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tagger: Option<String>,
     /// When the tag, or with a lightweight one the commit, was made.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub made_at: Option<Timestamp>,
     /// What the tag says; in a list only the first line, unless verbosity is full.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The subject of the commit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
 }
 
@@ -234,4 +228,41 @@ pub async fn delete(git: &Git, store: &Path, name: &TagName, was: ObjectId) -> R
     let delete = git.at(store).args(["update-ref", "-d", &name.full()]);
     delete.arg(was.to_string()).output().await?;
     Ok(())
+}
+
+impl Render for Tags {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        for item in self.tag.iter().chain(self.tags.iter().flatten()) {
+            let message = item.message.as_ref().or(item.subject.as_ref());
+            let message = message.map_or("", |text| text.as_str());
+            let line = format!("{} {} {message}", item.name, item.target);
+            lines.push(line.trim_end().to_owned());
+        }
+        if let Some(signature) = &self.signature {
+            let signer = signature.signer.as_deref().unwrap_or("nobody known");
+            lines.push(format!("signature: {:?}, by {signer}", signature.verdict));
+        }
+        if let Some(was) = &self.was {
+            lines.push(format!(
+                "it was {was}; a tag with that as its target is the same again"
+            ));
+        }
+        if let (Some(next), Some(total)) = (self.next, self.total) {
+            lines.push(format!("of {total}; go on with skip: {next}"));
+        }
+        match lines.is_empty() {
+            true => "no tags".to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+
+    fn page(&mut self, room: usize) -> bool {
+        let Some(tags) = &mut self.tags else {
+            return false;
+        };
+        let gone = keep_fitting(tags, room);
+        self.next = next_after(self.total, self.next, gone);
+        true
+    }
 }

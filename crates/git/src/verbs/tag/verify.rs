@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Git, ObjectId};
 
@@ -13,7 +13,7 @@ const MOST: usize = 256 * 1024;
 /// It costs milliseconds; an agent that gpg starts may hang.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// By a known signer, and over exactly this tag.
@@ -28,13 +28,11 @@ pub enum Verdict {
     Unsigned,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     pub verdict: Verdict,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
     /// The key's fingerprint or id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
