@@ -17,6 +17,7 @@ use super::reply::{Content, Reply};
 use super::schema;
 use super::scope::ToolScope;
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{Problem, Scope, arguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
@@ -26,7 +27,7 @@ pub(super) struct Tool {
     listed: rmcp::model::Tool,
     set: Toolset,
     right: Scope,
-    hints: Hints,
+    effect: Effect,
     action: Box<Action>,
 }
 
@@ -41,26 +42,8 @@ pub(super) struct ToolEntry<'a> {
     pub(super) set: Toolset,
     /// What every call needs; a tool that does more for some arguments asks again.
     pub(super) right: Scope,
-    pub(super) hints: Hints,
-}
-
-/// What a client may tell its user before it calls.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hints {
-    pub(super) read_only: bool,
-    pub(super) destructive: bool,
-    pub(super) idempotent: bool,
-    /// It may reach beyond the yard, as a build or a remote does.
-    pub(super) open_world: bool,
-}
-
-impl Hints {
-    pub(super) const READS: Self = Self {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    /// What a client may tell its user before it calls.
+    pub(super) effect: Effect,
 }
 
 impl Tool {
@@ -92,17 +75,17 @@ impl Tool {
     where
         Doing: Future<Output = Result<Reply, Problem>> + Send + 'static,
     {
-        let Hints {
-            read_only,
-            destructive,
-            idempotent,
-            open_world,
-        } = entry.hints;
+        let Effect {
+            writes,
+            destroys,
+            repeats,
+            reaches_out,
+        } = entry.effect;
         let annotations = ToolAnnotations::new()
-            .read_only(read_only)
-            .destructive(destructive)
-            .idempotent(idempotent)
-            .open_world(open_world);
+            .read_only(!writes)
+            .destructive(destroys)
+            .idempotent(repeats)
+            .open_world(reaches_out);
         let listed = rmcp::model::Tool::new(entry.name.to_owned(), entry.description, takes)
             .with_title(entry.title)
             .with_raw_output_schema(Arc::new(gives))
@@ -111,7 +94,7 @@ impl Tool {
             listed,
             set: entry.set,
             right: entry.right,
-            hints: entry.hints,
+            effect: entry.effect,
             action: Box::new(move |call, arguments| Box::pin(action(call, arguments))),
         }
     }
@@ -129,11 +112,11 @@ impl Tool {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        self.hints.read_only
+        !self.effect.writes
     }
 
     pub(super) fn is_offered(&self, scope: &ToolScope) -> bool {
-        scope.offers(self.name(), self.set, self.hints.read_only)
+        scope.offers(self.name(), self.set, !self.effect.writes)
     }
 
     /// Its entry in the list that this client gets.

@@ -7,8 +7,9 @@ use super::action::{needed, only_for};
 use crate::app::{RepoSummary, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_workspace::repos::Registration;
 
@@ -22,12 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 the daemon's configuration declares. `list` names what there is.",
             set: Toolset::Admin,
             right: Scope::Admin,
-            hints: Hints {
-                read_only: false,
-                destructive: true,
-                idempotent: false,
-                open_world: false,
-            },
+            effect: Effect::DESTROYS,
         },
         repos,
     )]

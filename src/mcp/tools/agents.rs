@@ -3,17 +3,12 @@
 use crate::app::{Begun, CloneRequest, InitRequest, agents};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{Problem, Scope};
 
 pub(super) fn tools() -> Vec<Tool> {
-    let hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: true,
-    };
     vec![
         Tool::new::<CloneRequest, Begun, _>(
             &ToolEntry {
@@ -24,7 +19,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     by the repo and branch that it answers; git_push publishes it.",
                 set: Toolset::GitWrite,
                 right: Scope::GitWrite,
-                hints,
+                effect: Effect::WRITES.repeatable().reaching_out(),
             },
             clone,
         ),
@@ -37,11 +32,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     local repositories.",
                 set: Toolset::Admin,
                 right: Scope::Admin,
-                hints: Hints {
-                    idempotent: false,
-                    open_world: false,
-                    ..hints
-                },
+                effect: Effect::WRITES,
             },
             init,
         ),

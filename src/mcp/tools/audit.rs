@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::app::audit::{AuditFilter, AuditOutcome, AuditRecord};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted_items};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
 
 /// Records on one page, where they fit.
@@ -23,7 +24,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 with next_cursor.",
             set: Toolset::Admin,
             right: Scope::Admin,
-            hints: Hints::READS,
+            effect: Effect::READS,
         },
         audit,
     )]

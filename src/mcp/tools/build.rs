@@ -11,20 +11,13 @@ use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, RunOutcome};
 use crate::mcp::reply::Reply;
 use crate::mcp::tasks::MOMENT;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
 use branchyard_runs::{Command, RunOptions, RunRequest, Sync};
-
-/// A build writes into its workspace and may reach anywhere, but takes nobody's work away.
-const BUILDS: Hints = Hints {
-    read_only: false,
-    destructive: false,
-    idempotent: false,
-    open_world: true,
-};
 
 pub(super) fn tools() -> Vec<Tool> {
     let entry = |name, title, description| ToolEntry {
@@ -33,7 +26,8 @@ pub(super) fn tools() -> Vec<Tool> {
         description,
         set: Toolset::Build,
         right: Scope::BuildRun,
-        hints: BUILDS,
+        // A build may reach anywhere, but takes no work away.
+        effect: Effect::WRITES.reaching_out(),
     };
     vec![
         Tool::new::<Make, RunOutcome<'_>, _>(

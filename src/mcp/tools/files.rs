@@ -9,8 +9,9 @@ use crate::app::{Machine, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{EntryKind, ListRequest};
 
@@ -21,7 +22,7 @@ pub(super) fn tools() -> Vec<Tool> {
         description,
         set: Toolset::Yard,
         right: Scope::RepoRead,
-        hints: Hints::READS,
+        effect: Effect::READS,
     };
     vec![
         Tool::new::<Ls, ListedFiles, _>(

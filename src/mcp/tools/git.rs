@@ -7,9 +7,10 @@ use super::build::{Start, start_and_wait};
 use crate::app::{About, GitOutput, QuickRequest, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope, SyncMode};
 use branchyard_runs::argv::{self, Args};
 use branchyard_runs::{Command, RunOptions, RunRequest};
@@ -27,12 +28,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 waits for its lock and is a run, as of make. What is refused names the safe way.",
             set: Toolset::Build,
             right: Scope::GitRead,
-            hints: Hints {
-                read_only: false,
-                destructive: true,
-                idempotent: false,
-                open_world: true,
-            },
+            effect: Effect::DESTROYS.reaching_out(),
         },
         git,
     )]

@@ -13,8 +13,9 @@ use crate::app::{SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
 use crate::mcp::page::fitted_page;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, Problem, RepoName, Scope};
 
 /// As many, where nothing is said.
@@ -28,7 +29,7 @@ pub(super) fn tool() -> Tool {
             description: "Lists the branches or tags that are here, or the stashes or salvages (saved work) of this branch.",
             set: Toolset::GitRead,
             right: Scope::GitRead,
-            hints: Hints::READS,
+            effect: Effect::READS,
         },
         list,
     )

@@ -9,8 +9,9 @@ use crate::app::inspect;
 use crate::mcp::call::Call;
 use crate::mcp::page::fitted_page;
 use crate::mcp::reply::{Reply, cut};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{GrepRequest, LineMatch};
 
@@ -24,7 +25,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 read around a match with `read_file`.",
             set: Toolset::Yard,
             right: Scope::RepoRead,
-            hints: Hints::READS,
+            effect: Effect::READS,
         },
         grep,
     )]

@@ -11,8 +11,9 @@ use crate::app::{RepoSummary, Unavailable, branches, repos};
 use crate::mcp::call::Call;
 use crate::mcp::page::{fitted_page, paged};
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Holder, Problem, RepoName, Scope};
 use branchyard_workspace::{Description, Pin};
 
@@ -29,11 +30,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 the other tools take the names that this gives.",
             set: Toolset::Yard,
             right: Scope::RepoRead,
-            hints: Hints {
-                // It asks the remote for its branches.
-                open_world: true,
-                ..Hints::READS
-            },
+            effect: Effect::READS.reaching_out(),
         },
         list,
     )]

@@ -9,9 +9,10 @@ use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::outcome;
 use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::window::{Window, readable};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_journal::{Pieces, Query, Report, Search, SearchLine, pattern};
 use branchyard_model::{Problem, RunId, RunRecord, Scope, Warning};
 use branchyard_runs::View;
@@ -36,7 +37,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 enough; go on with next_cursor.",
             set: Toolset::Build,
             right: Scope::RepoRead,
-            hints: Hints::READS,
+            effect: Effect::READS,
         },
         run_log,
     )]

@@ -9,8 +9,9 @@ use crate::app::{inconsistencies, reaper};
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{Problem, RepoName, Scope};
 use branchyard_workspace::{Mended, ReapAction, Reaping};
 
@@ -25,12 +26,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     the plan before you carry it out.",
                 set: Toolset::Ops,
                 right: Scope::Ops,
-                hints: Hints {
-                    read_only: false,
-                    destructive: true,
-                    idempotent: true,
-                    open_world: false,
-                },
+                effect: Effect::DESTROYS.repeatable(),
             },
             reap,
         ),
@@ -43,13 +39,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     aside. Use it when git or a build complains of the repository itself.",
                 set: Toolset::Ops,
                 right: Scope::Ops,
-                hints: Hints {
-                    read_only: false,
-                    destructive: false,
-                    idempotent: true,
-                    // Damaged objects are cloned anew.
-                    open_world: true,
-                },
+                effect: Effect::WRITES.repeatable().reaching_out(),
             },
             findings,
         ),

@@ -9,8 +9,9 @@ use super::excerpt::{ByteCursor, Excerpt, ExcerptSource};
 use crate::app::inspect;
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply, fitted_items};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{About, BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{FilePart, ReadRequest};
 
@@ -26,7 +27,7 @@ pub(super) fn tool() -> Tool {
                       several files or ranges at once.",
         set: Toolset::Yard,
         right: Scope::RepoRead,
-        hints: Hints::READS,
+        effect: Effect::READS,
     };
     Tool::new::<ReadFile, FilesRead<'_>, _>(&entry, read_file)
 }

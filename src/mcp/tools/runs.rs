@@ -12,10 +12,11 @@ use crate::mcp::cursor;
 use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::outcome::{self, RunOutcome};
 use crate::mcp::reply::{Reply, fitted_items};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_db::run_index::Filter;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{
     BranchName, CommitId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Scope, Severity,
 };
@@ -26,13 +27,13 @@ const PAGE: usize = 50;
 const COMPLAINTS: usize = 30;
 
 pub(super) fn tools() -> Vec<Tool> {
-    let entry = |name, title, description, right, hints| ToolEntry {
+    let entry = |name, title, description, right, effect| ToolEntry {
         name,
         title,
         description,
         set: Toolset::Build,
         right,
-        hints,
+        effect,
     };
     vec![
         Tool::new::<RunWait, RunOutcome<'_>, _>(
@@ -42,7 +43,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Waits for the end of a run, at most `wait`, and answers as make does, with the output since the \
                  cursor. Call it again with next_cursor until `ended`; a run survives restarts of the daemon.",
                 Scope::RepoRead,
-                Hints::READS,
+                Effect::READS,
             ),
             run_wait,
         ),
@@ -53,12 +54,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Stops a run that is queued or under way; one that has ended stays as it is. Where several asked \
                  for it, it goes on for the others, unless force is given.",
                 Scope::BuildRun,
-                Hints {
-                    read_only: false,
-                    destructive: true,
-                    idempotent: true,
-                    open_world: false,
-                },
+                Effect::DESTROYS.repeatable(),
             ),
             run_cancel,
         ),
@@ -69,7 +65,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Lists runs, newest first: of a repo, a branch, a state. Use it to find a run_id again, or the \
                  last result of a branch; go on with next_cursor.",
                 Scope::RepoRead,
-                Hints::READS,
+                Effect::READS,
             ),
             runs,
         ),
@@ -80,7 +76,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "Lists what an ended run complained about, errors first, each with file, line, message and the log \
                  around it. Call it when make failed and its answer was cut; read the file at the place next.",
                 Scope::RepoRead,
-                Hints::READS,
+                Effect::READS,
             ),
             diagnostics,
         ),

@@ -12,8 +12,9 @@ use crate::app::{RestoreRequest, SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::{CONTENT, Reply, fitted_items};
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, Scope, Warning};
 use branchyard_workspace::Description;
 
@@ -27,12 +28,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 into its branch or a new one, or drops it for good.",
             set: Toolset::Yard,
             right: Scope::GitRead,
-            hints: Hints {
-                read_only: false,
-                destructive: true,
-                idempotent: false,
-                open_world: true,
-            },
+            effect: Effect::DESTROYS.reaching_out(),
         },
         salvage,
     )]

@@ -7,17 +7,12 @@ use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView,
 use crate::mcp::call::Call;
 use crate::mcp::page::paged;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{Problem, Scope};
 
 pub(super) fn tools() -> Vec<Tool> {
-    let hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
     vec![
         Tool::new::<Nothing, WhoAmI, _>(
             &ToolEntry {
@@ -27,7 +22,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     until when. Ask when something is refused, or before handing work to another agent.",
                 set: Toolset::Yard,
                 right: Scope::RepoRead,
-                hints: Hints::READS,
+                effect: Effect::READS,
             },
             whoami,
         ),
@@ -40,7 +35,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     only it can read, and into no log or message.",
                 set: Toolset::Admin,
                 right: Scope::Admin,
-                hints,
+                effect: Effect::WRITES,
             },
             create,
         ),
@@ -52,7 +47,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     when it was last used. Secrets are not kept, and so not shown.",
                 set: Toolset::Admin,
                 right: Scope::Admin,
-                hints: Hints::READS,
+                effect: Effect::READS,
             },
             list,
         ),
@@ -64,11 +59,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     that their holders have open end; builds go on. It cannot be undone.",
                 set: Toolset::Admin,
                 right: Scope::Admin,
-                hints: Hints {
-                    destructive: true,
-                    idempotent: true,
-                    ..hints
-                },
+                effect: Effect::DESTROYS.repeatable(),
             },
             revoke,
         ),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::app::verbs::{At, Common, ErasedOutput, Verb, verbs};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply};
-use crate::mcp::tool::{Hints, Tool, ToolEntry, read};
+use crate::mcp::tool::{Tool, ToolEntry, read};
 use crate::mcp::{portable, schema};
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, Problem, RepoName};
@@ -39,12 +39,7 @@ fn tool(verb: &'static Verb) -> Tool {
             false => Toolset::GitRead,
         },
         right: verb.right(),
-        hints: Hints {
-            read_only: !effect.writes,
-            destructive: effect.destroys,
-            idempotent: effect.repeats,
-            open_world: effect.reaches_out,
-        },
+        effect,
     };
     let takes = schema::joined(schema::of::<VerbTarget>(), schema::taken(verb.takes()));
     let takes = portable::taken(takes);

@@ -7,8 +7,9 @@ use super::action::only_for;
 use crate::app::{branches, reaper};
 use crate::mcp::call::Call;
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Hints, Tool, ToolEntry};
+use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
 
@@ -22,12 +23,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 itself. Work that a forced removal would lose is saved first: see `salvage`.",
             set: Toolset::Yard,
             right: Scope::RepoRead,
-            hints: Hints {
-                read_only: false,
-                destructive: true,
-                idempotent: true,
-                open_world: true,
-            },
+            effect: Effect::DESTROYS.repeatable().reaching_out(),
         },
         workspace,
     )]
