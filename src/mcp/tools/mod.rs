@@ -56,18 +56,93 @@ mod tests {
     use crate::mcp::scope::ToolScope;
     use crate::mcp::settings::Settings;
     use branchyard_auth::{Grant, Principal};
-    use branchyard_config::{AuthConfig, McpConfig};
+    use branchyard_config::{AuthConfig, McpConfig, Toolset};
+    use branchyard_reference::{Table, check, heading};
 
-    #[test]
-    fn the_default_is_a_short_list_of_short_names_with_everything_said() {
-        let (headers, uri) = Default::default();
-        let scope = ToolScope::read(
-            &Settings::read(&headers, &uri).unwrap(),
+    /// What a caller with every right is offered, in a role or by default.
+    fn scope(role: Option<&str>) -> ToolScope {
+        let mut headers = axum::http::HeaderMap::new();
+        if let Some(role) = role {
+            headers.insert(ROLE, role.parse().unwrap());
+        }
+        ToolScope::read(
+            &Settings::read(&headers, &Default::default()).unwrap(),
             (&McpConfig::default(), &AuthConfig::default()),
             &[],
             &Principal::new("asker", Grant::everything()),
         )
-        .unwrap();
+        .unwrap()
+    }
+
+    #[test]
+    fn reference_page_of_tools() {
+        let mut page = heading("MCP tools");
+        page.push_str("What agents are offered, by set. [MCP.md](../MCP.md) says how to connect one. Fields with a star are required.\n");
+        let tools = all();
+        for set in Toolset::ALL {
+            let in_set = |tool: &&Tool| tool.declared().set == set;
+            for (number, tool) in tools.iter().filter(in_set).enumerate() {
+                if number == 0 {
+                    page.push_str(&format!("\n## {}\n", set.as_str()));
+                }
+                page.push_str(&section(tool));
+            }
+        }
+        check("docs/reference/tools.md", &page);
+    }
+
+    fn section(tool: &Tool) -> String {
+        let listed = serde_json::to_value(tool.listed(&scope(None))).unwrap();
+        let hints = &listed["annotations"];
+        let says = [
+            ("readOnlyHint", "changes nothing"),
+            ("destructiveHint", "may discard something"),
+            ("idempotentHint", "can be repeated"),
+            ("openWorldHint", "may reach beyond the yard"),
+        ];
+        let says = says.iter().filter(|(hint, _)| hints[*hint] == true);
+        let says: Vec<_> = says.map(|(_, words)| *words).collect();
+        let mut text = format!(
+            "\n### `{}`\n\n{}\n\nNeeds `{}`; {}.\n",
+            tool.name(),
+            listed["description"].as_str().unwrap(),
+            tool.declared().right.as_str(),
+            says.join(", ")
+        );
+        let schema = &listed["inputSchema"];
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let mut table = Table::new(&["field", "type", "meaning"]);
+        let fields = schema["properties"].as_object().unwrap();
+        for (name, field) in fields {
+            let star = if required.contains(&json!(name)) {
+                " \\*"
+            } else {
+                ""
+            };
+            let kind = match (&field["enum"], &field["type"]) {
+                (serde_json::Value::Array(values), _) => {
+                    let values: Vec<_> = values.iter().filter_map(|value| value.as_str()).collect();
+                    values.join(", ")
+                }
+                (_, serde_json::Value::String(kind)) => kind.clone(),
+                (_, serde_json::Value::Array(kinds)) => {
+                    let kinds: Vec<_> = kinds.iter().filter_map(|kind| kind.as_str()).collect();
+                    kinds.join(" or ")
+                }
+                _ => "any of several".to_owned(),
+            };
+            let meaning = field["description"].as_str().unwrap_or_default();
+            table.row(&[format!("`{name}`{star}"), kind, meaning.to_owned()]);
+        }
+        if !fields.is_empty() {
+            text.push_str(&format!("\n{table}"));
+        }
+        text
+    }
+
+    #[test]
+    fn the_default_is_a_short_list_of_short_names_with_everything_said() {
+        let scope = scope(None);
         let offered: Vec<_> = all()
             .into_iter()
             .filter(|tool| tool.is_offered(&scope))
@@ -125,18 +200,7 @@ mod tests {
         for (role, most_tokens, most_bytes) in
             [(None, 3_500, 30_000), (Some("dev"), 11_000, 130_000)]
         {
-            let mut headers = axum::http::HeaderMap::new();
-            if let Some(role) = role {
-                headers.insert(ROLE, role.parse().unwrap());
-            }
-            let uri = Default::default();
-            let scope = ToolScope::read(
-                &Settings::read(&headers, &uri).unwrap(),
-                (&McpConfig::default(), &AuthConfig::default()),
-                &[],
-                &Principal::new("asker", Grant::everything()),
-            )
-            .unwrap();
+            let scope = scope(role);
             let tools = all();
             let offered = tools.iter().filter(|tool| tool.is_offered(&scope));
             let listed: Vec<_> = offered.map(|tool| tool.listed(&scope)).collect();
