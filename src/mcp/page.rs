@@ -1,7 +1,9 @@
 //! Lists of which an answer shows as much as fits, and says where to go on.
 
-use std::fmt::Write;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::call::Call;
 use super::cursor;
 use super::reply::{CONTENT, Reply, fitted, fitted_items};
 use branchyard_model::Problem;
@@ -18,12 +20,43 @@ pub(super) struct Page<'a, T> {
     pub(super) room: usize,
 }
 
-impl<T> Page<'_, T> {
-    /// Says in the text copy how to go on.
-    pub(super) fn tell_rest(&self, text: &mut String) {
-        if let Some(cursor) = &self.next_cursor {
-            let _ = write!(text, "(cut; more with cursor {cursor:?})");
+/// An answer with one page of a list, and what it says of the rest.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Paged<A> {
+    #[serde(flatten)]
+    answer: A,
+    /// There are more items than these.
+    truncated: bool,
+    /// Where to go on, where this was cut.
+    next_cursor: Option<String>,
+}
+
+impl<A> Paged<A> {
+    /// An answer that goes on at the cursor, or leaves nothing out.
+    pub(super) fn new(answer: A, next_cursor: Option<String>) -> Self {
+        Self {
+            answer,
+            truncated: next_cursor.is_some(),
+            next_cursor,
         }
+    }
+}
+
+impl<T> Page<'_, T> {
+    /// The answer with this page, in both forms; `is_cut` where there is more that no cursor leads to.
+    pub(super) fn reply(
+        &self,
+        call: &Call,
+        answer: &impl Serialize,
+        mut text: String,
+        is_cut: bool,
+    ) -> Result<Reply, Problem> {
+        if let Some(cursor) = &self.next_cursor {
+            text.push_str(&format!("(cut; more with cursor {cursor:?})"));
+        }
+        let mut paged = Paged::new(answer, self.next_cursor.clone());
+        paged.truncated |= is_cut;
+        call.reply(&paged, text)
     }
 }
 

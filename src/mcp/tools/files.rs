@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{Machine, inspect};
 use crate::mcp::call::Call;
-use crate::mcp::page::paged;
+use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -25,7 +25,7 @@ pub(super) fn tools() -> Vec<Tool> {
         effect: Effect::READS,
     };
     vec![
-        Tool::new::<Ls, ListedFiles, _>(
+        Tool::new::<Ls, Paged<ListedFiles<'_>>, _>(
             &entry(
                 "ls",
                 "List files",
@@ -34,7 +34,7 @@ pub(super) fn tools() -> Vec<Tool> {
             ),
             ls,
         ),
-        Tool::new::<Env, Surroundings, _>(
+        Tool::new::<Env, Paged<Surroundings<'_>>, _>(
             &entry(
                 "env",
                 "Show the build environment",
@@ -72,10 +72,6 @@ struct ListedFiles<'a> {
     commit: &'a CommitId,
     path: &'a str,
     entries: &'a [branchyard_workspace::Entry],
-    /// There are more entries than these.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
@@ -93,8 +89,6 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
             commit: &about.commit,
             path: &listing.path,
             entries: page.shown,
-            truncated: page.next_cursor.is_some() || listing.truncated,
-            next_cursor: page.next_cursor.clone(),
         };
         let mut text = String::new();
         for entry in page.shown {
@@ -105,8 +99,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
             };
             let _ = writeln!(text, "{}{mark}", entry.path);
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(&call, &answer, text, listing.truncated)
     })
 }
 
@@ -127,10 +120,6 @@ struct Surroundings<'a> {
     machine: &'a Machine,
     tools: &'a [crate::app::Tool],
     environment: &'a [Variable<'a>],
-    /// There are more variables than these.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -155,8 +144,6 @@ async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
             machine: &report.machine,
             tools: &report.tools,
             environment: page.shown,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
         };
         let Machine { os, cpus, .. } = &report.machine;
         let mut text = format!("{os}, {cpus} CPUs\n");
@@ -166,7 +153,6 @@ async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
         for Variable { name, value } in page.shown {
             let _ = writeln!(text, "{name}={value}");
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(&call, &answer, text, false)
     })
 }

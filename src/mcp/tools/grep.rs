@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::inspect;
 use crate::mcp::call::Call;
-use crate::mcp::page::fitted_page;
+use crate::mcp::page::{Paged, fitted_page};
 use crate::mcp::reply::{Reply, cut};
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -16,7 +16,7 @@ use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_workspace::{GrepRequest, LineMatch};
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<Grep, Found, _>(
+    vec![Tool::new::<Grep, Paged<Found<'_>>, _>(
         &ToolEntry {
             name: "grep",
             title: "Search files",
@@ -61,10 +61,6 @@ struct Found<'a> {
     branch: &'a BranchName,
     commit: &'a CommitId,
     matches: &'a [LineMatch],
-    /// Not everything was searched or shown.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
     /// Files that were searched.
     searched: usize,
     /// Files and directories that could not be: not text, too large, not to be opened.
@@ -101,8 +97,6 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
             branch: &asked.branch,
             commit: &about.commit,
             matches: &matches,
-            truncated: page.next_cursor.is_some() || found.truncated,
-            next_cursor: page.next_cursor.clone(),
             searched: found.searched,
             skipped: found.skipped,
         };
@@ -112,8 +106,7 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
             (true, false) => text.push_str("nothing was found"),
             (false, _) => {}
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(&call, &answer, text, found.truncated)
     })
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::workspace::standing;
 use crate::app::{RepoSummary, Unavailable, branches, repos};
 use crate::mcp::call::Call;
-use crate::mcp::page::{fitted_page, paged};
+use crate::mcp::page::{Paged, fitted_page, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -21,7 +21,7 @@ use branchyard_workspace::{Description, Pin};
 const PAGE: usize = 64;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<List, ListedRepos, _>(
+    vec![Tool::new::<List, Paged<ListedRepos<'_>>, _>(
         &ToolEntry {
             name: "list",
             title: "List repos and workspaces",
@@ -63,10 +63,6 @@ struct ListedRepos<'a> {
     /// The one that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<&'a Description>,
-    /// There is more than this.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 /// A workspace in a list.
@@ -115,10 +111,8 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
                 ..ListedRepos::default()
             };
             let [repo] = &summary;
-            call.reply(
-                &answer,
-                format!("{}\n{}", repo_line(repo), standing(&description)),
-            )
+            let text = format!("{}\n{}", repo_line(repo), standing(&description));
+            call.reply(&Paged::new(answer, None), text)
         }
     }
 }
@@ -132,8 +126,6 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
     paged(&all, cursor, |page| {
         let answer = ListedRepos {
             repos: page.shown,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
             ..ListedRepos::default()
         };
         let mut text = match all.is_empty() {
@@ -143,8 +135,7 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
         for repo in page.shown {
             let _ = writeln!(text, "{}", repo_line(repo));
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(call, &answer, text, false)
     })
 }
 
@@ -172,8 +163,6 @@ async fn workspaces(
             repos: summary,
             workspaces: Some(page.shown),
             unavailable: &found.unavailable,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
             ..ListedRepos::default()
         };
         let mut text = format!("{}\n", repo_line(repo));
@@ -186,8 +175,7 @@ async fn workspaces(
         if let Some(notice) = found.notice {
             let _ = writeln!(text, "{notice}");
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(call, &answer, text, false)
     })
 }
 

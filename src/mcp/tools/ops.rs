@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{inconsistencies, reaper};
 use crate::mcp::call::Call;
-use crate::mcp::page::paged;
+use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -17,7 +17,7 @@ use branchyard_workspace::{Mended, ReapAction, Reaping};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
-        Tool::new::<Reap, Reaped, _>(
+        Tool::new::<Reap, Paged<Reaping>, _>(
             &ToolEntry {
                 name: "reap",
                 title: "Make room",
@@ -30,7 +30,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             reap,
         ),
-        Tool::new::<Findings, DiskFindings, _>(
+        Tool::new::<Findings, Paged<DiskFindings<'_>>, _>(
             &ToolEntry {
                 name: "findings",
                 title: "Find and mend damage",
@@ -62,17 +62,6 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct Reaped {
-    /// What goes comes before what stays.
-    #[serde(flatten)]
-    reaping: Reaping,
-    /// There are more items than these.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
-}
-
 async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
     if asked.cursor.is_some() && !asked.dry_run {
         let detail = "a cursor is for the rest of a plan: what is reaped is reaped once";
@@ -94,16 +83,11 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
                 item.why
             );
         }
-        page.tell_rest(&mut text);
-        let answer = Reaped {
-            reaping: Reaping {
-                items: page.shown.to_vec(),
-                ..reaping.clone()
-            },
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
+        let answer = Reaping {
+            items: page.shown.to_vec(),
+            ..reaping.clone()
         };
-        call.reply(&answer, text)
+        page.reply(&call, &answer, text, false)
     })
 }
 
@@ -155,10 +139,6 @@ struct Findings {
 #[schemars(rename = "Found")]
 struct DiskFindings<'a> {
     items: &'a [Mended],
-    /// There are more items than these.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
@@ -175,11 +155,7 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
         untouched.chain(found.mended_at_start).collect()
     };
     paged(&found, asked.cursor.as_deref(), |page| {
-        let answer = DiskFindings {
-            items: page.shown,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
-        };
+        let answer = DiskFindings { items: page.shown };
         let mut text = match found.is_empty() {
             true => "all is as it should be".to_owned(),
             false => String::new(),
@@ -197,7 +173,6 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
             }
             text.push('\n');
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(&call, &answer, text, false)
     })
 }

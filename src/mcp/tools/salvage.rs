@@ -10,7 +10,7 @@ use super::excerpt::{ByteCursor, Excerpt, ExcerptSource};
 use super::workspace::standing;
 use crate::app::{RestoreRequest, SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
-use crate::mcp::page::paged;
+use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::{CONTENT, Reply, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -19,7 +19,7 @@ use branchyard_model::{BranchName, Problem, RepoName, SalvageId, SalvagedFile, S
 use branchyard_workspace::Description;
 
 pub(super) fn tools() -> Vec<Tool> {
-    vec![Tool::new::<SalvageArgs, Answer, _>(
+    vec![Tool::new::<SalvageArgs, Paged<Answer<'_>>, _>(
         &ToolEntry {
             name: "salvage",
             title: "Look at and restore saved work",
@@ -81,10 +81,6 @@ struct Answer<'a> {
     /// What one should know, though it was done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
-    /// There is more than this.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
@@ -152,7 +148,8 @@ async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             call.app().require(Scope::Ops)?;
             let id = id("drop")?;
             call.in_time(salvage::drop_salvage(call.app(), id)).await?;
-            call.reply(&Answer::default(), format!("salvage {id} is gone for good"))
+            let gone = Paged::new(Answer::default(), None);
+            call.reply(&gone, format!("salvage {id} is gone for good"))
         }
     }
 }
@@ -166,8 +163,6 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = Answer {
             salvages: page.shown,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
             ..Answer::default()
         };
         let mut text = match found.is_empty() {
@@ -177,8 +172,7 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
         for item in page.shown {
             let _ = writeln!(text, "{}", line(item));
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(call, &answer, text, false)
     })
 }
 
@@ -188,16 +182,13 @@ async fn show(call: &Call, id: SalvageId, cursor: Option<&str>) -> Result<Reply,
         let answer = Answer {
             salvages: std::slice::from_ref(&detail.item),
             files: Some(page.shown),
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
             ..Answer::default()
         };
         let mut text = format!("{}\n", line(&detail.item));
         for file in page.shown {
             let _ = writeln!(text, "{:?} {}", file.change, file.path);
         }
-        page.tell_rest(&mut text);
-        call.reply(&answer, text)
+        page.reply(call, &answer, text, false)
     })
 }
 
@@ -225,13 +216,12 @@ async fn read(
     fitted_items(rest.len().min(CONTENT), |most| {
         let excerpt = source.excerpt(most);
         let text = excerpt.told(call.is_text_alone());
+        let next_cursor = excerpt.next_cursor().map(str::to_owned);
         let answer = Answer {
-            truncated: excerpt.next_cursor().is_some(),
-            next_cursor: excerpt.next_cursor().map(str::to_owned),
             file: Some(excerpt),
             ..Answer::default()
         };
-        call.reply(&answer, text)
+        call.reply(&Paged::new(answer, next_cursor), text)
     })
 }
 
@@ -247,7 +237,7 @@ async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result
         warnings,
         ..Answer::default()
     };
-    call.reply(&answer, text)
+    call.reply(&Paged::new(answer, None), text)
 }
 
 pub(super) fn line(item: &SalvageItem) -> String {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI, tokens};
 use crate::mcp::call::Call;
-use crate::mcp::page::paged;
+use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::Reply;
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
@@ -39,7 +39,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             create,
         ),
-        Tool::new::<WantedToken, Listed<'_>, _>(
+        Tool::new::<WantedToken, Paged<Listed<'_>>, _>(
             &ToolEntry {
                 name: "token_list",
                 title: "List tokens",
@@ -92,10 +92,6 @@ struct WantedToken {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Listed<'a> {
     items: &'a [TokenView],
-    /// There are more tokens than these.
-    truncated: bool,
-    /// Where to go on, where this was cut.
-    next_cursor: Option<String>,
 }
 
 async fn whoami(call: Call, _: Nothing) -> Result<Reply, Problem> {
@@ -124,13 +120,7 @@ async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
             let line = format!("{} ({role}), by {}\n", token.name, token.created_by);
             text.push_str(&line);
         }
-        page.tell_rest(&mut text);
-        let answer = Listed {
-            items: page.shown,
-            truncated: page.next_cursor.is_some(),
-            next_cursor: page.next_cursor.clone(),
-        };
-        call.reply(&answer, text)
+        page.reply(&call, &Listed { items: page.shown }, text, false)
     })
 }
 
