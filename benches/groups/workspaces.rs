@@ -1,7 +1,8 @@
 //! A new workspace, from the request to files that can be worked with, beside `git worktree add`.
 //!
 //! The yard's time has all of a request in it: asking the remote, fetching the branch, the checkout. The
-//! plain tool is timed twice: without the fetch, which is what the targets are about, and with it.
+//! plain tool is timed without the fetch, which is what the targets are about, with it, and with as many workers as
+//! there are cores.
 
 use std::ops::Range;
 use std::path::Path;
@@ -48,7 +49,7 @@ async fn compare(
     most: f64,
 ) {
     let mut with_fetch = Series::default();
-    let [plain, yard] = interleave(branches.len(), async |method, round| {
+    let [plain, parallel, yard] = interleave(branches.len(), async |method, round| {
         let branch = format!("bench-{}", branches.start + round);
         match method {
             0 => {
@@ -57,6 +58,7 @@ async fn compare(
                 with_fetch.push(fetch + add);
                 add
             }
+            1 => by_hand.add_in_parallel(&branch),
             _ => served.prepare(&branch).await,
         }
     })
@@ -75,6 +77,8 @@ async fn compare(
         LARGE.. => row.aiming(Aim::RatioAtMost(most)),
         _ => row,
     });
+    let row = Row::new(&name, Unit::Seconds, &yard);
+    report.add(row.beside("worktree add, checkout.workers=0", &parallel));
     report.add(Row::new(&name, Unit::Seconds, &yard).beside("fetch, worktree add", &with_fetch));
 }
 

@@ -79,6 +79,15 @@ impl ByHand {
         git_in(&self.clone, &add)
     }
 
+    /// The same of `main` with as many workers as there are cores, in a directory of its own beside the branch.
+    pub fn add_in_parallel(&self, branch: &str) -> f64 {
+        let path = self.path(&format!("{branch}-parallel"));
+        let path = path.to_str().unwrap();
+        let workers = ["-c", "checkout.workers=0"];
+        let add = ["worktree", "add", "-q", "--detach", path, "main"];
+        git_in(&self.clone, &[&workers[..], &add].concat())
+    }
+
     pub fn remove(&self, branch: &str) {
         let path = self.path(branch);
         git(

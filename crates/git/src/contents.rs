@@ -8,7 +8,6 @@ use std::path::Path;
 
 use git2::Oid;
 
-use super::checkout::{Filled, write_files};
 use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
 use super::scan::untimed_entry;
@@ -204,10 +203,7 @@ async fn read_index(worktree: &Worktree, git: &Git, tree: &str) -> Result<(), Er
 async fn write_missing(worktree: &Worktree, git: &Git) -> Result<String, Error> {
     let written = git
         .in_worktree(worktree.path())
-        .args([
-            "-c",
-            &format!("checkout.workers={}", git.settings().checkout_workers),
-        ])
+        .args(["-c", &workers(git)])
         .args(["checkout-index", "--all", "--index", "--quiet"])
         .output_and_words()
         .await;
@@ -236,13 +232,10 @@ fn clear_traps(worktree: &Worktree, repo: &Repository) -> Result<(), Error> {
 
 /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
 pub async fn fill(worktree: &Worktree, git: &Git) -> Result<(), Error> {
-    let (this, threads) = (worktree.clone(), git.settings().checkout_workers);
-    let filled = tokio::task::spawn_blocking(move || write_files(&this, threads)).await?;
-    if let Err(why) = &filled {
-        tracing::debug!(path = %worktree.path().display(), %why, "left to git");
-    }
-    if !matches!(filled, Ok(Filled::Whole)) {
-        fill_by_git(worktree, git).await?;
+    match read_files(worktree, git, &["HEAD"]).await {
+        // Something is in the way, or cannot be read: file by file, git writes what it can.
+        Err(Error::Refused { .. }) => fill_by_git(worktree, git).await?,
+        written => drop(written?),
     }
     worktree.mark_whole()
 }
@@ -262,20 +255,29 @@ pub async fn advance(
     from: &CommitId,
     to: &CommitId,
 ) -> Result<(), Error> {
-    let (_, words) = git
-        .in_worktree(worktree.path())
-        .args([
-            "-c",
-            &format!("checkout.workers={}", git.settings().checkout_workers),
-        ])
-        .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
-        .args([from.as_str(), to.as_str()])
-        .output_and_words()
-        .await?;
+    let words = read_files(worktree, git, &[from.as_str(), to.as_str()]).await?;
     match words.is_empty() {
         true => Ok(()),
         false => Err(Error::io("check out what differs")(io::Error::other(words))),
     }
+}
+
+/// Moves index and files from the first of these trees to the last, or from nothing to the only one, by all workers
+/// that there are. Returns what git complained of.
+async fn read_files(worktree: &Worktree, git: &Git, trees: &[&str]) -> Result<String, Error> {
+    let (_, words) = git
+        .in_worktree(worktree.path())
+        .args(["-c", &workers(git)])
+        .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
+        .args(trees)
+        .output_and_words()
+        .await?;
+    Ok(words)
+}
+
+/// The setting by which git writes files side by side.
+fn workers(git: &Git) -> String {
+    format!("checkout.workers={}", git.settings().checkout_workers)
 }
 
 /// Has git look at all tracked files again, also at those that it was told to overlook.
@@ -298,3 +300,6 @@ fn clear_flags(repo: &Repository) -> Result<(), Error> {
     }
     Ok(index.write()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY as SHA1};
 use git2::{DiffOptions, ObjectType, Oid};
 use rustix::fs::FileType;
 
-use super::checkout::{ATTRIBUTES, may_apply};
+use super::attributes::{FILE_NAME as ATTRIBUTES, may_apply};
 use super::gitlink::nested_head;
 use super::plain_file::open_plain;
 use super::still_files::StillFiles;

@@ -2,8 +2,8 @@
 //! changing it (the `git` command, by one wrapper). Nothing here knows of workspaces' locks or of
 //! runs; callers hold whatever lock an operation asks for.
 
+mod attributes;
 mod broken;
-mod checkout;
 mod command;
 mod commits;
 mod committed_ignores;
@@ -36,6 +36,7 @@ mod progress;
 mod public_host;
 mod reflog;
 mod refs;
+mod register;
 mod remote;
 mod repository;
 mod rescue;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::Error;
-use super::checkout::ATTRIBUTES;
+use super::attributes::FILE_NAME as ATTRIBUTES;
 use super::file_comparer::MAX_CONVERTED;
 use super::verbs::conflicts::Working;
 use crate::Repository;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use super::checkout::register;
 use super::marks::PREPARING;
 use super::plain_file::read_plain;
+use super::register::register;
 use super::store::{open_store, quoted, refuse_link};
 use super::{Error, Git, Store};
 use crate::Repository;

@@ -42,7 +42,7 @@ pub fn share<W: Send>(
 }
 
 /// Has `work` done by this thread and up to `threads - 1` others, as many as the machine has room for.
-pub fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<thread::Result<T>> {
+fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<thread::Result<T>> {
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, &work).ok())

@@ -1,90 +1,30 @@
 //! Which files git might convert on their way to the disk. Attributes are not evaluated here: each line that could
-//! convert anything counts for every file that its pattern could match, and git decides about those.
-
-use super::LeftToGit;
-use super::plan::{CheckoutKind, CheckoutPlan};
-use crate::Repository;
+//! convert anything counts for every file that its pattern could match.
 
 pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The files that a line could apply to: those beneath a directory whose paths end in the last part of its
-/// pattern that stands for itself.
-#[derive(Debug, PartialEq, Eq)]
-struct Suspects {
-    beneath: Vec<u8>,
-    ending: Vec<u8>,
-}
-
-/// Leaves to git what it might not write as it is in the repository.
-pub(super) fn leave_what_is_converted(
-    repo: &Repository,
-    plan: &mut CheckoutPlan,
-) -> Result<(), LeftToGit> {
-    let mut suspects = Vec::new();
-    for entry in plan
-        .entries
-        .iter()
-        .filter(|entry| entry.name() == FILE_NAME)
-    {
-        let directory = &entry.path()[..entry.path().len() - FILE_NAME.len()];
-        // Git reads a link of that name as well, when it looks into the index.
-        if entry.kind() != CheckoutKind::Submodule {
-            let blob = repo.git2().find_blob(entry.id())?;
-            suspects.extend(suspects_of(blob.content(), directory));
-        }
-    }
-    for entry in &mut plan.entries {
-        // Links and directories are never converted.
-        let is_file = matches!(entry.kind(), CheckoutKind::File | CheckoutKind::Program);
-        entry.leave_if(is_file && suspects.iter().any(|files| files.include(entry.path())));
-    }
-    match plan.entries.iter().all(|entry| entry.is_left()) {
-        true => LeftToGit::unusual("every file may be converted"),
-        false => Ok(()),
-    }
-}
-
-/// Whether git may convert a file by these attributes. `directory` is where they stand, with a slash at its end.
+/// Whether git may convert the file at `path` by these attributes. `directory` is where they stand, with a slash at
+/// its end.
 pub(crate) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
-    let suspects = suspects_of(attributes, directory);
-    suspects.iter().any(|files| files.include(path))
-}
-
-impl Suspects {
-    fn include(&self, path: &[u8]) -> bool {
-        path.starts_with(&self.beneath) && path.ends_with(&self.ending)
-    }
-}
-
-/// `directory` is where the attributes stand, with a slash at its end.
-fn suspects_of(attributes: &[u8], directory: &[u8]) -> Vec<Suspects> {
-    let attributes = attributes
+    let text = attributes
         .strip_prefix(BYTE_ORDER_MARK)
         .unwrap_or(attributes);
-    attributes
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| suspects_of_line(line, directory))
-        .collect()
+    text.split(|byte| *byte == b'\n')
+        .any(|line| line_may_apply(line.trim_ascii_start(), directory, path))
 }
 
-fn suspects_of_line(line: &[u8], directory: &[u8]) -> Option<Suspects> {
-    let line = line.trim_ascii_start();
-    if line.starts_with(b"#") || !line.split(u8::is_ascii_whitespace).any(may_convert) {
-        return None;
+fn line_may_apply(line: &[u8], directory: &[u8], path: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace);
+    if line.starts_with(b"#") || !words.clone().any(may_convert) {
+        return false;
     }
+    // A name for such an attribute, which may be used anywhere.
     if line.starts_with(b"[attr]") {
-        // A name for such an attribute, which may be used anywhere.
-        return Some(Suspects {
-            beneath: Vec::new(),
-            ending: Vec::new(),
-        });
+        return true;
     }
-    let pattern = line.split(u8::is_ascii_whitespace).next()?;
-    Some(Suspects {
-        beneath: directory.to_vec(),
-        ending: ending_of(pattern).to_vec(),
-    })
+    let ending = words.next().map(ending_of).unwrap_or_default();
+    path.starts_with(directory) && path.ends_with(ending)
 }
 
 /// Whether this word of a line sets an attribute that changes contents, with the settings that we have: `text` by
@@ -138,7 +78,7 @@ mod tests {
             "*.po encoding=UTF-8",
             "",
         ] {
-            assert!(suspects_of(line.as_bytes(), b"").is_empty(), "{line}");
+            assert!(!left(line, "", "a/b.sh"), "{line}");
         }
     }
 

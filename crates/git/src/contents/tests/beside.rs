@@ -1,14 +1,13 @@
-//! Two worktrees of one commit: one filled by us, one by git.
+//! Two worktrees of one commit: one filled as workspaces are, one by `git worktree add`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::SystemTime;
 
 use git2::{ObjectType, Oid, Signature};
 
-use crate::{Git, Repository, Store, Worktree, contents, isolate_libgit2};
+use crate::{Error, Git, Repository, Store, Worktree, contents, isolate_libgit2};
 use branchyard_model::{BranchName, CommitId};
 
 pub(super) struct Beside {
@@ -21,7 +20,6 @@ pub(super) struct Beside {
 #[derive(Debug)]
 pub(super) struct Found {
     pub mode: u32,
-    pub modified: SystemTime,
     /// Of a link, where it leads.
     pub content: Vec<u8>,
 }
@@ -102,10 +100,20 @@ impl Beside {
         worktree
     }
 
-    pub(super) async fn filled_by_git(&self, commit: &CommitId, branch: &str) -> Worktree {
-        let worktree = self.registered(commit, branch).await;
-        contents::fill_by_git(&worktree, &self.git).await.unwrap();
-        worktree
+    pub(super) async fn filled_by_git(
+        &self,
+        commit: &CommitId,
+        branch: &str,
+    ) -> Result<Worktree, Error> {
+        let worktree = self.worktree(branch);
+        self.git
+            .at(self.store.path())
+            .args(["worktree", "add", "--quiet", "--no-track", "-b", branch])
+            .arg(worktree.path())
+            .arg(commit.as_str())
+            .output()
+            .await?;
+        Ok(worktree)
     }
 
     async fn say(&self, worktree: &Worktree, args: &[&str]) -> String {
@@ -198,7 +206,6 @@ fn list(root: &Path, within: &str, found: &mut BTreeMap<String, Found>) {
         };
         let found_here = Found {
             mode: meta.mode(),
-            modified: meta.modified().unwrap(),
             content,
         };
         found.insert(path, found_here);

@@ -8,7 +8,6 @@ use std::fs;
 use git2::{ObjectType, Oid};
 use proptest::prelude::*;
 
-use super::{Filled, LeftToGit, write_files};
 use crate::{Error, Worktree, contents};
 use beside::{Beside, nameless};
 use trees::{Item, tree};
@@ -31,7 +30,7 @@ proptest! {
             let beside = Beside::new();
             let commit = beside.commit(root.write(&beside.repo));
             let ours = beside.filled(&commit, "ours").await;
-            let theirs = beside.filled_by_git(&commit, "theirs").await;
+            let theirs = beside.filled_by_git(&commit, "theirs").await.unwrap();
             beside.assert_equal(&ours, &theirs).await;
             if root.is_settled() {
                 beside.assert_same_view(&ours, &theirs).await;
@@ -41,7 +40,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn plain_files_need_no_git_and_leave_a_settled_index() {
+async fn files_of_every_kind_leave_an_index_that_is_true() {
     let beside = Beside::new();
     let root = Item::directory([
         (
@@ -58,21 +57,13 @@ async fn plain_files_need_no_git_and_leave_a_settled_index() {
         ("sub", Item::Submodule),
     ]);
     let commit = beside.commit(root.write(&beside.repo));
-    for threads in [1, 4] {
-        let worktree = beside.registered(&commit, &format!("with-{threads}")).await;
-        let filled = write_files(&worktree, threads).unwrap();
-        assert_eq!(filled, Filled::Whole);
-        let index = worktree.admin().join("index");
-        let written = fs::metadata(index).unwrap().modified().unwrap();
-        let files = beside::listing(worktree.path());
-        assert_eq!(files.len(), 8);
-        assert!(files.values().all(|file| file.modified < written));
-        beside::assert_true_index(&worktree, false);
-    }
+    let worktree = beside.filled(&commit, "feature").await;
+    assert_eq!(beside::listing(worktree.path()).len(), 8);
+    beside::assert_true_index(&worktree, false);
 }
 
 #[tokio::test]
-async fn git_completes_what_it_converts() {
+async fn attributes_convert_what_is_written() {
     let beside = Beside::new();
     let root = Item::directory([
         (".gitattributes", Item::file("*.bat text eol=crlf\n")),
@@ -80,9 +71,6 @@ async fn git_completes_what_it_converts() {
         ("a.sh", Item::file("one\ntwo\n")),
     ]);
     let commit = beside.commit(root.write(&beside.repo));
-    let worktree = beside.registered(&commit, "in-part").await;
-    assert_eq!(write_files(&worktree, 2).unwrap(), Filled::InPart);
-    assert!(!worktree.path().join("a.bat").exists());
     let whole = beside.filled(&commit, "whole").await;
     let content = |name| fs::read_to_string(whole.path().join(name)).unwrap();
     assert_eq!(content("a.bat"), "one\r\ntwo\r\n");
@@ -124,7 +112,7 @@ async fn a_worktree_of_a_new_branch_is_registered_as_git_does_it() {
 
 /// Trees as somebody with bad intentions would write them: by hand.
 #[tokio::test]
-async fn what_is_unusual_is_left_to_git_before_anything_is_written() {
+async fn what_is_unusual_is_refused_or_written_as_git_does_it() {
     let beside = Beside::new();
     let blob = beside.repo.git2().blob(b"x").unwrap();
     let full = beside.raw_tree(&[("100644", b"x", blob)]);
@@ -149,35 +137,45 @@ async fn what_is_unusual_is_left_to_git_before_anything_is_written() {
     ];
     for (number, entries) in cases.iter().enumerate() {
         let commit = beside.commit(beside.raw_tree(entries));
-        let worktree = beside.registered(&commit, &format!("case-{number}")).await;
-        let left = write_files(&worktree, 2).expect_err(&format!("{entries:?}"));
-        assert!(!matches!(left, LeftToGit::Io(_)), "{left}");
-        assert!(beside::listing(worktree.path()).is_empty(), "{entries:?}");
-        assert!(!worktree.admin().join("index").exists());
+        let ours = beside.registered(&commit, &format!("ours-{number}")).await;
+        let filled = contents::fill(&ours, &beside.git).await;
+        let theirs = beside
+            .filled_by_git(&commit, &format!("theirs-{number}"))
+            .await;
+        assert_eq!(filled.is_ok(), theirs.is_ok(), "{entries:?}: {filled:?}");
+        assert_eq!(ours.is_preparing(), filled.is_err());
+        assert_eq!(ours.altered(), Vec::<&str>::new(), "{entries:?}");
+        if let Ok(theirs) = theirs {
+            beside.assert_equal(&ours, &theirs).await;
+        }
     }
 }
 
 #[tokio::test]
-async fn a_setting_or_a_file_that_is_not_ours_leaves_it_all_to_git() {
+async fn what_is_there_already_stays() {
     let beside = Beside::new();
-    let commit = beside.commit(Item::directory([("a", Item::file("a"))]).write(&beside.repo));
+    let root = Item::directory([("a", Item::file("a")), ("b", Item::file("b"))]);
+    let commit = beside.commit(root.write(&beside.repo));
     let occupied = beside.registered(&commit, "occupied").await;
-    fs::write(occupied.path().join("mine"), "mine").unwrap();
-    let left = write_files(&occupied, 1).unwrap_err();
-    assert_eq!(left.to_string(), "the directory is not empty");
+    for name in ["a", "mine"] {
+        fs::write(occupied.path().join(name), "mine").unwrap();
+    }
+    contents::fill(&occupied, &beside.git).await.unwrap();
+    let content = |name| fs::read_to_string(occupied.path().join(name)).unwrap();
+    assert_eq!(["a", "b", "mine"].map(content), ["mine", "b", "mine"]);
+}
 
+#[tokio::test]
+async fn settings_of_the_store_count() {
+    let beside = Beside::new();
+    let commit = beside.commit(Item::directory([("a", Item::file("a\n"))]).write(&beside.repo));
     let config = beside.repo.path().join("config");
     let before = fs::read_to_string(&config).unwrap();
-    for setting in [
-        "[core]\n\tautocrlf = true\n",
-        "[filter \"x\"]\n\tsmudge = cat\n",
-    ] {
-        fs::write(&config, format!("{before}{setting}")).unwrap();
-        let branch = format!("set-{}", setting.len());
-        let worktree = beside.registered(&commit, &branch).await;
-        let left = write_files(&worktree, 1).unwrap_err();
-        assert!(left.to_string().ends_with("is set"), "{left}");
-    }
+    fs::write(&config, format!("{before}[core]\n\tautocrlf = true\n")).unwrap();
+    let ours = beside.filled(&commit, "ours").await;
+    let theirs = beside.filled_by_git(&commit, "theirs").await.unwrap();
+    beside.assert_equal(&ours, &theirs).await;
+    assert_eq!(fs::read(ours.path().join("a")).unwrap(), b"a\r\n");
 }
 
 #[tokio::test]
