@@ -1,7 +1,7 @@
 //! How two trees differ, path by path. Subtrees that are the same are not looked into, so that it costs what
 //! differs and not what there is.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use git2::{ObjectType, Oid, Tree};
 
@@ -69,8 +69,8 @@ struct DifferenceSearch<'a> {
     found: Difference,
 }
 
-/// An entry of a tree: its name, whether it is a tree itself, its id, its mode.
-type Node = (Vec<u8>, bool, Oid, i32);
+/// An entry of a tree: whether it is a tree itself, its id, its mode.
+type Node = (bool, Oid, i32);
 
 impl DifferenceSearch<'_> {
     /// Returns whether it stayed within bounds.
@@ -80,72 +80,43 @@ impl DifferenceSearch<'_> {
         new: Option<&Tree<'_>>,
         dir: &[u8],
     ) -> Result<bool, Error> {
-        let (old, new) = (nodes(old), nodes(new));
-        let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (None, None) => return Ok(true),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(old), Some(new)) => old.0.cmp(&new.0),
+        // By name: a tree has its entries in another order, as if each subtree's name ended in a slash.
+        let mut entries: BTreeMap<Vec<u8>, [Option<Node>; 2]> = BTreeMap::new();
+        for (side, tree) in [old, new].into_iter().enumerate() {
+            for entry in tree.into_iter().flat_map(|tree| tree.iter()) {
+                let mode = entry.filemode_raw();
+                let is_tree = entry.kind() == Some(ObjectType::Tree) && mode != GITLINK;
+                let both = entries.entry(entry.name_bytes().to_owned()).or_default();
+                both[side] = Some((is_tree, entry.id(), mode));
+            }
+        }
+        for (name, both) in entries.into_iter().filter(|(_, [was, is])| was != is) {
+            let path = [dir, &name].concat();
+            let file = |node: Option<Node>| node.filter(|node| !node.0).map(|node| node.1);
+            let [was, is] = both.map(file);
+            if was.is_some() || is.is_some() {
+                if self.found.changes.len() == self.most {
+                    return Ok(false);
+                }
+                self.found.changes.push(TreeChange {
+                    path: path.clone(),
+                    was: was.is_some(),
+                    is: is.map(ObjectId::of),
+                });
+            }
+            let tree = |node: Option<Node>| {
+                let node = node.filter(|node| node.0);
+                node.map(|node| self.repo.git2().find_tree(node.1))
+                    .transpose()
             };
-            let was = old.next_if(|_| order.is_le());
-            let is = new.next_if(|_| order.is_ge());
-            if let (Some(was), Some(is)) = (&was, &is)
-                && (was.2, was.3) == (is.2, is.3)
-            {
-                continue;
-            }
-            if !self.differs(was, is, dir)? {
+            let [was, is] = both.map(tree);
+            let within = [&path[..], b"/"].concat();
+            if !self.compare(was?.as_ref(), is?.as_ref(), &within)? {
                 return Ok(false);
             }
         }
+        Ok(true)
     }
-
-    fn differs(&mut self, was: Option<Node>, is: Option<Node>, dir: &[u8]) -> Result<bool, Error> {
-        let Some(name) = was.as_ref().or(is.as_ref()).map(|node| node.0.clone()) else {
-            return Ok(true);
-        };
-        let path = [dir, &name].concat();
-        let file = |node: &Option<Node>| node.as_ref().filter(|node| !node.1).map(|node| node.2);
-        let (was_file, is_file) = (file(&was), file(&is));
-        if was_file.is_some() || is_file.is_some() {
-            if self.found.changes.len() == self.most {
-                return Ok(false);
-            }
-            self.found.changes.push(TreeChange {
-                path: path.clone(),
-                was: was_file.is_some(),
-                is: is_file.map(ObjectId::of),
-            });
-        }
-        let tree = |node: Option<Node>| {
-            let node = node.filter(|node| node.1);
-            node.map(|node| self.repo.git2().find_tree(node.2))
-                .transpose()
-        };
-        let (was, is) = (tree(was)?, tree(is)?);
-        if was.is_none() && is.is_none() {
-            return Ok(true);
-        }
-        self.compare(was.as_ref(), is.as_ref(), &[&path[..], b"/"].concat())
-    }
-}
-
-/// What is in a tree, by name. A tree has its own entries in another order: as if each subtree's name ended in
-/// a slash.
-fn nodes(tree: Option<&Tree<'_>>) -> Vec<Node> {
-    let mut nodes: Vec<_> = tree
-        .into_iter()
-        .flat_map(|tree| tree.iter())
-        .map(|entry| {
-            let is_tree = entry.kind() == Some(ObjectType::Tree) && entry.filemode_raw() != GITLINK;
-            let name = entry.name_bytes().to_owned();
-            (name, is_tree, entry.id(), entry.filemode_raw())
-        })
-        .collect();
-    nodes.sort_unstable();
-    nodes
 }
 
 #[cfg(test)]

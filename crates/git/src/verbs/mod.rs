@@ -7,7 +7,6 @@ pub mod blame;
 pub mod branch;
 mod brief;
 mod budget;
-mod changed;
 pub mod changelog;
 mod changes;
 pub mod checkout;
