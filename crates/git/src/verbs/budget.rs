@@ -7,7 +7,7 @@ use branchyard_model::{ErrorKind, Problem};
 use branchyard_process::CaptureError;
 
 /// More commits than that are not gone through for one answer.
-const MOST_COMMITS: usize = 500_000;
+pub(super) const MOST_COMMITS: usize = 500_000;
 /// Nor for longer than that: whoever waits has better things to do.
 const LONGEST: Duration = Duration::from_secs(10);
 

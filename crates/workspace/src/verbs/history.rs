@@ -15,30 +15,18 @@ use branchyard_git::verbs::merge_preview::{self, MergePreview};
 use branchyard_model::About;
 
 pub async fn log(workspace: &Arc<Workspace>, query: Query) -> Result<(About, Log), Error> {
-    if !query.follows() {
-        let log = move |this: &Workspace, repo: &Repository| {
-            let path = one_inside(this, query.path())?;
-            Ok(log::log(repo, &query, path.as_deref())?)
-        };
-        return verbs::look(workspace, log).await;
+    if !query.needs_list() {
+        return verbs::look(workspace, move |_, repo| Ok(log::log(repo, &query)?)).await;
     }
     let asked = query.clone();
     let ends = workspace.with_repository(move |this, repo| {
         Ok((asked.ends(repo)?, one_inside(this, asked.path())?))
     });
     let (ends, path) = ends.await?;
-    let path = path.unwrap_or_default();
-    let git = workspace.repo().git();
-    let followed = log::follow(
-        git,
-        workspace.repo().store().path(),
-        &ends,
-        query.bounds(),
-        &path,
-    )
-    .await?;
+    let (git, store) = (workspace.repo().git(), workspace.repo().store().path());
+    let listed = log::list(git, store, &ends, &query, path.as_deref()).await?;
     verbs::look(workspace, move |_, repo| {
-        Ok(log::log_of(repo, &query, followed)?)
+        Ok(log::log_of(repo, &query, listed, path.as_deref())?)
     })
     .await
 }

@@ -6,7 +6,7 @@ use git2::Oid;
 
 use super::version::Version;
 use crate::verbs::budget::Budget;
-use crate::verbs::log::{Bounds, Ends, LogStep, Walk};
+use crate::verbs::log::{Ends, LogStep, Walk};
 use crate::verbs::person::text;
 use crate::{Error, Repository};
 
@@ -58,8 +58,7 @@ impl Tags {
             shown: vec![from],
             ..Ends::default()
         };
-        let budget = Budget::of_a_look();
-        let mut walk = Walk::new(repo, &ends, None, Bounds::default(), budget)?;
+        let mut walk = Walk::new(repo, &ends, false, Budget::of_a_look())?;
         while let LogStep::Commit(commit) = walk.step()? {
             let names = self.0.get(&commit).into_iter().flatten();
             let mut tags = names.map(|name| Tag {

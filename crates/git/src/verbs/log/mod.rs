@@ -1,9 +1,7 @@
 //! `log`: commits, the youngest first, in git's own order and by git's own rules.
 
 mod entry;
-mod follow;
-mod graph;
-mod place;
+mod listed;
 mod request;
 mod walk;
 
@@ -20,9 +18,9 @@ use crate::{Error, Repository};
 use entry::Teller;
 
 pub use entry::{FileStat, LogEntry, PatchText, Stat};
-pub use follow::{Followed, follow};
+pub use listed::{Listed, list};
 pub use request::{Merges, Query, Request};
-pub use walk::{Bounds, Ends, LogStep, Walk};
+pub use walk::{Ends, LogStep, Walk};
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "log",
@@ -50,37 +48,39 @@ pub struct Log {
 
 /// Where commits come from.
 enum LogSource<'repo> {
-    Walk(Box<Walk<'repo>>),
-    Followed(std::vec::IntoIter<Followed>),
+    Walk(Walk<'repo>),
+    Listed(std::vec::IntoIter<Listed>),
 }
 
 impl LogSource<'_> {
-    fn step(&mut self) -> Result<(LogStep, Option<Followed>), Error> {
+    fn step(&mut self) -> Result<(LogStep, Option<Listed>), Error> {
         Ok(match self {
             Self::Walk(walk) => (walk.step()?, None),
-            Self::Followed(list) => match list.next() {
-                Some(followed) => (LogStep::Commit(followed.id), Some(followed)),
+            Self::Listed(list) => match list.next() {
+                Some(listed) => (LogStep::Commit(listed.id), Some(listed)),
                 None => (LogStep::End, None),
             },
         })
     }
 }
 
-/// The commits that were asked for; `path` is the caller's, checked.
-pub fn log(repo: &Repository, query: &Query, path: Option<&Path>) -> Result<Log, Error> {
-    let walk = Walk::new(
-        repo,
-        &query.ends(repo)?,
-        path,
-        query.bounds(),
-        Budget::of_a_look(),
-    )?;
-    pick(repo, query, LogSource::Walk(Box::new(walk)), path)
+/// The commits that were asked for, where no list of git's is needed.
+pub fn log(repo: &Repository, query: &Query) -> Result<Log, Error> {
+    let (ends, budget) = (query.ends(repo)?, Budget::of_a_look());
+    let walk = Walk::new(repo, &ends, query.request().first_parent, budget)?;
+    pick(repo, query, LogSource::Walk(walk), None)
 }
 
-/// The same of commits that are known to have changed a file.
-pub fn log_of(repo: &Repository, query: &Query, followed: Vec<Followed>) -> Result<Log, Error> {
-    pick(repo, query, LogSource::Followed(followed.into_iter()), None)
+/// The same of commits that git listed; `path` is the caller's, checked.
+pub fn log_of(
+    repo: &Repository,
+    query: &Query,
+    listed: Vec<Listed>,
+    path: Option<&Path>,
+) -> Result<Log, Error> {
+    // A file that is followed has other names elsewhere.
+    let path = path.filter(|_| !query.request().follow);
+    pick(repo, query, LogSource::Listed(listed.into_iter()), path)
 }
 
 fn pick(
@@ -102,7 +102,7 @@ fn pick(
     };
     let (mut passed, mut patches) = (0, 0);
     loop {
-        let (step, followed) = source.step()?;
+        let (step, listed) = source.step()?;
         let id = match step {
             LogStep::Commit(id) => id,
             LogStep::End => return Ok(log),
@@ -126,12 +126,13 @@ fn pick(
             return Ok(log);
         }
         let mut at: Vec<&str> = path.into_iter().collect();
-        if let Some(followed) = &followed {
-            at.push(&followed.path);
-            at.extend(followed.from.as_deref());
+        let (mut name, mut from) = (None, None);
+        if let Some(listed) = listed {
+            (name, from) = (listed.path, listed.from);
         }
-        let name = followed.as_ref().map(|followed| followed.path.clone());
-        let entry = teller.tell(&commit, &at, name)?;
+        at.extend(name.as_deref());
+        at.extend(from.as_deref());
+        let entry = teller.tell(&commit, &at, name.clone())?;
         patches += entry.patch.as_ref().map_or(0, |patch| patch.text.len());
         log.commits.push(entry);
     }
@@ -143,7 +144,7 @@ pub(super) fn ids(
     ends: &Ends,
     budget: Budget,
 ) -> Result<(Vec<Oid>, Option<Oid>), Error> {
-    let mut walk = Walk::new(repo, ends, None, Bounds::default(), budget)?;
+    let mut walk = Walk::new(repo, ends, false, budget)?;
     let mut ids = Vec::new();
     loop {
         match walk.step()? {

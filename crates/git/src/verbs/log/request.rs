@@ -1,12 +1,12 @@
 //! What `log` takes, checked before anything is looked at.
 
-use git2::{Commit, ErrorCode, Oid};
+use git2::{Commit, Oid};
 use jiff::Timestamp;
 use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::walk::{Bounds, Ends};
+use super::walk::Ends;
 use crate::verbs::moment::{Edge, moment};
 use crate::verbs::{Verbosity, revision};
 use crate::{Error, Repository, head};
@@ -71,7 +71,9 @@ pub enum Merges {
 #[derive(Debug, Clone)]
 pub struct Query {
     request: Request,
-    bounds: Bounds,
+    /// Seconds since 1970, both inclusive.
+    since: Option<i64>,
+    until: Option<i64>,
     count: usize,
     author: Option<Regex>,
     committer: Option<Regex>,
@@ -106,11 +108,8 @@ impl Request {
             None => Ok(None),
         };
         Ok(Query {
-            bounds: Bounds {
-                since: at("since", &self.since, Edge::First)?,
-                until: at("until", &self.until, Edge::Last)?,
-                first_parent: self.first_parent,
-            },
+            since: at("since", &self.since, Edge::First)?,
+            until: at("until", &self.until, Edge::Last)?,
             count,
             author: pattern("author", self.author.as_deref())?,
             committer: pattern("committer", self.committer.as_deref())?,
@@ -138,8 +137,12 @@ impl Query {
         &self.request
     }
 
-    pub fn bounds(&self) -> Bounds {
-        self.bounds
+    pub(super) fn since(&self) -> Option<i64> {
+        self.since
+    }
+
+    pub(super) fn until(&self) -> Option<i64> {
+        self.until
     }
 
     pub(super) fn count(&self) -> usize {
@@ -151,8 +154,21 @@ impl Query {
         self.request.path.as_deref()
     }
 
-    pub fn follows(&self) -> bool {
-        self.request.follow
+    /// Whether libgit2 cannot tell the commits, and git has to list them.
+    pub fn needs_list(&self) -> bool {
+        let range = self.request.range.as_deref();
+        let is_symmetric = range.is_some_and(|range| range.contains("..."));
+        is_symmetric || self.request.path.is_some() || self.since.is_some()
+    }
+
+    /// How many commits of a list may be looked at: those that are passed over, those that are told, and one that
+    /// says that there are more. A pattern may choose among all.
+    pub(super) fn most(&self) -> usize {
+        let patterns = [&self.author, &self.committer, &self.grep];
+        match patterns.into_iter().all(Option::is_none) {
+            true => self.request.skip.saturating_add(self.count + 1),
+            false => usize::MAX,
+        }
     }
 
     /// The commits that the caller named.
@@ -189,7 +205,12 @@ impl Query {
                 pattern.is_match(&who)
             })
         };
-        kind && is_from(&self.author, &commit.author())
+        let is_late = self
+            .until
+            .is_some_and(|until| commit.time().seconds() > until);
+        !is_late
+            && kind
+            && is_from(&self.author, &commit.author())
             && is_from(&self.committer, &commit.committer())
             && self
                 .grep
@@ -205,14 +226,9 @@ fn ends_of_range(repo: &Repository, range: &str) -> Result<Ends, Error> {
     };
     if let Some((one, other)) = range.split_once("...") {
         let (one, other) = (named(one)?, named(other)?);
-        let hidden = match repo.git2().merge_bases(one, other) {
-            Ok(bases) => bases.iter().copied().collect(),
-            Err(error) if error.code() == ErrorCode::NotFound => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
         return Ok(Ends {
             shown: vec![one, other],
-            hidden,
+            hidden: Vec::new(),
             is_symmetric: true,
         });
     }
