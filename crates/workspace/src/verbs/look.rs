@@ -1,10 +1,12 @@
-//! Status and diff of a workspace: in-process where it has few files, with the command's help where it
-//! has many. The caller shares the files.
+//! Status and diff of a workspace: in-process where metadata tell which files differ, with the command's help where
+//! they do not. The caller shares the files.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::verbs::begun;
 use crate::{Error, Workspace, standing, verbs};
+use branchyard_git::Repository;
 use branchyard_git::verbs::diff::{self, Comparison, Differences};
 use branchyard_git::verbs::status::{self, Found, Status};
 use branchyard_git::verbs::suspects::{self, Against, Suspects};
@@ -17,63 +19,52 @@ enum Narrowing {
     Known(Suspects),
 }
 
-/// What a status needs besides a first look.
-enum Need {
-    Nothing(Box<(About, Status)>),
-    Look,
-    Command,
-}
-
 pub async fn status(
     workspace: &Arc<Workspace>,
     request: status::Request,
 ) -> Result<(About, Status), Error> {
     let asked = request.clone();
-    let (paths, need) = verbs::look_at_repository(workspace, move |this, repo| {
+    let (paths, known) = verbs::look_at_repository(workspace, move |this, repo| {
         let paths = verbs::inside(this, "paths", &asked.paths)?;
-        let status = match (asked.is_usual(), asked.untracked) {
+        // Ignored files git alone knows, and of many files it looks at those alone that are asked for.
+        let is_usual = !asked.ignored && (paths.is_empty() || !suspects::is_large(repo));
+        let scan = match (is_usual, asked.untracked) {
             (true, true) => this.scanner().all(repo)?,
             (true, false) => this.scanner().tracked(repo)?,
             (false, _) => Arc::new(None),
         };
-        let status = match status.as_ref() {
-            Some(status) => status::status_at_a_glance(repo, this.branch(), &asked, status)?,
+        let status = match scan.as_ref() {
+            Some(scan) => status::status_at_a_glance(repo, this.branch(), &paths, &asked, scan)?,
             None => None,
         };
-        let need = match status {
-            Some(mut status) => {
-                begun::tell(this, repo, &mut status);
-                let about = standing::standing(this, repo, Some(!status.clean))?;
-                Need::Nothing(Box::new((about, status)))
-            }
-            None if asked.ignored || suspects::is_large(repo) => Need::Command,
-            None => Need::Look,
-        };
-        Ok((paths, need))
+        let known = status.map(|status| told(this, repo, &paths, status));
+        Ok((paths, known.transpose()?))
     })
     .await?;
-    let found = match need {
-        Need::Nothing(answer) => return Ok(*answer),
-        Need::Command => {
-            let (git, dir) = (workspace.repo().git(), workspace.path());
-            Some(Found::ask(git, dir, &paths, &request).await?)
-        }
-        Need::Look => None,
-    };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let (git, dir) = (workspace.repo().git(), workspace.path());
+    let found = Found::ask(git, dir, &paths, &request).await?;
     workspace
         .looking(move |this| {
             let repo = this.worktree().open()?;
-            let branch = &this.branch();
-            let mut status = match found {
-                Some(found) => status::status_of(&repo, branch, &paths, &request, found)?,
-                None => status::status(&repo, branch, &paths, &request)?,
-            };
-            begun::tell(this, &repo, &mut status);
-            // A look at some of the files says nothing of the others.
-            let dirty = Some(!status.clean).filter(|dirty| *dirty || paths.is_empty());
-            Ok((standing::standing(this, &repo, dirty)?, status))
+            let status = status::status_of(&repo, this.branch(), &paths, &request, found)?;
+            told(this, &repo, &paths, status)
         })
         .await
+}
+
+fn told(
+    workspace: &Workspace,
+    repo: &Repository,
+    paths: &[PathBuf],
+    mut status: Status,
+) -> Result<(About, Status), Error> {
+    begun::tell(workspace, repo, &mut status);
+    // A look at some of the files says nothing of the others.
+    let dirty = Some(!status.clean).filter(|dirty| *dirty || paths.is_empty());
+    Ok((standing::standing(workspace, repo, dirty)?, status))
 }
 
 pub async fn diff(

@@ -1,26 +1,18 @@
-//! What a look at index and files finds: one walk through HEAD's tree, one through the files.
+//! What differs between HEAD, index and files, however it was found.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Diff, DiffDelta, Index};
+use git2::{DiffDelta, Index};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Request;
-use super::conflict::{Conflict, conflicts};
+use super::conflict::Conflict;
 use crate::status::overlooked_changes;
-use crate::verbs::Verbosity;
 use crate::verbs::delta::{self, Kind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::is_within;
-use crate::{
-    Error, FileChange, FileChangeKind, Head, Repository, Tracked, Untracked, files_of,
-    unstaged_changes,
-};
-
-/// The bit of an index entry that says that only its name was added.
-const INTENT_TO_ADD: u16 = 0x2000;
+use crate::{Error, FileChange, FileChangeKind, Head, Repository, Tracked, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
@@ -48,72 +40,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Everything but ignored files: which directory to tell in place of its files, libgit2 decides
-    /// otherwise than git does.
-    pub(super) fn look(
-        repo: &Repository,
-        head: &Head,
-        paths: &[PathBuf],
-        request: &Request,
-    ) -> Result<Self, Error> {
-        let with_sides = request.verbosity == Verbosity::Full;
-        let index = repo.git2().index()?;
-        let mut found = Self {
-            conflicted: conflicts(&index, with_sides)?,
-            ..Self::default()
-        };
-        found
-            .conflicted
-            .retain(|conflict| is_within(Path::new(&conflict.path), paths));
-
-        let tree = repo.git2().find_tree(head.tree.git2())?;
-        let mut options = delta::options(paths);
-        let mut staged =
-            repo.git2()
-                .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
-        delta::find_renames(&mut staged)?;
-        found.staged = changes(&staged, with_sides);
-
-        let is_asked_for = |path: &Path| is_within(path, paths);
-        let mut changed = unstaged_changes(repo)?;
-        changed.retain(|((_, _, path), _)| is_asked_for(path));
-        found.unstaged = unstaged(changed, with_sides);
-        if request.untracked {
-            let untracked = Untracked::in_worktree(repo, request.each_file)?.paths;
-            let untracked = untracked.iter().filter(|path| is_asked_for(path));
-            found.untracked = untracked.map(|path| shown(path)).collect();
-        }
-        move_announced(&mut found, &index);
-        // Of a file that became a directory git says only that the file is gone.
-        let is_tracked = |path: &str| index.get_path(Path::new(path), 0).is_some();
-        let was_file = |path: &String| path.strip_suffix('/').is_some_and(is_tracked);
-        found.untracked.retain(|path| !was_file(path));
-        add_overlooked(&mut found, repo, &index, paths);
-        Ok(found)
-    }
-
     pub fn has_tracked_changes(&self) -> bool {
         !(self.staged.is_empty() && self.unstaged.is_empty() && self.conflicted.is_empty())
-    }
-}
-
-/// Files that were announced (`add --intent-to-add`) are not staged: the index has nothing of them.
-fn move_announced(found: &mut Found, index: &Index) {
-    let is_announced = |change: &Change| {
-        let entry = index.get_path(Path::new(&change.path), 0);
-        change.kind == Kind::Added
-            && entry.is_some_and(|entry| entry.flags_extended & INTENT_TO_ADD != 0)
-    };
-    for mut announced in found.staged.extract_if(.., |change| is_announced(change)) {
-        let here = |change: &&mut Change| change.path == announced.path;
-        match found.unstaged.iter_mut().find(here) {
-            Some(change) if change.kind == Kind::Modified => change.kind = Kind::Added,
-            Some(_) => {}
-            None => {
-                (announced.old, announced.new) = (None, None);
-                found.unstaged.push(announced);
-            }
-        }
     }
 }
 
@@ -173,10 +101,24 @@ pub(super) fn shown(path: &Path) -> String {
     text(path.as_os_str().as_bytes())
 }
 
-/// What is tracked and staged; conflicts are told apart.
-fn changes(diff: &Diff<'_>, with_sides: bool) -> Vec<Change> {
+/// What the index has and HEAD has not.
+pub(super) fn staged(
+    repo: &Repository,
+    head: &Head,
+    paths: &[PathBuf],
+    with_sides: bool,
+) -> Result<Vec<Change>, Error> {
+    let tree = repo.git2().find_tree(head.tree.git2())?;
+    let mut index = repo.git2().index()?;
+    // Another git may have written it since this repository was opened.
+    index.read(false)?;
+    let mut options = delta::options(paths);
+    let mut diff = repo
+        .git2()
+        .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    delta::find_renames(&mut diff)?;
     let changes = diff.deltas().filter_map(|delta| change(&delta, with_sides));
-    changes.collect()
+    Ok(changes.collect())
 }
 
 fn change(delta: &DiffDelta<'_>, with_sides: bool) -> Option<Change> {

@@ -1,38 +1,49 @@
-//! The usual status without a look at every file: nothing is staged, and metadata tells of all but some files that
-//! they are as they were.
+//! The usual status without a process: metadata tell of all but some files that they are as they were.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::found::{shown, unstaged};
+use super::found::{shown, staged, unstaged};
 use super::{Found, Request};
+use crate::verbs::Verbosity;
+use crate::verbs::suspects::is_within;
 use crate::{Error, Head, MetadataStatus, Repository, Untracked, compared};
 
 impl Found {
-    /// All that differs from HEAD, or `None` where that has to be found in another way.
+    /// All that differs from HEAD, or `None` where git has to be asked.
     pub(super) fn status(
         repo: &Repository,
         head: &Head,
+        paths: &[PathBuf],
         request: &Request,
         status: &MetadataStatus,
     ) -> Result<Option<Self>, Error> {
-        if !status.has_staged(head.tree) {
-            return Ok(None);
-        }
+        let with_sides = request.verbosity == Verbosity::Full;
         let mut found = Self::default();
         if request.untracked {
             let mode_of = |path: &Path| status.tracked(path).map(|(mode, _)| mode);
             let untracked = Untracked::among(status.untracked(), repo, mode_of, request.each_file)?;
-            if untracked.is_doubtful {
+            // Of a directory in which nothing is tracked only a part is asked for.
+            let is_split = |dir: &PathBuf| {
+                paths
+                    .iter()
+                    .any(|path| path != dir && path.starts_with(dir))
+            };
+            if untracked.is_doubtful || untracked.paths.iter().any(is_split) {
                 return Ok(None);
             }
-            found.untracked = untracked.paths.iter().map(|path| shown(path)).collect();
+            let untracked = untracked.paths.iter();
+            let untracked = untracked.filter(|path| is_within(path, paths));
+            found.untracked = untracked.map(|path| shown(path)).collect();
+        }
+        if !status.has_staged(head.tree) {
+            found.staged = staged(repo, head, paths, with_sides)?;
         }
         let suspects = status.entries_of_suspects();
         let suspects = suspects.map(|(mode, id, path)| (mode, id, OsStr::from_bytes(path).into()));
-        let changed = compared(repo, suspects.collect())?;
-        found.unstaged = unstaged(changed, false);
+        let suspects = suspects.filter(|(_, _, path): &(_, _, PathBuf)| is_within(path, paths));
+        found.unstaged = unstaged(compared(repo, suspects.collect())?, with_sides);
         Ok(Some(found))
     }
 }
@@ -156,14 +167,18 @@ mod tests {
         #[test]
         fn a_glance_says_what_git_says(
             deeds in prop::collection::vec((prop::sample::select(PATHS), deed()), 0..7),
+            staged in 0..4_usize,
             each_file in any::<bool>(),
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (dir, git) = committed().await;
-                for (path, deed) in &deeds {
-                    // What cannot be done is left undone.
+                for (number, (path, deed)) in deeds.iter().enumerate() {
+                    // What cannot be done is left undone, and git adds no repository without a commit.
                     let _ = act(dir.path(), path, deed);
+                    if number + 1 == staged {
+                        let _ = git.at(dir.path()).args(["add", "--all"]).output().await;
+                    }
                 }
                 let request = Request { each_file, ..Request::default() };
                 let said = Found::ask(&git, dir.path(), &[], &request).await.unwrap();
@@ -174,7 +189,7 @@ mod tests {
                 assert_eq!(looked.changed, said.has_tracked_changes());
                 let paths = |untracked: &[UntrackedEntry]| untracked.iter().map(|item| item.path.clone()).collect::<Vec<_>>();
                 assert_eq!(paths(&looked.untracked), paths(&untracked_entries(&repo).unwrap()));
-                if let Some(mut found) = Found::status(&repo, &head(&repo).unwrap(), &request, &status).unwrap() {
+                if let Some(mut found) = Found::status(&repo, &head(&repo).unwrap(), &[], &request, &status).unwrap() {
                     found.unstaged.sort_by(|a, b| a.path.cmp(&b.path));
                     assert_eq!(found, said);
                 }

@@ -44,13 +44,6 @@ pub struct Request {
     pub verbosity: Verbosity,
 }
 
-impl Request {
-    /// Whether a status at all files can answer it.
-    pub fn is_usual(&self) -> bool {
-        self.paths.is_empty() && !self.ignored && self.verbosity < Verbosity::Full
-    }
-}
-
 impl Default for Request {
     fn default() -> Self {
         Self {
@@ -105,29 +98,19 @@ pub struct Counts {
     pub ignored: Option<usize>,
 }
 
-/// The status of the workspace of `branch`, where the metadata of all files tell most of it.
+/// The status of the workspace of `branch`, where the metadata of all files tell most of it; `paths` are the caller's,
+/// checked.
 pub fn status_at_a_glance(
-    repo: &Repository,
-    branch: &BranchName,
-    request: &Request,
-    status: &MetadataStatus,
-) -> Result<Option<Status>, Error> {
-    let head = head(repo)?;
-    let found = Found::status(repo, &head, request, status)?;
-    let status = found.map(|found| Status::new(repo, branch, &head, found, request));
-    status.transpose()
-}
-
-/// The same by a look of our own at all files; `paths` are the caller's, checked.
-pub fn status(
     repo: &Repository,
     branch: &BranchName,
     paths: &[PathBuf],
     request: &Request,
-) -> Result<Status, Error> {
+    status: &MetadataStatus,
+) -> Result<Option<Status>, Error> {
     let head = head(repo)?;
-    let found = Found::look(repo, &head, paths, request)?;
-    Status::new(repo, branch, &head, found, request)
+    let found = Found::status(repo, &head, paths, request, status)?;
+    let status = found.map(|found| Status::new(repo, branch, &head, found, request));
+    status.transpose()
 }
 
 /// The same of what git was asked for, with what it was told to overlook.
