@@ -19,6 +19,7 @@ use super::gitlink::nested_head;
 use super::plain_file::open_plain;
 use super::still_files::StillFiles;
 use super::untracked_entry::GITLINK;
+use super::verbs::ChangeKind;
 use super::verbs::conflicts::{Read, Working};
 use super::{Error, files_of, small_index};
 use crate::Repository;
@@ -42,14 +43,6 @@ pub(crate) struct FileChange {
     pub mode: u32,
     /// The blob that the file would be, where it was hashed and git converts nothing.
     pub(crate) id: Option<Oid>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ChangeKind {
-    Modified,
-    Deleted,
-    /// A file became a link, or the other way round.
-    Typechange,
 }
 
 pub(crate) struct FileComparer<'repo> {
@@ -128,7 +121,7 @@ impl<'repo> FileComparer<'repo> {
         };
         let kind_of = |mode: u32| mode & 0o170_000;
         if kind_of(mode) != kind_of(now) {
-            return Ok(differs(ChangeKind::Typechange, None));
+            return Ok(differs(ChangeKind::TypeChanged, None));
         }
         if now == LINK {
             let Some(target) = self.files.link(path) else {

@@ -73,7 +73,7 @@ pub use error::Error;
 pub use extent::check_checkout;
 use extent::check_extent;
 pub use failure::RemoteFailure;
-use file_comparer::{ChangeKind as FileChangeKind, FileChange, FileComparer};
+use file_comparer::{FileChange, FileComparer};
 pub use ids::{ObjectId, commit_id, object_id};
 pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
 use index_file::IndexedFile;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use git2::{Delta, DiffOptions, ErrorCode, Index, IndexEntry, Oid, Status};
 use rustix::fs::FileType;
 
-use super::file_comparer::{ChangeKind, FileChange, FileComparer};
+use super::file_comparer::{FileChange, FileComparer};
 use super::index_file::{FileStat, Moment};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
+use super::verbs::ChangeKind;
 use super::verbs::conflicts::Working;
 use super::{Error, For, MetadataStatus, files_of, untracked_entries};
 use crate::{ObjectId, Repository};
@@ -191,9 +192,9 @@ pub(crate) fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, St
     };
     for ((_, _, path), change) in compared(repo, suspects)? {
         let status = match change.kind {
-            ChangeKind::Modified => Status::WT_MODIFIED,
             ChangeKind::Deleted => Status::WT_DELETED,
-            ChangeKind::Typechange => Status::WT_TYPECHANGE,
+            ChangeKind::TypeChanged => Status::WT_TYPECHANGE,
+            _ => Status::WT_MODIFIED,
         };
         *found.entry(path).or_insert(Status::CURRENT) |= status;
     }

@@ -2,23 +2,12 @@
 
 use std::path::Path;
 
-use git2::{Delta, Diff, DiffDelta, Patch, Tree};
+use git2::{DiffDelta, Patch, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, FileChangeKind, Repository, Untracked, check_extent, head, unstaged_changes};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    Added,
-    Modified,
-    Deleted,
-    Renamed,
-    /// A file became a link, or the like.
-    TypeChanged,
-    Conflicted,
-}
+use super::delta::{self, ChangeKind};
+use crate::{Error, Repository, Untracked, check_extent, head, unstaged_changes};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
@@ -46,14 +35,7 @@ impl Change {
 /// A line for each change.
 pub(super) fn lines(changes: Option<&[Change]>) -> String {
     let line = |change: &Change| {
-        let letter = match change.change {
-            ChangeKind::Added => 'A',
-            ChangeKind::Modified => 'M',
-            ChangeKind::Deleted => 'D',
-            ChangeKind::Renamed => 'R',
-            ChangeKind::TypeChanged => 'T',
-            ChangeKind::Conflicted => 'U',
-        };
+        let letter = change.change.letter();
         match &change.from {
             Some(from) => format!("\n{letter} {from} -> {}", change.path),
             None => format!("\n{letter} {}", change.path),
@@ -68,11 +50,15 @@ pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
     let mut index = repo.git2().index()?;
     // Another git may have written it since this repository was opened.
     index.read(false)?;
+    let mut options = delta::options(&[]);
     let mut diff = repo
         .git2()
-        .diff_tree_to_index(Some(&tree), Some(&index), None)?;
-    diff.find_similar(None)?;
-    Ok(diff.deltas().map(|delta| change_of(&delta)).collect())
+        .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    delta::find_renames(&mut diff)?;
+    Ok(diff
+        .deltas()
+        .filter_map(|delta| change_of(&delta))
+        .collect())
 }
 
 /// Changes to tracked files that the next commit would leave out.
@@ -84,14 +70,7 @@ pub fn unstaged(repo: &Repository) -> Result<Vec<Change>, Error> {
     changes.extend(
         unstaged_changes(repo)?
             .iter()
-            .map(|((_, _, path), change)| {
-                let kind = match change.kind {
-                    FileChangeKind::Modified => ChangeKind::Modified,
-                    FileChangeKind::Deleted => ChangeKind::Deleted,
-                    FileChangeKind::Typechange => ChangeKind::TypeChanged,
-                };
-                Change::of_file(shown(path), kind)
-            }),
+            .map(|((_, _, path), change)| Change::of_file(shown(path), change.kind)),
     );
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(changes)
@@ -127,16 +106,17 @@ pub(super) fn between(
     new: Option<&Tree<'_>>,
 ) -> Result<Vec<Change>, Error> {
     check_extent(repo, old, new)?;
-    let mut diff = repo.git2().diff_tree_to_tree(old, new, None)?;
-    diff.find_similar(None)?;
-    counted(&diff)
-}
-
-fn counted(diff: &Diff<'_>) -> Result<Vec<Change>, Error> {
+    let mut options = delta::options(&[]);
+    let mut diff = repo
+        .git2()
+        .diff_tree_to_tree(old, new, Some(&mut options))?;
+    delta::find_renames(&mut diff)?;
     let mut changes = Vec::new();
     for (at, delta) in diff.deltas().enumerate() {
-        let mut change = change_of(&delta);
-        if let Some(patch) = Patch::from_diff(diff, at)?
+        let Some(mut change) = change_of(&delta) else {
+            continue;
+        };
+        if let Some(patch) = Patch::from_diff(&diff, at)?
             && !patch.delta().flags().is_binary()
         {
             let (_, additions, deletions) = patch.line_stats()?;
@@ -152,24 +132,11 @@ pub(super) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn change_of(delta: &DiffDelta<'_>) -> Change {
-    let name =
-        |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-    let (old, new) = (delta.old_file(), delta.new_file());
-    let change = match delta.status() {
-        Delta::Added | Delta::Untracked | Delta::Copied => ChangeKind::Added,
-        Delta::Deleted => ChangeKind::Deleted,
-        Delta::Renamed => ChangeKind::Renamed,
-        Delta::Typechange => ChangeKind::TypeChanged,
-        Delta::Conflicted => ChangeKind::Conflicted,
-        _ => ChangeKind::Modified,
-    };
-    let path = new.path_bytes().or(old.path_bytes());
-    Change {
-        path: name(path),
-        change,
-        from: (change == ChangeKind::Renamed).then(|| name(old.path_bytes())),
-        additions: None,
-        deletions: None,
-    }
+fn change_of(delta: &DiffDelta<'_>) -> Option<Change> {
+    let change = ChangeKind::of(delta)?;
+    let from = (change == ChangeKind::Renamed).then(|| delta::path(&delta.old_file()));
+    Some(Change {
+        from,
+        ..Change::of_file(delta::path(&delta.new_file()), change)
+    })
 }

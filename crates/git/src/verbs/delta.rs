@@ -22,32 +22,32 @@ const TYPE: u32 = 0o170_000;
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ChangeKind {
     Added,
     Modified,
     Deleted,
     Renamed,
     Copied,
     /// A file became a link, or the like.
-    Typechange,
+    TypeChanged,
     Untracked,
     Conflicted,
 }
 
-impl Kind {
+impl ChangeKind {
     /// `None` where it is no change.
     pub(crate) fn of(delta: &DiffDelta<'_>) -> Option<Self> {
         let [old, new] = [delta.old_file(), delta.new_file()].map(|file| u32::from(file.mode()));
         Some(match delta.status() {
             Delta::Added => Self::Added,
             // What was changed in the index, and became something else in the files.
-            Delta::Modified if old & TYPE != new & TYPE => Self::Typechange,
+            Delta::Modified if old & TYPE != new & TYPE => Self::TypeChanged,
             // Whatever cannot be read is not what it was.
             Delta::Modified | Delta::Unreadable => Self::Modified,
             Delta::Deleted => Self::Deleted,
             Delta::Renamed => Self::Renamed,
             Delta::Copied => Self::Copied,
-            Delta::Typechange => Self::Typechange,
+            Delta::Typechange => Self::TypeChanged,
             Delta::Untracked => Self::Untracked,
             Delta::Conflicted => Self::Conflicted,
             Delta::Unmodified | Delta::Ignored => return None,
@@ -62,7 +62,7 @@ impl Kind {
             Self::Deleted => 'D',
             Self::Renamed => 'R',
             Self::Copied => 'C',
-            Self::Typechange => 'T',
+            Self::TypeChanged => 'T',
             Self::Untracked => '?',
             Self::Conflicted => 'U',
         }

@@ -56,7 +56,8 @@ mod wording;
 pub mod worktree;
 
 pub use brief::Brief;
-pub use changes::{Change, ChangeKind, conflicted, staged, unstaged, untracked};
+pub use changes::{Change, conflicted, staged, unstaged, untracked};
+pub use delta::ChangeKind;
 pub use kept::Kept;
 pub use named::Named;
 pub use verb::{Effect, Render, VerbEntry};

@@ -12,7 +12,7 @@ pub fn lines(told: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for (list, place) in [("staged", "index"), ("unstaged", "files")] {
         for change in told[list].as_array().unwrap() {
-            let kind = change["kind"].as_str().unwrap();
+            let kind = change["change"].as_str().unwrap();
             let from = change["from"]
                 .as_str()
                 .map_or(String::new(), |from| format!(" from {from}"));
@@ -87,7 +87,7 @@ fn kind(letter: char) -> &'static str {
         'M' => "modified",
         'D' => "deleted",
         'R' => "renamed",
-        'T' => "typechange",
+        'T' => "type_changed",
         _ => panic!("{letter}"),
     }
 }

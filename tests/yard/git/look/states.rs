@@ -173,7 +173,8 @@ async fn what_git_is_told_to_overlook_counts() {
         // In-process, and with the command's help.
         for asked in [json!({}), json!({ "ignored": true })] {
             let told = yard.verb("main", "status", asked).await;
-            let expected = json!([{ "path": "name.txt", "kind": "modified", "overlooked": true }]);
+            let expected =
+                json!([{ "path": "name.txt", "change": "modified", "overlooked": true }]);
             assert_eq!(told["unstaged"], expected, "{flag}");
             assert_eq!(
                 (&told["clean"], &told["dirty"]),

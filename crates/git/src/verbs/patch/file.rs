@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::text::PatchText;
 use crate::Error;
-use crate::verbs::delta::{self, Kind, Side};
+use crate::verbs::delta::{self, ChangeKind, Side};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDiff {
     pub path: String,
     /// What it was called before, where it was renamed.
     pub old_path: Option<String>,
-    pub status: Kind,
+    pub status: ChangeKind,
     /// Lines that came; left out of binary files and where only names were asked for.
     pub additions: Option<usize>,
     /// Lines that went.
@@ -36,9 +36,9 @@ pub struct FileDiff {
 
 impl FileDiff {
     /// The file without counts and patch.
-    pub(super) fn named(delta: &DiffDelta<'_>, kind: Kind, with_sides: bool) -> Self {
+    pub(super) fn named(delta: &DiffDelta<'_>, kind: ChangeKind, with_sides: bool) -> Self {
         let (old, new) = (delta.old_file(), delta.new_file());
-        let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
+        let is_moved = matches!(kind, ChangeKind::Renamed | ChangeKind::Copied);
         Self {
             path: delta::path(&new),
             old_path: is_moved.then(|| delta::path(&old)),
@@ -57,7 +57,7 @@ impl FileDiff {
     /// Whether it has lines to compare: a conflict has three sides, and a directory is a repository of
     /// its own.
     pub(super) fn has_lines(&self) -> bool {
-        self.status != Kind::Conflicted && !self.path.ends_with('/')
+        self.status != ChangeKind::Conflicted && !self.path.ends_with('/')
     }
 
     /// Counts the lines of its patches, where there are any.

@@ -14,7 +14,7 @@ use git2::{Diff, DiffOptions, Patch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::delta::{self, Kind};
+use super::delta::{self, ChangeKind};
 use super::room::take;
 use crate::{Error, Repository};
 use locks::is_lock_file;
@@ -256,13 +256,13 @@ fn compare<'repo>(
     let Some(delta) = diff.get_delta(number) else {
         return Ok(None);
     };
-    let Some(kind) = Kind::of(&delta) else {
+    let Some(kind) = ChangeKind::of(&delta) else {
         return Ok(None);
     };
     let mut file = FileDiff::named(&delta, kind, wanted.sides);
     let patches = match kind {
         _ if wanted.detail == Detail::Names || !file.has_lines() => Vec::new(),
-        Kind::Typechange => halves(repo, sides, wanted, delta.new_file().path_bytes())?,
+        ChangeKind::TypeChanged => halves(repo, sides, wanted, delta.new_file().path_bytes())?,
         _ => Patch::from_diff(diff, number)?.into_iter().collect(),
     };
     file.count(&patches)?;

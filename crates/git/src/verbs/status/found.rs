@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::conflict::Conflict;
 use crate::status::overlooked_changes;
-use crate::verbs::delta::{self, Kind, Side};
+use crate::verbs::delta::{self, ChangeKind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::is_within;
-use crate::{Error, FileChange, FileChangeKind, Head, Repository, Tracked, files_of};
+use crate::{Error, FileChange, Head, Repository, Tracked, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     pub path: String,
-    pub kind: Kind,
+    pub change: ChangeKind,
     /// What it was called before, where it was renamed.
     pub from: Option<String>,
     /// Git was told not to look at this file (`assume-unchanged`, `skip-worktree`), and does not show
@@ -63,9 +63,9 @@ pub(super) fn add_overlooked(
         let is_there = workdir.join(&path).symlink_metadata().is_ok();
         found.unstaged.push(Change {
             path,
-            kind: match is_there {
-                true => Kind::Modified,
-                false => Kind::Deleted,
+            change: match is_there {
+                true => ChangeKind::Modified,
+                false => ChangeKind::Deleted,
             },
             from: None,
             overlooked: true,
@@ -81,11 +81,7 @@ pub(super) fn unstaged(changed: Vec<(Tracked, FileChange)>, with_sides: bool) ->
     let mut changes: Vec<_> = changes
         .map(|((mode, id, path), change)| Change {
             path: shown(&path),
-            kind: match change.kind {
-                FileChangeKind::Modified => Kind::Modified,
-                FileChangeKind::Deleted => Kind::Deleted,
-                FileChangeKind::Typechange => Kind::Typechange,
-            },
+            change: change.kind,
             from: None,
             overlooked: false,
             old: with_sides.then(|| Side::new(mode, Some(id))),
@@ -122,15 +118,15 @@ pub(super) fn staged(
 }
 
 fn change(delta: &DiffDelta<'_>, with_sides: bool) -> Option<Change> {
-    let kind = Kind::of(delta)?;
-    if matches!(kind, Kind::Untracked | Kind::Conflicted) {
+    let kind = ChangeKind::of(delta)?;
+    if matches!(kind, ChangeKind::Untracked | ChangeKind::Conflicted) {
         return None;
     }
     let (old, new) = (delta.old_file(), delta.new_file());
-    let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
+    let is_moved = matches!(kind, ChangeKind::Renamed | ChangeKind::Copied);
     Some(Change {
         path: delta::path(&new),
-        kind,
+        change: kind,
         from: is_moved.then(|| delta::path(&old)),
         overlooked: false,
         old: Side::of(&old).filter(|_| with_sides),

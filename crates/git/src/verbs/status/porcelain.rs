@@ -6,7 +6,7 @@ use super::conflict::Conflict;
 use super::{Change, Found, Request};
 use crate::verbs::Verbosity;
 use crate::verbs::conflicts::ConflictKind;
-use crate::verbs::delta::{Kind, Side};
+use crate::verbs::delta::{ChangeKind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::PATIENCE;
 use crate::{Error, Git};
@@ -115,10 +115,10 @@ fn add_change(found: &mut Found, words: &[String], from: Option<&String>, with_s
         let Some(kind) = letters.next().flatten() else {
             continue;
         };
-        let is_moved = matches!(kind, Kind::Renamed | Kind::Copied);
+        let is_moved = matches!(kind, ChangeKind::Renamed | ChangeKind::Copied);
         list.push(Change {
             path: path.clone(),
-            kind,
+            change: kind,
             from: from.filter(|_| is_moved).cloned(),
             overlooked: false,
             old: old.filter(|_| with_sides),
@@ -156,14 +156,14 @@ fn conflict(words: &[String], with_sides: bool) -> Option<Conflict> {
     })
 }
 
-fn kind(letter: char) -> Option<Kind> {
+fn kind(letter: char) -> Option<ChangeKind> {
     Some(match letter {
-        'A' => Kind::Added,
-        'M' => Kind::Modified,
-        'D' => Kind::Deleted,
-        'R' => Kind::Renamed,
-        'C' => Kind::Copied,
-        'T' => Kind::Typechange,
+        'A' => ChangeKind::Added,
+        'M' => ChangeKind::Modified,
+        'D' => ChangeKind::Deleted,
+        'R' => ChangeKind::Renamed,
+        'C' => ChangeKind::Copied,
+        'T' => ChangeKind::TypeChanged,
         _ => return None,
     })
 }
@@ -195,7 +195,7 @@ mod tests {
         let [added, renamed] = &found.staged[..] else {
             panic!("{found:?}");
         };
-        assert_eq!((&*added.path, added.kind), ("sp ace", Kind::Added));
+        assert_eq!((&*added.path, added.change), ("sp ace", ChangeKind::Added));
         assert_eq!((&added.old, added.new.is_some()), (&None, true));
         assert_eq!(renamed.from.as_deref(), Some("old\nname"));
         assert_eq!(found.unstaged.len(), 1);

@@ -27,10 +27,10 @@ impl Render for Status {
             text += &conflict.line();
         }
         for change in self.staged.iter().flatten() {
-            text += &change.line(&format!("{} ", change.kind.letter()));
+            text += &change.line(&format!("{} ", change.change.letter()));
         }
         for change in self.unstaged.iter().flatten() {
-            text += &change.line(&format!(" {}", change.kind.letter()));
+            text += &change.line(&format!(" {}", change.change.letter()));
         }
         for path in self.untracked.iter().flatten() {
             text += &format!("?? {path}\n");
