@@ -13,9 +13,8 @@ use super::client::{Answer, Client};
 use super::endpoint::{Endpoint, Lookup};
 use super::exit::{self, Failure};
 use super::render::{Cell, Console, Listing, Tone, human_size};
+use branchyard_git::{OLDEST, git_version};
 
-/// Older ones lack `worktree add --reason`, which tells a half-made workspace from somebody's work.
-const GIT_NEEDED: (u32, u32) = (2, 33);
 const DISK: &str = "disk";
 const DISK_LOW: u64 = 5 << 30;
 const DISK_FULL: u64 = 256 << 20;
@@ -97,14 +96,14 @@ impl Check {
 }
 
 fn git() -> Check {
-    const MEND: &str = "install git 2.33 or later";
+    let mend = format!("install git {OLDEST} or later");
     let Some(answer) = version_of("git") else {
-        return Check::fail("git", "not found", MEND);
+        return Check::fail("git", "not found", mend);
     };
     match git_version(&answer) {
-        Some(version) if version >= GIT_NEEDED => Check::ok("git", answer),
-        Some(_) => Check::fail("git", format!("{answer} is too old"), MEND),
-        None => Check::warn("git", format!("unknown version: {answer}"), MEND),
+        Some(version) if version >= OLDEST => Check::ok("git", answer),
+        Some(_) => Check::fail("git", format!("{answer} is too old"), mend),
+        None => Check::warn("git", format!("unknown version: {answer}"), mend),
     }
 }
 
@@ -313,14 +312,6 @@ fn version_of(program: &str) -> Option<String> {
     (output.status.success() && !line.is_empty()).then(|| line.to_owned())
 }
 
-/// `git version 2.39.5 (Apple Git-154)` → (2, 39)
-fn git_version(answer: &str) -> Option<(u32, u32)> {
-    let numbers = answer.strip_prefix("git version ")?;
-    let mut numbers = numbers.split(['.', ' ', '-']);
-    let mut number = || numbers.next()?.parse().ok();
-    Some((number()?, number()?))
-}
-
 fn listing(checks: &[Check]) -> Listing {
     let mut listing = Listing::new(&["CHECK", "STATUS", "FOUND", "MEND"]);
     for check in checks {
@@ -342,20 +333,6 @@ fn listing(checks: &[Check]) -> Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn git_versions_are_compared_by_number() {
-        for (answer, version) in [
-            ("git version 2.39.5", Some((2, 39))),
-            ("git version 2.9.0", Some((2, 9))),
-            ("git version 2.50.1 (Apple Git-155)", Some((2, 50))),
-            ("git version 3.0-rc1", Some((3, 0))),
-            ("gitte 1", None),
-        ] {
-            assert_eq!(git_version(answer), version, "{answer}");
-        }
-        assert!((2, 9) < GIT_NEEDED && (3, 0) > GIT_NEEDED);
-    }
 
     #[test]
     fn a_daemon_of_another_version_or_none_at_all_is_noticed() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::THIS_PROGRAM;
 use branchyard_config::Config;
-use branchyard_git::{Git, Settings, Signing, lacks_bearer, ssh_command};
+use branchyard_git::{BEARER, Git, Settings, Signing, lacks_bearer, ssh_command};
 use branchyard_process::{Confinement, own_program};
 use branchyard_runtime::disk::Trash;
 
@@ -32,7 +32,7 @@ async fn check(git: &Git, config: &Config) -> anyhow::Result<()> {
     };
     if let Some(found) = lacks_bearer(git).await? {
         anyhow::bail!(
-            "{setting} says scheme = \"bearer\", which needs git 2.46 or later, and this is {found:?}: \
+            "{setting} says scheme = \"bearer\", which needs git {BEARER} or later, and this is {found:?}: \
              install that, or use scheme = \"basic\" where the remote takes it"
         );
     }

@@ -14,6 +14,7 @@ use super::environment::NetworkAccess;
 use super::progress::last_words;
 use super::public_host::{PublicHost, Unusable};
 use super::shadow::{Ending, Shadow};
+use super::version::always;
 use super::{Error, RemoteFailure, Settings};
 use branchyard_config::{Credential, WebHost};
 use branchyard_process::{CaptureError, Captured, Confinement, Timeouts, capture, plain_command};
@@ -391,7 +392,7 @@ impl GitCommand {
             self.git.check_host(&self.verb()).await?;
         }
         command
-            .args(&self.args)
+            .args(self.all_args())
             .envs(self.git.environment(&self.dir, access))
             .envs(self.env.iter().map(|(name, value)| (*name, value)));
         let lease = match access {
@@ -446,14 +447,24 @@ impl GitCommand {
         })
     }
 
+    /// The arguments with what is always said to their command.
+    pub(super) fn all_args(&self) -> Vec<&OsStr> {
+        let (before, rest) = self.args.split_at(self.verb_at());
+        let always = always(&self.verb()).iter().map(OsStr::new);
+        let verb = rest.first().into_iter().map(OsString::as_os_str);
+        let before = before.iter().map(OsString::as_os_str);
+        let after = rest.iter().skip(1).map(OsString::as_os_str);
+        before.chain(verb).chain(always).chain(after).collect()
+    }
+
+    /// Where the command's name is: after all settings.
+    fn verb_at(&self) -> usize {
+        let settings = self.args.chunks(2).take_while(|pair| pair[0] == "-c");
+        (2 * settings.count()).min(self.args.len())
+    }
+
     fn verb(&self) -> String {
-        let mut args = self.args.iter();
-        while let Some(arg) = args.next() {
-            if arg != "-c" {
-                return arg.to_string_lossy().into_owned();
-            }
-            args.next();
-        }
-        String::new()
+        let verb = self.args.get(self.verb_at());
+        verb.map_or_else(String::new, |verb| verb.to_string_lossy().into_owned())
     }
 }

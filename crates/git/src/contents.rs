@@ -192,7 +192,7 @@ fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Erro
 /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
 async fn read_index(worktree: &Worktree, git: &Git, tree: &str) -> Result<(), Error> {
     git.in_worktree(worktree.path())
-        .args(["read-tree", "--reset", "--no-recurse-submodules", tree])
+        .args(["read-tree", "--reset", tree])
         .output()
         .await
         .map(drop)
@@ -268,7 +268,7 @@ async fn read_files(worktree: &Worktree, git: &Git, trees: &[&str]) -> Result<St
     let (_, words) = git
         .in_worktree(worktree.path())
         .args(["-c", &workers(git)])
-        .args(["read-tree", "-m", "-u", "--no-recurse-submodules"])
+        .args(["read-tree", "-m", "-u"])
         .args(trees)
         .output_and_words()
         .await?;

@@ -119,6 +119,6 @@ pub use strangers::strangers;
 pub use untracked::Untracked;
 use untracked_entry::is_submodule;
 pub use untracked_entry::{GITLINK, UntrackedEntry, UntrackedKind, submodules, untracked_in};
-pub use version::lacks_bearer;
+pub use version::{BEARER, GitVersion, OLDEST, git_version, lacks_bearer};
 use worktree::open_at;
 pub use worktree::{Worktree, files_of};

@@ -102,9 +102,7 @@ impl Suspects {
             }
         };
         let output = command
-            .args(["--raw", "--no-abbrev", "-z"])
-            // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
-            .args(["--ignore-submodules=dirty", "--"])
+            .args(["--raw", "--no-abbrev", "-z", "--"])
             .args(paths)
             .output()
             .await?;

@@ -173,7 +173,7 @@ pub async fn blame(git: &Git, dir: &Path, question: Question) -> Result<Blame, E
         .in_worktree(dir)
         .read_only(PATIENCE)
         .literal_paths()
-        .args(["blame", "--porcelain", "--no-textconv"])
+        .args(["blame", "--porcelain"])
         .arg(format!("-L{},{last}", asked.start()));
     if request.ignore_whitespace {
         command = command.arg("-w");

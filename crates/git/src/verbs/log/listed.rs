@@ -38,15 +38,10 @@ pub async fn list(
         .at(store)
         .read_only(PATIENCE)
         .literal_paths()
-        .args(["log", "--format=%H", "-z", "--no-show-signature"])
+        .args(["log", "--format=%H", "-z"])
         .arg(format!("--max-count={}", query.most().min(MOST_COMMITS)));
     if request.follow {
-        command = command.args([
-            "--follow",
-            "--name-status",
-            "--no-ext-diff",
-            "--no-textconv",
-        ]);
+        command = command.args(["--follow", "--name-status"]);
     }
     if request.first_parent {
         command = command.arg("--first-parent");

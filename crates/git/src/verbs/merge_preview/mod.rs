@@ -15,6 +15,7 @@ use super::changelog::End;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, budget, revision};
 use crate::command::GitCommand;
+use crate::version::MERGE_TREE;
 use crate::{Error, Git, Repository, head, read_ref};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 
@@ -224,9 +225,11 @@ pub(crate) async fn tried(
         _ => {
             let words = String::from_utf8_lossy(&said.stderr);
             let detail = format!("git could not try the merge: {}", words.trim());
+            let help =
+                format!("this needs git {MERGE_TREE} or later, and all objects of both branches");
             return Err(
                 Problem::new(ErrorKind::Unprocessable, "merge_failed", detail)
-                    .help("this needs git 2.38 or later, and all objects of both branches")
+                    .help(help)
                     .into(),
             );
         }

@@ -38,8 +38,7 @@ impl Found {
             .read_only(PATIENCE)
             .literal_paths()
             .args(["status", "--porcelain=v2", "-z", "--find-renames=50%"])
-            // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
-            .args([untracked, ignored, "--ignore-submodules=dirty", "--"])
+            .args([untracked, ignored, "--"])
             .args(paths)
             .output()
             .await?;
