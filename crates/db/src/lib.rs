@@ -1,20 +1,24 @@
-//! How a database file of ours is opened. One that cannot be used is kept aside and spoken of, never
-//! overwritten. What is in it is the business of the module that owns the file.
+//! The SQLite databases. One type owns a file's connections, its thread, its migrations and what becomes of it when it
+//! is damaged: it is kept aside and spoken of, never overwritten. What is in it is the business of the module that
+//! owns the file: a schema and statements.
 
+mod database;
 mod error;
+mod filter;
 mod open;
 pub mod run_index;
 pub mod security_db;
+mod writer;
 
 use std::path::PathBuf;
 
 use rusqlite_migration::Migrations;
 
 pub use error::Error;
-pub use open::{connect, kept_aside, reader, writable};
+pub use open::kept_aside;
 
 #[cfg(test)]
-pub(crate) use open::parts;
+pub(crate) use open::{parts, writable};
 
 /// One kind of file.
 #[derive(Debug)]

@@ -51,7 +51,7 @@ impl From<rusqlite_migration::Error> for Refused {
 }
 
 /// The connection that writes.
-pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Condition), Error> {
+pub(crate) fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Condition), Error> {
     let (name, owned) = (schema.name, path.to_owned());
     let failed = |refused| match refused {
         Refused::Failed(source) => Error::of(schema, path, source),
@@ -84,16 +84,16 @@ pub fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Condition),
 }
 
 /// A connection that cannot write.
-pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.pragma_update(None, "query_only", true)?;
-    // SQLite opens the log with the first read; that one is not to be somebody's question.
+    // SQLite opens the log with the first read; that one is not to be a caller's question.
     connection.pragma_query(None, "schema_version", |_| Ok(()))?;
     Ok(connection)
 }
 
 /// One more connection to a file that is open already.
-pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

@@ -6,12 +6,10 @@
 //! overwritten. A row that was lost with the file is not here to be missed: whoever opens the store
 //! compares [`RunIndex::ids`] and [`RunIndex::unended`] with the directories.
 
-mod index_file;
 mod query;
 mod retention;
 mod row;
 mod schema;
-mod writer;
 
 #[cfg(test)]
 mod damage;
@@ -22,19 +20,16 @@ mod tests;
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-use crate as database;
+use crate::database::Database;
+use crate::open::writable;
 use branchyard_model::{BranchName, Idempotency, RepoName, RunId, RunRecord};
 use branchyard_runtime::background::Loops;
-use index_file::{IndexFile, may_be_damage};
-use row::Row;
 use schema::SCHEMA;
-use writer::Order;
 
 pub use crate::{Condition, Error};
 pub use query::Filter;
@@ -42,21 +37,13 @@ pub use retention::Retention;
 
 /// The index of all runs; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
-pub struct RunIndex(Arc<RunIndexInner>);
+pub struct RunIndex(Arc<Database>);
 
 /// A store, and what its file turned out to be.
 #[derive(Debug)]
 pub struct Opened {
     pub store: RunIndex,
     pub found: Condition,
-}
-
-#[derive(Debug)]
-struct RunIndexInner {
-    file: IndexFile,
-    /// Taken when the store goes, which ends the writer.
-    orders: Option<mpsc::Sender<Order>>,
-    writer: Option<JoinHandle<()>>,
 }
 
 impl RunIndex {
@@ -67,19 +54,10 @@ impl RunIndex {
         loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
-        let (connection, found) = database::writable(path, &SCHEMA)?;
-        let file = IndexFile::open(path)?;
-        let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(connection, file.clone(), inbox, loops, Box::new(make_room));
-        let writer = writer.map_err(|source| Error::Thread {
-            name: SCHEMA.name,
-            source,
-        })?;
-        let store = Self(Arc::new(RunIndexInner {
-            file,
-            orders: Some(orders),
-            writer: Some(writer),
-        }));
+        let (connection, found) = writable(path, &SCHEMA)?;
+        let names = ("run_index", SCHEMA.name);
+        let index = Database::start(names, connection, (path, &SCHEMA), loops, make_room)?;
+        let store = Self(Arc::new(index));
         Ok(Opened { store, found })
     }
 
@@ -95,27 +73,25 @@ impl RunIndex {
     }
 
     fn put_row(&self, record: &RunRecord, log_bytes: u64, ended: bool) {
-        match Row::new(record, log_bytes, ended) {
-            Ok(row) => self.order(Order::Put(record.run_id, Box::new(row))),
-            Err(error) => {
-                tracing::error!(run = %record.run_id, %error, "failed to index a run");
-            }
-        }
+        let record = record.clone();
+        self.0
+            .note(move |to| row::write(&record, log_bytes, ended, to));
     }
 
     /// Returns when all that was handed over so far is written, or was tried to be.
     pub fn catch_up(&self) {
-        self.wait_for(Order::Barrier);
+        self.0.catch_up();
     }
 
     /// Returns once the file could not be used and was made anew: then all that it had is to be put again.
     pub async fn emptied(&self) {
-        self.0.file.emptied().await;
+        self.0.emptied().await;
     }
 
     /// Forgets these runs; returns at once.
     pub fn remove(&self, runs: &[RunId]) {
-        self.order(Order::Remove(runs.to_vec()));
+        let runs = runs.to_vec();
+        self.0.note(move |to| row::delete(&runs, to));
     }
 
     /// Runs by `filter` of branches of which `is_seen` holds, newest first. A row that cannot be read is
@@ -160,37 +136,7 @@ impl RunIndex {
 
     /// Reads once everything that was ordered before is written.
     fn read<T>(&self, read: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
-        self.catch_up();
-        let mut answer = self.0.file.read(&read);
-        if answer.as_ref().is_err_and(may_be_damage) {
-            self.wait_for(Order::Doubt);
-            answer = self.0.file.read(&read);
-        }
-        answer.map_err(|source| Error::of(&SCHEMA, self.0.file.path(), source))
-    }
-
-    fn wait_for(&self, order: impl FnOnce(mpsc::Sender<()>) -> Order) {
-        let (done, heard) = mpsc::channel();
-        self.order(order(done));
-        // Err means that the writer is gone, which was logged with the order.
-        let _ = heard.recv();
-    }
-
-    fn order(&self, order: Order) {
-        let sent = self.0.orders.as_ref().map(|orders| orders.send(order));
-        if !matches!(sent, Some(Ok(()))) {
-            tracing::error!("the writer of the run index is gone; restart the daemon");
-        }
-    }
-}
-
-impl Drop for RunIndexInner {
-    fn drop(&mut self) {
-        self.orders = None;
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
-            tracing::error!("the writer of the run index failed");
-        }
+        self.0.catch_up();
+        self.0.read(read)
     }
 }

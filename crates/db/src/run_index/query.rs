@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
+use crate::filter::{conditions, text};
 use branchyard_model::{
     BranchName, GroupId, Idempotency, RepoName, RunId, RunKind, RunRecord, RunState,
 };
@@ -27,26 +28,13 @@ pub struct Filter {
 impl Filter {
     /// The statement and its values. The order is that of an index, so rows come without a sort.
     fn sql(&self) -> (String, Vec<Value>) {
-        let text = |text: &str| Value::Text(text.to_owned());
-        let conditions = [
-            (
-                "repo = ?",
-                self.repo.as_ref().map(|repo| text(repo.as_str())),
-            ),
-            (
-                "branch = ?",
-                self.branch.as_ref().map(|branch| text(branch.as_str())),
-            ),
-            ("kind = ?", self.kind.map(|kind| text(kind.as_str()))),
-            ("state = ?", self.state.map(|state| text(state.as_str()))),
-            (
-                "group_id = ?",
-                self.group.map(|group| Value::Text(group.to_string())),
-            ),
-            (
-                "id < ?",
-                self.before.map(|run| Value::Text(run.to_string())),
-            ),
+        let (filter, values) = conditions([
+            ("repo = ?", self.repo.as_ref().map(text)),
+            ("branch = ?", self.branch.as_ref().map(text)),
+            ("kind = ?", self.kind.map(|kind| text(&kind.as_str()))),
+            ("state = ?", self.state.map(|state| text(&state.as_str()))),
+            ("group_id = ?", self.group.as_ref().map(text)),
+            ("id < ?", self.before.as_ref().map(text)),
             // Ids and times agree but for the clock's jumps: the oldest id bounds the walk, and the
             // time itself decides.
             (
@@ -54,20 +42,7 @@ impl Filter {
                 self.since
                     .map(|since| Value::Integer(since.as_microsecond())),
             ),
-        ];
-        let mut values = Vec::new();
-        let mut sql = Vec::new();
-        for (condition, value) in conditions {
-            if let Some(value) = value {
-                values.push(value);
-                let number = format!("?{}", values.len());
-                sql.push(condition.replace('?', &number));
-            }
-        }
-        let filter = match sql.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {}", sql.join(" AND ")),
-        };
+        ]);
         let sql = format!("SELECT id, repo, branch FROM runs {filter} ORDER BY id DESC");
         (sql, values)
     }

@@ -183,7 +183,7 @@ async fn what_nobody_waits_for_is_tried_again() {
     let (trust, _) = yard.open();
     assert!(trust.add_token(token("1", "one")).await.unwrap());
     let mut failures = 2;
-    trust.note(move |to| {
+    trust.0.database.note(move |to| {
         if failures > 0 {
             failures -= 1;
             let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);

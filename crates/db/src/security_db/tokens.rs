@@ -33,7 +33,7 @@ pub struct TokenRow {
 impl SecurityDb {
     /// Keeps a new token; `false` where another has its name or id, or had it once.
     pub async fn add_token(&self, token: TokenRow) -> Result<bool, Error> {
-        let added = self.write(move |to| token.write(to)).await;
+        let added = self.0.database.write(move |to| token.write(to)).await;
         match added {
             Ok(()) => Ok(true),
             Err(Error::Sqlite { source, .. }) if is_taken(&source) => Ok(false),
@@ -43,22 +43,24 @@ impl SecurityDb {
 
     /// Takes note that these are good for nothing from now on. The first time counts.
     pub async fn revoke_tokens(&self, ids: Vec<String>, at: Timestamp) -> Result<(), Error> {
-        self.write(move |to| {
-            let mut revoke = to.prepare_cached(
-                "UPDATE tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at IS NULL",
-            )?;
-            for id in &ids {
-                revoke.execute((at.as_microsecond(), id))?;
-            }
-            Ok(())
-        })
-        .await
+        self.0
+            .database
+            .write(move |to| {
+                let mut revoke = to.prepare_cached(
+                    "UPDATE tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at IS NULL",
+                )?;
+                for id in &ids {
+                    revoke.execute((at.as_microsecond(), id))?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Takes note of a use; returns at once.
     pub fn note_token_use(&self, id: &str, at: Timestamp) {
         let id = id.to_owned();
-        self.note(move |to| {
+        self.0.database.note(move |to| {
             to.prepare_cached("UPDATE tokens SET last_used_at = ?1 WHERE id = ?2")?
                 .execute((at.as_microsecond(), &id))?;
             Ok(())
@@ -68,7 +70,7 @@ impl SecurityDb {
     /// Those that are in use or were at `since`, in the order in which they were made. One that cannot be
     /// read is logged and left out. Blocks.
     pub fn tokens(&self, since: Timestamp) -> Result<Vec<TokenRow>, Error> {
-        self.read(|from| {
+        self.0.database.read(|from| {
             let mut select = from.prepare(
                 "SELECT * FROM tokens
                 WHERE (revoked_at IS NULL OR revoked_at >= ?1)
@@ -89,7 +91,7 @@ impl SecurityDb {
 
     /// Lets go of what nobody gave a name and was over `before`; returns at once.
     pub fn forget_tokens(&self, before: Timestamp) {
-        self.note(move |to| {
+        self.0.database.note(move |to| {
             to.execute(
                 "DELETE FROM tokens WHERE name = id AND (revoked_at < ?1 OR expires_at < ?1)",
                 [before.as_microsecond()],

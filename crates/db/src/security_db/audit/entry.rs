@@ -1,8 +1,7 @@
 //! A call that has begun.
 
+use super::Audit;
 use super::record::{AuditOutcome, Call, End};
-use super::writer::AuditChange;
-use super::{Audit, count_refusal, writer};
 
 /// Whatever becomes of it is recorded: of one that is dropped, that nobody knows.
 #[derive(Debug)]
@@ -34,21 +33,18 @@ impl AuditEntry {
         let Some(call) = self.call.take() else {
             return;
         };
-        let (number, call) = (self.number, call.bounded());
         if end.outcome != AuditOutcome::Refused {
-            self.audit
-                .change(AuditChange::Record(Some(number), call, end));
+            self.audit.put(Some(self.number), call, end);
             return;
         }
-        count_refusal(&end);
-        self.audit.change(AuditChange::Forget(number));
-        self.audit.order(writer::AuditOrder::Refusal(call, end));
+        self.audit.forget(self.number);
+        self.audit.refused(call, end);
     }
 
     /// It was a look after all.
     pub fn forget(mut self) {
         self.call = None;
-        self.audit.change(AuditChange::Forget(self.number));
+        self.audit.forget(self.number);
     }
 }
 
@@ -63,8 +59,6 @@ impl Drop for AuditEntry {
                 .code("caller_left")
                 .detail("the caller left before the answer; what was begun goes on"),
         };
-        let (number, call) = (self.number, call.bounded());
-        self.audit
-            .change(AuditChange::Record(Some(number), call, end));
+        self.audit.put(Some(self.number), call, end);
     }
 }

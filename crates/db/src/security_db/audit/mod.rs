@@ -6,31 +6,30 @@
 //! an unknown end. Nobody waits for the record itself, and a disk that takes nothing stops nobody; what is
 //! lost then is logged and counted.
 
+mod duties;
 mod entry;
 mod floods;
 mod query;
 mod record;
 mod retention;
 pub(super) mod tables;
-mod writer;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::oneshot;
 
 use super::schema::SCHEMA;
 use super::{Error, SecurityDb};
-use crate as database;
+use crate::database::Database;
+use crate::open::connect;
 use branchyard_runtime::background::Loops;
-use writer::AuditChange;
+use duties::AuditDuties;
+use floods::Floods;
 
 pub use entry::AuditEntry;
 pub use query::{Filter, Order};
@@ -46,13 +45,10 @@ pub struct Audit(Arc<AuditInner>);
 
 #[derive(Debug)]
 struct AuditInner {
-    path: PathBuf,
-    reader: Mutex<Connection>,
+    database: Database,
+    floods: Arc<Mutex<Floods>>,
     /// Of calls that have begun since the start.
     numbers: AtomicI64,
-    /// Taken when the audit goes, which ends the writer.
-    orders: Option<mpsc::Sender<writer::AuditOrder>>,
-    writer: Option<JoinHandle<()>>,
 }
 
 impl Audit {
@@ -64,34 +60,23 @@ impl Audit {
         loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Self, Error> {
-        let path = trust.path();
+        let path = trust.0.database.path();
         let failed = |source| Error::of(&SCHEMA, path, source);
-        let mut connection = database::connect(path).map_err(failed)?;
-        // A kill costs nothing. A power cut may cost the last second, for which nobody is to wait at every call.
+        let mut connection = connect(path).map_err(failed)?;
+        // A kill costs nothing. A power cut may cost the last second, for which no call is to wait.
         connection
             .pragma_update(None, "synchronous", "NORMAL")
             .map_err(failed)?;
         settle(&mut connection).map_err(failed)?;
-        let reader = database::reader(path).map_err(failed)?;
-        let (orders, inbox) = mpsc::channel();
-        let writer = writer::spawn(
-            connection,
-            inbox,
-            trust.tally(),
-            retention,
-            loops,
-            Box::new(make_room),
-        );
-        let writer = writer.map_err(|source| Error::Thread {
-            name: SCHEMA.name,
-            source,
-        })?;
+        let floods = Arc::new(Mutex::new(Floods::new()));
+        let tally = trust.0.tally.clone();
+        let duties = AuditDuties::new(make_room, tally, floods.clone(), retention);
+        let names = ("audit", "audit");
+        let database = Database::start(names, connection, (path, &SCHEMA), loops, duties)?;
         Ok(Self(Arc::new(AuditInner {
-            path: path.to_owned(),
-            reader: Mutex::new(reader),
+            database,
+            floods,
             numbers: AtomicI64::new(1),
-            orders: Some(orders),
-            writer: Some(writer),
         })))
     }
 
@@ -100,11 +85,14 @@ impl Audit {
     pub async fn begin(&self, call: Call) -> Option<AuditEntry> {
         let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let call = call.bounded();
-        self.change(AuditChange::Begin(number, call.clone()));
-        // Whoever leaves while this waits leaves no note behind.
+        let note = call.clone();
+        let noted = self
+            .0
+            .database
+            .write(move |to| tables::begin(number, &note, to));
+        // A caller who leaves while this waits leaves no note behind.
         let entry = AuditEntry::new(self.clone(), number, call);
-        let written = tokio::time::timeout(PATIENCE, self.written()).await;
-        if written.unwrap_or(false) {
+        if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, noted).await {
             return Some(entry);
         }
         entry.forget();
@@ -113,54 +101,40 @@ impl Audit {
 
     /// Records something that the daemon did by itself; returns at once.
     pub fn record(&self, call: Call, end: End) {
-        self.change(AuditChange::Record(None, call.bounded(), end));
+        self.put(None, call, end);
     }
 
     /// Records a refusal, or counts it where there are many; returns at once.
     pub fn refused(&self, call: Call, end: End) {
         count_refusal(&end);
-        self.order(writer::AuditOrder::Refusal(call.bounded(), end));
+        let mut floods = self.0.floods.lock().unwrap_or_else(PoisonError::into_inner);
+        match floods.take(call.bounded(), end) {
+            Some((call, end)) => self.put(None, call, end),
+            None => self.0.database.wake(),
+        }
     }
 
     /// Records by `filter`, at most `limit`, with everything that was recorded before. Blocks.
     pub fn page(&self, filter: &Filter, order: Order, limit: usize) -> Result<Vec<Record>, Error> {
-        let (done, written) = oneshot::channel();
-        self.order(writer::AuditOrder::Barrier(done));
-        // Err means that the writer is gone, which was logged with the order.
-        let _ = written.blocking_recv();
-        let reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        query::page(&reader, filter, order, limit)
-            .map_err(|source| Error::of(&SCHEMA, &self.0.path, source))
+        let database = &self.0.database;
+        database.catch_up();
+        database.read(|from| query::page(from, filter, order, limit))
     }
 
-    /// When everything that was ordered before was tried: whether it is written.
-    async fn written(&self) -> bool {
-        let (done, written) = oneshot::channel();
-        self.order(writer::AuditOrder::Barrier(done));
-        // Err means that the writer is gone, which was logged with the order.
-        written.await.unwrap_or(false)
+    /// What came of a call, and of which that had begun.
+    fn put(&self, number: Option<i64>, call: Call, end: End) {
+        let call = call.bounded();
+        self.0.database.note(move |to| {
+            if let Some(number) = number {
+                tables::forget(number, to)?;
+            }
+            tables::write(&call, &end, to)
+        });
     }
 
-    fn change(&self, change: AuditChange) {
-        self.order(writer::AuditOrder::Change(change));
-    }
-
-    fn order(&self, order: writer::AuditOrder) {
-        let orders = self.0.orders.as_ref();
-        if orders.is_none_or(|orders| orders.send(order).is_err()) {
-            tracing::error!("the writer of the audit is gone; restart the daemon");
-        }
-    }
-}
-
-impl Drop for AuditInner {
-    fn drop(&mut self) {
-        self.orders = None;
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
-            tracing::error!("the writer of the audit failed");
-        }
+    /// A call that had begun changed nothing after all, or is recorded otherwise.
+    fn forget(&self, number: i64) {
+        self.0.database.note(move |to| tables::forget(number, to));
     }
 }
 

@@ -6,6 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::record::{AuditOutcome, Record};
 use super::tables::{COLUMNS, record};
+use crate::filter::{conditions, text};
 use branchyard_model::{BranchName, RepoName};
 
 /// Which records are wanted: those that all of it fits.
@@ -37,23 +38,16 @@ pub enum Order {
 impl Filter {
     /// The statement and its values. The order is that of an index, so rows come without a sort.
     fn sql(&self, order: Order) -> (String, Vec<Value>) {
-        let text = |text: &str| Value::Text(text.to_owned());
         let time = |time: Timestamp| Value::Integer(time.as_microsecond());
-        let conditions = [
-            ("principal = ?", self.principal.as_deref().map(text)),
-            ("action = ?", self.action.as_deref().map(text)),
-            (
-                "repo = ?",
-                self.repo.as_ref().map(|name| text(name.as_str())),
-            ),
-            (
-                "branch = ?",
-                self.branch.as_ref().map(|name| text(name.as_str())),
-            ),
-            ("run = ?", self.run.as_deref().map(text)),
+        let (filter, values) = conditions([
+            ("principal = ?", self.principal.as_ref().map(text)),
+            ("action = ?", self.action.as_ref().map(text)),
+            ("repo = ?", self.repo.as_ref().map(text)),
+            ("branch = ?", self.branch.as_ref().map(text)),
+            ("run = ?", self.run.as_ref().map(text)),
             (
                 "outcome = ?",
-                self.outcome.map(|outcome| text(outcome.as_str())),
+                self.outcome.map(|outcome| text(&outcome.as_str())),
             ),
             // A record is written when its call has ended, so ids and times agree only roughly: an id bounds
             // the walk, and the time itself decides.
@@ -67,19 +61,7 @@ impl Filter {
             ),
             ("id > ?", self.after.map(Value::Integer)),
             ("id < ?", self.before.map(Value::Integer)),
-        ];
-        let mut values = Vec::new();
-        let mut sql = Vec::new();
-        for (condition, value) in conditions {
-            if let Some(value) = value {
-                values.push(value);
-                sql.push(condition.replace('?', &format!("?{}", values.len())));
-            }
-        }
-        let filter = match sql.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {}", sql.join(" AND ")),
-        };
+        ]);
         let direction = match order {
             Order::NewestFirst => "DESC",
             Order::OldestFirst => "ASC",

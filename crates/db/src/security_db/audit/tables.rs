@@ -99,6 +99,21 @@ pub(super) fn write(call: &Call, end: &End, to: &Connection) -> rusqlite::Result
     Ok(())
 }
 
+/// A call is about to be made.
+pub(super) fn begin(number: i64, call: &Call, to: &Connection) -> rusqlite::Result<()> {
+    let call = serde_json::to_string(call)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    to.prepare_cached("INSERT OR REPLACE INTO audit_begun VALUES (?, ?)")?
+        .execute((number, call))?;
+    Ok(())
+}
+
+pub(super) fn forget(number: i64, to: &Connection) -> rusqlite::Result<()> {
+    to.prepare_cached("DELETE FROM audit_begun WHERE number = ?")?
+        .execute([number])?;
+    Ok(())
+}
+
 pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let via: String = row.get(4)?;
     let outcome: String = row.get(10)?;

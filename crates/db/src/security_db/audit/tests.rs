@@ -1,12 +1,11 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-use super::writer::{AuditChange, Writer};
 use super::*;
 use crate::security_db::Opened;
-use crate::security_db::tally::Tally;
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::clock::SteadyClock;
 
@@ -44,11 +43,10 @@ impl Place {
         Connection::open(self.path()).unwrap()
     }
 
-    fn writer(&self, retention: Retention) -> Writer {
+    /// A connection to a file that has the tables.
+    fn tables(&self) -> Connection {
         drop(self.open());
-        let connection = self.other();
-        let (tally, _) = Tally::open(&self.path(), &connection).unwrap();
-        Writer::new(connection, tally, retention, Box::new(|| false))
+        self.other()
     }
 }
 
@@ -62,9 +60,12 @@ fn all(audit: &Audit) -> Vec<(String, AuditOutcome)> {
     page.unwrap().into_iter().map(told).collect()
 }
 
-fn put(writer: &mut Writer, call: Call, outcome: AuditOutcome) {
-    writer.put(AuditChange::Record(None, call, End::new(outcome)));
-    writer.write();
+fn put(to: &Connection, call: &Call, outcome: AuditOutcome) {
+    tables::write(call, &End::new(outcome), to).unwrap();
+}
+
+fn expire(to: &Connection, retention: &Retention) {
+    retention::expire(to, retention, retention.clock.now()).unwrap();
 }
 
 fn ids(from: &Connection) -> Vec<i64> {
@@ -129,30 +130,11 @@ async fn every_call_that_began_is_recorded_once_whatever_becomes_of_it() {
 }
 
 #[test]
-fn what_a_full_disk_refused_is_written_once_there_is_room() {
-    let place = Place::new();
-    let mut writer = place.writer(kept());
-    put(&mut writer, call("before"), AuditOutcome::Allowed);
-    // The database may not grow from here on: SQLite then fails as it does on a full disk.
-    writer.pragma("max_page_count", 1);
-    for _ in 0..200 {
-        let end = End::new(AuditOutcome::Allowed).detail("long ".repeat(100));
-        writer.put(AuditChange::Record(None, call("meanwhile"), end));
-        writer.write();
-    }
-    assert!(writer.waiting() > 0, "the disk was full");
-    writer.pragma("max_page_count", 1_000_000);
-    put(&mut writer, call("after"), AuditOutcome::Allowed);
-    assert_eq!(writer.waiting(), 0);
-    assert_eq!(ids(&place.other()), (1..=202).collect::<Vec<_>>());
-}
-
-#[test]
 fn sqlite_itself_refuses_to_change_or_remove_what_is_young() {
     let place = Place::new();
-    let mut writer = place.writer(kept());
+    let audit = place.tables();
     for _ in 0..3 {
-        put(&mut writer, call("make"), AuditOutcome::Allowed);
+        put(&audit, &call("make"), AuditOutcome::Allowed);
     }
     let other = place.other();
     for attempt in [
@@ -185,21 +167,21 @@ fn sqlite_itself_refuses_to_change_or_remove_what_is_young() {
         .execute("DELETE FROM audit WHERE id <= 2", [])
         .unwrap();
     assert_eq!(ids(&other), [3]);
-    put(&mut writer, call("make"), AuditOutcome::Allowed);
+    put(&audit, &call("make"), AuditOutcome::Allowed);
     assert_eq!(ids(&other), [3, 4], "no id is given twice");
 }
 
 #[test]
 fn the_oldest_go_by_age_and_number_and_it_is_said() {
     let place = Place::new();
-    let mut writer = place.writer(kept());
+    let audit = place.tables();
     let mut old = call("old");
     old.at = Timestamp::now() - Duration::from_secs(7200);
-    put(&mut writer, old.clone(), AuditOutcome::Allowed);
-    put(&mut writer, call("young"), AuditOutcome::Allowed);
+    put(&audit, &old, AuditOutcome::Allowed);
+    put(&audit, &call("young"), AuditOutcome::Allowed);
     // Its call came long ago, and it stands behind a younger one.
-    put(&mut writer, old, AuditOutcome::Allowed);
-    writer.try_expire().unwrap();
+    put(&audit, &old, AuditOutcome::Allowed);
+    expire(&audit, &kept());
     let other = place.other();
     assert_eq!(ids(&other), [2, 3, 4]);
     let said: (String, i64) = other
@@ -208,7 +190,7 @@ fn the_oldest_go_by_age_and_number_and_it_is_said() {
         })
         .unwrap();
     assert_eq!(said, (EXPIRED.to_owned(), 1));
-    writer.try_expire().unwrap();
+    expire(&audit, &kept());
     assert_eq!(ids(&other), [2, 3, 4], "nothing to do, nothing to say");
 }
 
@@ -216,13 +198,13 @@ fn the_oldest_go_by_age_and_number_and_it_is_said() {
 fn refusals_push_out_nothing_but_refusals() {
     let place = Place::new();
     let count = 10;
-    let mut writer = place.writer(Retention { count, ..kept() });
-    put(&mut writer, call("make"), AuditOutcome::Allowed);
+    let (audit, retention) = (place.tables(), Retention { count, ..kept() });
+    put(&audit, &call("make"), AuditOutcome::Allowed);
     for _ in 0..100 {
-        put(&mut writer, call("GET /api/repos"), AuditOutcome::Refused);
+        put(&audit, &call("GET /api/repos"), AuditOutcome::Refused);
     }
-    put(&mut writer, call("make"), AuditOutcome::Allowed);
-    writer.try_expire().unwrap();
+    put(&audit, &call("make"), AuditOutcome::Allowed);
+    expire(&audit, &retention);
     let other = place.other();
     let left = |outcome: &str| {
         let sql = "SELECT count(*) FROM audit WHERE action <> ? AND outcome = ?";
@@ -234,8 +216,8 @@ fn refusals_push_out_nothing_but_refusals() {
     assert_eq!((left("allowed"), left("refused")), (2, 5));
     // And all together are no more than so many.
     for _ in 0..20 {
-        put(&mut writer, call("make"), AuditOutcome::Allowed);
+        put(&audit, &call("make"), AuditOutcome::Allowed);
     }
-    writer.try_expire().unwrap();
+    expire(&audit, &retention);
     assert_eq!((left("allowed"), left("refused")), (10, 0));
 }
