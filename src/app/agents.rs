@@ -177,7 +177,7 @@ async fn branch_for(
     Ok((begun, is_new))
 }
 
-async fn default_branch(app: &AuthorizedApp, repo: &Repo) -> Result<String, Problem> {
+async fn default_branch(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<String, Problem> {
     let default = repo.ask_default_branch().await;
     let default = default.map_err(|error| app.yard().margin.judge(error.problem()))?;
     default.ok_or_else(|| {

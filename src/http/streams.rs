@@ -83,7 +83,7 @@ async fn start(
 ) -> Outcome {
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
-    request.options.unwatched = detached;
+    request.set_unwatched(detached);
     let started = runs::start(app, &repo, &branch, request, key).await?;
     if detached {
         let record = runs::get(app, started.id)?;

@@ -1,9 +1,10 @@
 //! A database in use: a thread writes it, and callers read it over a connection of their own.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{Notify, oneshot};
 
@@ -160,7 +161,7 @@ impl DbFile {
     }
 
     fn read<T>(&self, read: impl Fn(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        read(&self.reader.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&self.reader.lock())
     }
 
     /// Whether it is worth a look at the whole file, of which a new one can be made: its content is at fault, or it
@@ -195,7 +196,7 @@ impl DbFile {
     /// Opens the file again for its `writer` and its reader; one that cannot be used is kept aside.
     fn reopen(&self, writer: &mut Connection) -> Result<Condition, Error> {
         let failed = |source| self.error(source);
-        let mut own = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = self.reader.lock();
         // The last connection to go deletes the log, by its name; so both go before there is another of that name.
         *writer = Connection::open_in_memory().map_err(failed)?;
         *own = Connection::open_in_memory().map_err(failed)?;

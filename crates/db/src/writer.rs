@@ -49,7 +49,7 @@ impl<F: FnMut() -> bool + Send + 'static> Duties for F {
 }
 
 /// A change, and who is told what became of it. Without a change it is answered when everything before it was tried.
-/// A change whose failure is told is dropped then; all others are logged, and tried again where that can help.
+/// A change whose failure is told is dropped then; that of another is logged, and it is tried again.
 pub(crate) struct Order {
     change: Option<Change>,
     done: Option<Done>,
@@ -126,7 +126,7 @@ impl<D: Duties> Writer<D> {
             .extend(due.map(|change| Order::new(Some(change), None)));
     }
 
-    /// What could not be written, and may be another time, goes on waiting.
+    /// What could not be written goes on waiting. Where that is not a change's own fault, no other need be tried.
     fn write(&mut self) {
         let mut orders = std::mem::take(&mut self.waiting);
         if self.attempt(&mut orders).is_ok() {
@@ -143,14 +143,10 @@ impl<D: Duties> Writer<D> {
             }
             let written = self.attempt(std::slice::from_mut(&mut order));
             match written {
-                Err(error) if order.done.is_none() && may_pass(&error) => {
-                    tracing::error!(%error, "failed to write the {}; it is tried again", self.name);
-                    is_stuck = true;
-                    self.waiting.push(order);
-                }
                 Err(error) if order.done.is_none() => {
-                    tracing::error!(%error, "the {} does not take a change", self.name);
-                    self.duties.lost(1);
+                    tracing::error!(%error, "failed to write the {}; it is tried again", self.name);
+                    is_stuck |= is_of_file(&error);
+                    self.waiting.push(order);
                 }
                 written => order.answer(written),
             }
@@ -176,7 +172,7 @@ impl<D: Duties> Writer<D> {
         {
             written = self.transaction(orders);
         }
-        while written.as_ref().is_err_and(may_pass) && self.duties.make_room() {
+        while written.as_ref().is_err_and(is_of_file) && self.duties.make_room() {
             written = self.transaction(orders);
         }
         written
@@ -202,8 +198,8 @@ impl<D: Duties> Writer<D> {
     }
 }
 
-/// Whether the same change could succeed another time.
-fn may_pass(error: &rusqlite::Error) -> bool {
+/// Whether the file or the disk is at fault, and so any change would fail.
+fn is_of_file(error: &rusqlite::Error) -> bool {
     error
         .sqlite_error_code()
         .is_some_and(|code| code != ErrorCode::ConstraintViolation)
@@ -315,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_can_never_be_made_holds_up_no_other() {
+    fn a_change_that_cannot_be_made_holds_up_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = writer(&dir, KEPT);
         pragma(&writer, "query_only", 1);
@@ -325,6 +321,6 @@ mod tests {
         pragma(&writer, "query_only", 0);
         writer.write();
         assert_eq!(written(&writer), [1, 2]);
-        assert!(writer.waiting.is_empty());
+        assert_eq!(writer.waiting.len(), 1);
     }
 }

@@ -23,7 +23,6 @@
 //! in `tail.0` and `tail.1` until the end (see [`overflow`]). All three keep to the offsets and frames
 //! above.
 
-mod ansi;
 mod cursor;
 pub mod diagnostics;
 mod each_line;
@@ -43,7 +42,7 @@ mod sink;
 mod watcher;
 mod writer;
 
-pub use ansi::{AnsiFilter, ESC};
+pub use branchyard_runtime::ansi::{AnsiFilter, ESC};
 pub use cursor::Cursor;
 pub use excerpt::{Excerpt, Pieces, stream};
 pub use follow::follow;

@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use super::reader::{Blocking, damaged};
@@ -62,14 +63,14 @@ pub(super) struct Chunk {
 impl SharedReader {
     /// The journal at `path`, which is opened unless somebody has it open.
     pub async fn enter(&self, path: &Path) -> io::Result<Arc<RenderCache>> {
-        if let Some(cache) = self.lock().upgrade() {
+        if let Some(cache) = self.0.lock().upgrade() {
             return Ok(cache);
         }
         let path = path.to_owned();
         let reader = tokio::task::spawn_blocking(move || Reader::open(&path))
             .await
             .map_err(io::Error::other)??;
-        let mut reader_slot = self.lock();
+        let mut reader_slot = self.0.lock();
         // Others may have come at the same time.
         Ok(reader_slot.upgrade().unwrap_or_else(|| {
             let cache = Arc::new(RenderCache {
@@ -79,10 +80,6 @@ impl SharedReader {
             *reader_slot = Arc::downgrade(&cache);
             cache
         }))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Weak<RenderCache>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,13 +136,9 @@ impl RenderCache {
         Ok((sink, chunk))
     }
 
-    fn kept(&self) -> MutexGuard<'_, CachedChunks> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find(&self, sink: &mut impl Sink, from: Cursor) -> Option<Chunk> {
         let format_id = sink.format_id()?;
-        let chunk = self.kept().find(format_id, from)?;
+        let chunk = self.kept.lock().find(format_id, from)?;
         sink.skip(&chunk.bytes);
         Some(chunk)
     }
@@ -153,7 +146,7 @@ impl RenderCache {
     /// Keeps a chunk for others, where there are any.
     fn keep(self: &Arc<Self>, format_id: u8, from: Cursor, chunk: &Chunk) {
         if Arc::strong_count(self) > 1 && !chunk.bytes.is_empty() {
-            self.kept().add(format_id, from, chunk.clone());
+            self.kept.lock().add(format_id, from, chunk.clone());
         }
     }
 }

@@ -6,8 +6,9 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -72,7 +73,7 @@ impl Watcher {
     ) -> io::Result<Watch> {
         let frontier = Mutex::new(Frontier::open(journal, from)?);
         // Held while the watch is added, so that its first event finds it in the map.
-        let mut journals = self.shared.lock();
+        let mut journals = self.shared.journals.lock();
         let descriptor = inotify::add_watch(&self.shared.inotify, journal, WatchFlags::MODIFY)?;
         let journal = Arc::new(Journal { frontier, extent });
         journals.insert(descriptor, journal.clone());
@@ -97,22 +98,18 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.shared.lock().remove(&self.descriptor);
+        self.shared.journals.lock().remove(&self.descriptor);
         // It is gone already where the file is.
         let _ = inotify::remove_watch(&self.shared.inotify, self.descriptor);
     }
 }
 
 impl WatcherInner {
-    fn lock(&self) -> MutexGuard<'_, HashMap<i32, Arc<Journal>>> {
-        self.journals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Looks at the journals that have changed.
     fn catch_up(&self, changed: &mut Vec<i32>) {
         for descriptor in changed.drain(..) {
             let journals: Vec<_> = {
-                let journals = self.lock();
+                let journals = self.journals.lock();
                 match journals.get(&descriptor) {
                     Some(journal) => vec![journal.clone()],
                     // The queue overflowed: any of them may have grown.
@@ -131,7 +128,7 @@ impl WatcherInner {
 
 impl Journal {
     fn catch_up(&self) -> io::Result<u64> {
-        let mut frontier = self.frontier.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut frontier = self.frontier.lock();
         let len = frontier.advance()?;
         self.extent.send_if_modified(|extent| {
             let grown = len > extent.len;
@@ -205,7 +202,7 @@ mod tests {
             assert_eq!(seen.unwrap().len, from + n * 22);
         }
         drop((watch, other));
-        assert!(watcher.shared.lock().is_empty());
+        assert!(watcher.shared.journals.lock().is_empty());
         let gone = extent.changed().await;
         assert!(gone.is_err(), "the last sender went with the watch");
     }

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchName, CommitId, DiagnosticsSummary, EndState, GroupId, Idempotency, Problem, RepoName,
-    RunId, RunRecord, RunState,
+    BranchName, CommitId, EndState, GroupId, Idempotency, Problem, RepoName, RunEnd, RunId,
+    RunRecord, RunState,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,21 +68,10 @@ pub struct MemberStarted {
 pub struct MemberEnded {
     #[serde(flatten)]
     pub member: Member,
-    pub state: EndState,
-    pub exit_code: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    pub commit: Option<CommitId>,
-    pub duration_ms: u64,
-    /// Whether something that was built earlier was there when its command started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub incremental: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    #[serde(flatten)]
+    pub end: RunEnd,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<DiagnosticsSummary>,
 }
 
 /// The end of a group.
@@ -105,15 +94,8 @@ impl MemberEnded {
         };
         Some(Self {
             member: member.clone(),
-            state,
-            exit_code: run.exit_code,
-            signal: run.signal,
-            commit: run.about.as_ref().map(|about| about.commit.clone()),
-            duration_ms: run.duration_ms.unwrap_or(0),
-            incremental: run.incremental,
-            reason: run.reason.clone(),
+            end: RunEnd::of(run, state),
             error: run.error.clone(),
-            diagnostics: run.diagnostics.clone(),
         })
     }
 
@@ -121,15 +103,17 @@ impl MemberEnded {
     pub fn lost(member: &Member) -> Self {
         Self {
             member: member.clone(),
-            state: EndState::Lost,
-            exit_code: None,
-            signal: None,
-            commit: None,
-            duration_ms: 0,
-            incremental: None,
-            reason: Some("its record is gone".to_owned()),
+            end: RunEnd {
+                state: EndState::Lost,
+                exit_code: None,
+                signal: None,
+                commit: None,
+                duration_ms: 0,
+                incremental: None,
+                reason: Some("its record is gone".to_owned()),
+                diagnostics: None,
+            },
             error: None,
-            diagnostics: None,
         }
     }
 }
@@ -138,11 +122,13 @@ impl Summary {
     pub fn of(results: Vec<MemberEnded>, duration_ms: u64) -> Self {
         let mut counts = BTreeMap::new();
         for result in &results {
-            *counts.entry(result.state.as_str().to_owned()).or_default() += 1;
+            *counts
+                .entry(result.end.state.as_str().to_owned())
+                .or_default() += 1;
         }
         let all_well = results
             .iter()
-            .all(|result| result.state == EndState::Succeeded);
+            .all(|result| result.end.state == EndState::Succeeded);
         Self {
             state: match all_well {
                 true => GroupState::Succeeded,

@@ -23,7 +23,7 @@ pub use about::{About, Warm};
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use event::{Complete, Event, Gap, Holder, Phase, Status};
+pub use event::{Complete, Event, Gap, Holder, Phase, RunEnd, Status};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;

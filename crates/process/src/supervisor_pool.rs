@@ -12,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -56,12 +56,12 @@ impl SupervisorPool {
 
     /// Has one ready for the next run. Blocks for as long as a process takes to start.
     pub fn prepare(&self) {
-        if self.lock().is_some() {
+        if self.ready.lock().is_some() {
             return;
         }
         match self.start() {
             Ok(idle) => {
-                let spare = match &mut *self.lock() {
+                let spare = match &mut *self.ready.lock() {
                     Some(_) => Some(idle),
                     free => free.replace(idle),
                 };
@@ -76,7 +76,7 @@ impl SupervisorPool {
 
     /// One that is there already, if it is.
     pub(super) fn take(&self) -> Option<Idle> {
-        let mut idle = self.lock().take()?;
+        let mut idle = self.ready.lock().take()?;
         matches!(idle.child.try_wait(), Ok(None)).then_some(idle)
     }
 
@@ -91,15 +91,11 @@ impl SupervisorPool {
         }
         Ok(idle)
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Idle>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for SupervisorPool {
     fn drop(&mut self) {
-        if let Some(idle) = self.lock().take() {
+        if let Some(idle) = self.ready.lock().take() {
             idle.dismiss();
         }
         if let Some(limit) = &self.limit {

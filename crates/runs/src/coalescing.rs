@@ -1,6 +1,6 @@
 //! Who wants the same run.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Who wants a run, and whether more may still want it without a question.
 #[derive(Debug)]
@@ -26,27 +26,23 @@ impl Default for Coalescing {
 }
 
 impl Coalescing {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Askers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The run is about to ask the remote. Returns whether another caller joined it so far.
     pub(super) fn close(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.open = false;
         state.joined
     }
 
     /// One of those who asked does not want it any more. Returns how many are left.
     pub(super) fn leave(&self) -> usize {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.askers = state.askers.saturating_sub(1);
         state.askers
     }
 
     /// One more wants it; whether that is possible.
     pub(super) fn join(&self, only_if_open: bool) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         // Where the last one has just withdrawn, it is about to be stopped.
         if state.askers == 0 || (only_if_open && !state.open) {
             return false;

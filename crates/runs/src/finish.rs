@@ -15,7 +15,7 @@ use super::open::RunsInner;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
-    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind,
+    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunEnd, RunId, RunKind,
     RunRecord, RunState, SandboxProfile, Warning,
 };
 use branchyard_process::{
@@ -305,15 +305,8 @@ pub(super) fn end_event(record: &RunRecord) -> Event {
         (_, None) => EndState::Lost,
     };
     Event::Complete(Complete {
-        state,
-        exit_code: record.exit_code,
-        signal: record.signal,
-        commit: record.about.as_ref().map(|about| about.commit.clone()),
-        duration_ms: record.duration_ms.unwrap_or(0),
-        diagnostics: record.diagnostics.clone(),
+        end: RunEnd::of(record, state),
         cached: record.cached,
-        reason: record.reason.clone(),
-        incremental: record.incremental,
         head_moved: record.head_moved,
         warm: record.warm.clone(),
     })

@@ -6,10 +6,10 @@ use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use lru::LruCache;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
@@ -273,7 +273,7 @@ impl History {
         // The index first: what is on disk alone is found again, what is in it alone is a lie.
         self.store.remove(&beyond);
         for run in &beyond {
-            self.remembered().pop(run);
+            self.ended.lock().pop(run);
             self.discard(*run);
         }
         Ok(beyond)
@@ -286,12 +286,12 @@ impl History {
     }
 
     pub(super) fn load(&self, run: RunId) -> Option<RunRecord> {
-        if let Some(record) = self.remembered().get(&run) {
+        if let Some(record) = self.ended.lock().get(&run) {
             return Some(record.clone());
         }
         let record = read(&self.home(run)).ok()??;
         if record.state.is_ended() {
-            self.remembered().put(run, record.clone());
+            self.ended.lock().put(run, record.clone());
         }
         Some(record)
     }
@@ -316,10 +316,6 @@ impl History {
             tracing::error!(%run, %error, "failed to write the record of a run anew");
         }
         Some(record)
-    }
-
-    fn remembered(&self) -> MutexGuard<'_, LruCache<RunId, RunRecord>> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn ids(&self) -> HashSet<RunId> {

@@ -4,7 +4,6 @@
 
 mod adopt;
 pub mod argv;
-mod body;
 mod checks;
 mod coalesce;
 mod coalescing;
@@ -36,12 +35,11 @@ mod view;
 mod viewers;
 mod written;
 
-pub use body::RunBody;
 pub use groups::{LiveGroup, group_not_found};
 pub use live::Live;
 pub use look::run_not_found;
 pub use open::{OnDisk, Runs};
-pub use request::{Command, RunOptions, RunRequest, Sync};
+pub use request::{RunBody, RunRequest, Sync};
 pub use sandbox::SandboxReport;
 pub use start::Started;
 pub use view::View;

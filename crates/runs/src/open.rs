@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dashmap::DashMap;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,7 +28,7 @@ use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Trash};
-use branchyard_runtime::yard_events::RunEvent;
+use branchyard_runtime::yard_events::{RunEvent, YardChange};
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::{Repo, Repos};
 
@@ -92,7 +93,8 @@ impl RunsInner {
 
     /// Tells those who watch the yard that a run is in another state.
     pub(super) fn tell_news(&self, record: &RunRecord) {
-        self.repos.news().publish(RunEvent::of(record));
+        let event = Box::new(RunEvent::of(record));
+        self.repos.news().publish(YardChange::Run(event));
     }
 
     pub(super) fn run_limits(&self) -> Limits {

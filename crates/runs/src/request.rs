@@ -1,4 +1,5 @@
-//! What a run is asked for with, once it is known of which kind it is.
+//! A request for a run: the body as every face takes it and as it is kept, one shape for all kinds; and the request
+//! that it is, once it is known of which kind.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,52 +8,185 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
-use branchyard_model::{CommitId, OnDisconnect, Problem, SyncMode};
+use branchyard_model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, RunKind, SyncMode};
 
-/// A request for one run.
-#[derive(Debug, Clone)]
-pub struct RunRequest {
-    pub command: Command,
-    pub options: RunOptions,
-}
-
-/// What is to be executed. A field is there where it has a meaning.
-#[derive(Debug, Clone)]
-pub enum Command {
-    Make {
-        args: Args,
-        env: BTreeMap<String, String>,
-        reuse: bool,
-    },
-    Git {
-        operation: String,
-        args: Args,
-    },
-    Task {
-        task: String,
-        args: Args,
-        env: BTreeMap<String, String>,
-        reuse: bool,
-    },
-}
-
-/// How it is to be executed, whatever it is.
-#[derive(Debug, Clone, Default)]
-pub struct RunOptions {
+/// The body of a request for a run. Unknown fields are refused.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "RunRequest")]
+pub struct RunBody {
+    /// Must equal the repo in the path, where there is one.
+    pub repo: Option<RepoName>,
+    /// Must equal the branch in the path, where there is one.
+    pub branch: Option<BranchName>,
+    /// For `git`: the verb.
+    pub operation: Option<String>,
+    /// For `task`: the name of a task that the operator declared for the repo.
+    pub task: Option<String>,
+    /// For a group: the branches, by name or glob.
+    pub branches: Vec<String>,
+    /// For a group: whether the stream carries the output of its runs too.
+    pub output: bool,
+    /// Arguments: an array, or a string that is split once by shell-word rules.
+    pub args: Args,
+    /// Variables added to the command's environment.
+    pub env: BTreeMap<String, String>,
+    /// How long the command may run, such as `"10m"`.
     pub timeout: Option<String>,
-    pub sync: SyncMode,
+    /// `auto` (default), `none`, `commit` or `reset`.
+    pub sync: Sync,
+    /// With `sync: commit`: the 40 hex digits of the commit to build.
+    pub commit: Option<CommitId>,
+    /// Remove untracked and ignored files first.
     pub clean: bool,
+    /// Have no part of what was built in other workspaces: a new one is not made from a sibling's, and one that was is
+    /// cleaned first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
+    /// Go on with what is there when the remote cannot be asked.
     pub stale: bool,
+    /// Join an equal run that is under way.
     pub coalesce: bool,
+    /// End older runs of the same branch and command, queued or running.
     pub supersede: bool,
+    /// Answer from an earlier run that succeeded, if nothing that it saw differs from what this one would see.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reuse: bool,
+    /// `cancel` (default) or `continue`: what it means when the one who asked goes away.
     pub on_disconnect: Option<OnDisconnect>,
     /// Short for `on_disconnect: "continue"`.
     pub detach: bool,
-    /// Join an equal run of one's own, if nothing was written in its workspace since it began: said beside the body, too.
-    pub join_own: bool,
-    /// Nobody is going to watch: said beside the body, and so no part of what was asked for.
-    pub unwatched: bool,
+}
+
+impl RunBody {
+    /// `operation` and `task` belong to one kind of request each.
+    pub fn make(self) -> Result<RunRequest, Problem> {
+        self.of_one_branch()?
+            .without("operation", |body| body.operation.is_some())?
+            .without("task", |body| body.task.is_some())?
+            .of_kind(RunKind::Make)
+    }
+
+    pub fn git(self) -> Result<RunRequest, Problem> {
+        let body = self
+            .of_one_branch()?
+            .without("task", |body| body.task.is_some())?
+            .without("reuse", |body| body.reuse)?;
+        if !body.env.is_empty() {
+            return Err(Problem::unprocessable(
+                "env",
+                "a git command takes no variables from its caller",
+            ));
+        }
+        if body.operation.is_none() {
+            return Err(Problem::unprocessable(
+                "operation",
+                "operation is missing: the git verb, such as status",
+            ));
+        }
+        body.of_kind(RunKind::Git)
+    }
+
+    pub fn task(self) -> Result<RunRequest, Problem> {
+        self.of_one_branch()?
+            .without("operation", |body| body.operation.is_some())?
+            .group_of_task()?
+            .of_kind(RunKind::Task)
+    }
+
+    /// As a request for a group: its branches, and what is asked for on each of them.
+    pub(super) fn for_each_branch(self, repo: &RepoName) -> Result<(Vec<String>, Self), Problem> {
+        self.check_repo(repo)?;
+        let mut body = self
+            .without("operation", |body| body.operation.is_some())?
+            .without("branch", |body| body.branch.is_some())?
+            .without("coalesce", |body| body.coalesce)?;
+        body.output = false;
+        Ok((std::mem::take(&mut body.branches), body))
+    }
+
+    /// What is asked for on each branch of a group.
+    pub(super) fn of_member(self) -> Result<RunRequest, Problem> {
+        match self.task {
+            Some(_) => self.task(),
+            None => self.make(),
+        }
+    }
+
+    /// As a request for a group that runs make.
+    pub fn group_of_make(self) -> Result<Self, Problem> {
+        self.without("task", |body| body.task.is_some())
+    }
+
+    /// As a request for a group that runs a task.
+    pub fn group_of_task(self) -> Result<Self, Problem> {
+        match self.task {
+            Some(_) => Ok(self),
+            None => Err(Problem::unprocessable(
+                "task",
+                "task is missing: the name of a task of this repo",
+            )),
+        }
+    }
+
+    /// What the body says must be what the path says.
+    pub fn check_place(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
+        self.check_repo(repo)?;
+        match self.branch.as_ref().is_some_and(|given| given != branch) {
+            true => Err(elsewhere("branch")),
+            false => Ok(()),
+        }
+    }
+
+    fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {
+        match self.repo.as_ref().is_some_and(|given| given != repo) {
+            true => Err(elsewhere("repo")),
+            false => Ok(()),
+        }
+    }
+
+    fn of_one_branch(self) -> Result<Self, Problem> {
+        self.without("branches", |body| !body.branches.is_empty())?
+            .without("output", |body| body.output)
+    }
+
+    fn without(self, field: &str, has: impl Fn(&Self) -> bool) -> Result<Self, Problem> {
+        if has(&self) {
+            return Err(Problem::unprocessable(
+                field,
+                format!("{field} has no meaning in this request"),
+            ));
+        }
+        Ok(self)
+    }
+
+    fn of_kind(self, kind: RunKind) -> Result<RunRequest, Problem> {
+        // Where it runs is said beside it.
+        let (repo, branch) = (None, None);
+        RunRequest::new(
+            kind,
+            Self {
+                repo,
+                branch,
+                ..self
+            },
+        )
+    }
+}
+
+fn elsewhere(field: &str) -> Problem {
+    Problem::unprocessable(field, format!("{field} differs from the one in the path"))
+}
+
+/// A request for one run: its body has what its kind takes, and nothing else. What is said beside the body is no part
+/// of what was asked for.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    kind: RunKind,
+    body: RunBody,
+    sync: SyncMode,
+    joins_own: bool,
+    unwatched: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,28 +199,71 @@ pub enum Sync {
     Reset,
 }
 
-impl RunOptions {
+impl RunRequest {
+    /// Of a body that was found to fit its kind.
+    pub(super) fn new(kind: RunKind, body: RunBody) -> Result<Self, Problem> {
+        Ok(Self {
+            kind,
+            sync: body.sync.with(body.commit.clone())?,
+            body,
+            joins_own: false,
+            unwatched: false,
+        })
+    }
+
+    pub fn kind(&self) -> RunKind {
+        self.kind
+    }
+
+    pub(super) fn body(&self) -> &RunBody {
+        &self.body
+    }
+
+    pub(super) fn into_body(self) -> RunBody {
+        self.body
+    }
+
+    pub(super) fn sync(&self) -> &SyncMode {
+        &self.sync
+    }
+
+    /// Whether to join an equal run of the caller's own, if nothing was written in its workspace since it began.
+    pub(super) fn joins_own(&self) -> bool {
+        self.joins_own
+    }
+
+    /// A client that gave up on an answer asks again, and means the same build.
+    pub fn join_own_build(&mut self) {
+        self.joins_own = self.kind != RunKind::Git && !self.body.supersede;
+    }
+
+    /// Whether no viewer is going to watch.
+    pub fn set_unwatched(&mut self, unwatched: bool) {
+        self.unwatched = unwatched;
+    }
+
     /// What contradicts itself is refused.
     pub(super) fn check(&self) -> Result<(), Problem> {
-        if self.coalesce && self.supersede {
+        let body = &self.body;
+        if body.coalesce && body.supersede {
             return Err(Problem::unprocessable(
                 "supersede",
                 "`coalesce` joins an equal run and `supersede` ends it: choose one",
             ));
         }
-        if self.clean && self.sync == SyncMode::None {
+        if body.clean && body.sync == Sync::None {
             return Err(Problem::unprocessable(
                 "clean",
                 "`clean: true` removes files and `sync: none` may touch nothing: choose one",
             ));
         }
-        if self.cold && self.sync == SyncMode::None {
+        if body.cold && body.sync == Sync::None {
             return Err(Problem::unprocessable(
                 "cold",
                 "`cold: true` may remove files and `sync: none` may touch nothing: choose one",
             ));
         }
-        if self.detach && self.on_disconnect == Some(OnDisconnect::Cancel) {
+        if body.detach && body.on_disconnect == Some(OnDisconnect::Cancel) {
             return Err(Problem::unprocessable(
                 "detach",
                 "`detach: true` and `on_disconnect: cancel` contradict each other",
@@ -96,7 +273,7 @@ impl RunOptions {
     }
 
     pub(super) fn timeout(&self, default: Duration, max: Duration) -> Result<Duration, Problem> {
-        let Some(text) = &self.timeout else {
+        let Some(text) = &self.body.timeout else {
             return Ok(default);
         };
         let timeout = humantime::parse_duration(text).map_err(|error| {
@@ -114,9 +291,9 @@ impl RunOptions {
     }
 
     pub(super) fn on_disconnect(&self) -> OnDisconnect {
-        match self.detach || self.unwatched {
+        match self.body.detach || self.unwatched {
             true => OnDisconnect::Continue,
-            false => self.on_disconnect.unwrap_or_default(),
+            false => self.body.on_disconnect.unwrap_or_default(),
         }
     }
 }
@@ -139,15 +316,6 @@ impl Sync {
             (Self::Reset, None) => Ok(SyncMode::Reset),
         }
     }
-
-    pub(super) fn of(mode: &SyncMode) -> (Self, Option<CommitId>) {
-        match mode {
-            SyncMode::Auto => (Self::Auto, None),
-            SyncMode::None => (Self::None, None),
-            SyncMode::Reset => (Self::Reset, None),
-            SyncMode::Commit(commit) => (Self::Commit, Some(commit.clone())),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -157,13 +325,14 @@ mod tests {
     #[test]
     fn who_does_not_watch_does_not_cancel_by_leaving() {
         let of = |on_disconnect, detach, unwatched| {
-            let options = RunOptions {
+            let body = RunBody {
                 on_disconnect,
                 detach,
-                unwatched,
-                ..RunOptions::default()
+                ..RunBody::default()
             };
-            options.on_disconnect()
+            let mut request = body.make().unwrap();
+            request.set_unwatched(unwatched);
+            request.on_disconnect()
         };
         let (cancel, go_on) = (OnDisconnect::Cancel, OnDisconnect::Continue);
         assert_eq!(of(None, false, false), cancel);

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::history::History;
@@ -43,13 +43,9 @@ impl RunJournal {
         }
     }
 
-    fn owner(&self) -> MutexGuard<'_, JournalOwner> {
-        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Lets go of the journal so that another process can write it.
     pub(super) fn hand_over(&self) -> io::Result<(u64, watch::Sender<Extent>)> {
-        let mut owner = self.owner();
+        let mut owner = self.owner.lock();
         let extent = match &*owner {
             JournalOwner::Daemon(writer) => writer.extent(),
             JournalOwner::Supervisor(_) => {
@@ -62,7 +58,7 @@ impl RunJournal {
     }
 
     pub(super) fn take_back(&self, len: u64) -> io::Result<()> {
-        let mut owner = self.owner();
+        let mut owner = self.owner.lock();
         if let JournalOwner::Supervisor(extent) = &*owner {
             *owner = JournalOwner::Daemon(Writer::take_back(&self.path, len, extent.clone())?);
         }
@@ -71,7 +67,7 @@ impl RunJournal {
 
     /// What a supervisor that went had kept aside of a long output.
     pub(super) fn recover_tail(&self) {
-        if let JournalOwner::Daemon(journal) = &mut *self.owner() {
+        if let JournalOwner::Daemon(journal) = &mut *self.owner.lock() {
             self.note_failure(journal::recover_tail(&self.home, journal));
         }
     }
@@ -79,7 +75,7 @@ impl RunJournal {
     /// Brings a tail into the journal that its supervisor could not: most likely the disk was full.
     /// Returns how much of the output is missing after all.
     pub(super) fn bring_tail(&self) -> u64 {
-        let JournalOwner::Daemon(journal) = &mut *self.owner() else {
+        let JournalOwner::Daemon(journal) = &mut *self.owner.lock() else {
             return 0;
         };
         let Err(error) = journal::recover_tail(&self.home, journal) else {
@@ -94,7 +90,7 @@ impl RunJournal {
 
     /// As [`RunJournal::tell`], with the reserve's room if need be.
     pub(super) fn tell_surely(&self, event: &Event) {
-        let told = self.margin.spend(|| match &mut *self.owner() {
+        let told = self.margin.spend(|| match &mut *self.owner.lock() {
             JournalOwner::Daemon(journal) if !journal.is_closed() => journal.event(event),
             _ => Ok(()),
         });
@@ -104,7 +100,7 @@ impl RunJournal {
     /// Journals an event. A journal that cannot be written never fails the run, and one that is with
     /// the supervisor is not ours to write.
     pub(super) fn tell(&self, event: &Event) {
-        if let JournalOwner::Daemon(journal) = &mut *self.owner()
+        if let JournalOwner::Daemon(journal) = &mut *self.owner.lock()
             && !journal.is_closed()
         {
             self.note_failure(journal.event(event));
@@ -113,7 +109,7 @@ impl RunJournal {
 
     /// Journals what was said elsewhere. Once the journal is closed, nothing follows.
     pub(super) fn repeat(&self, kind: FrameKind, said: &[u8], micros: u64) -> io::Result<()> {
-        match &mut *self.owner() {
+        match &mut *self.owner.lock() {
             JournalOwner::Daemon(journal) if !journal.is_closed() => {
                 journal.append_at(kind, said, micros)
             }
@@ -123,7 +119,7 @@ impl RunJournal {
 
     /// Journals the last event; nothing can follow it. After an error it was not told.
     pub(super) fn tell_last(&self, event: &Event) -> io::Result<()> {
-        match &mut *self.owner() {
+        match &mut *self.owner.lock() {
             JournalOwner::Daemon(journal) => {
                 journal.event(event)?;
                 journal.close();

@@ -3,9 +3,10 @@
 //! waits behind all of what another one asked for.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 use branchyard_model::RepoName;
@@ -137,7 +138,7 @@ impl Slots {
             principal: principal.to_owned(),
             repo: repo.clone(),
         };
-        let mut queue = lock(&self.0);
+        let mut queue = self.0.lock();
         let ticket = queue.tick();
         enter(&mut queue, ticket, &whose);
         queue.settle();
@@ -151,7 +152,7 @@ impl Slots {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.leave(&self.whose, self.ticket);
         queue.settle();
     }
@@ -265,10 +266,6 @@ impl Queue {
         all.sort_unstable_by_key(|(due, _)| *due);
         all.into_iter().map(|(_, candidate)| candidate).collect()
     }
-}
-
-fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

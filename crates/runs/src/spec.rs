@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::argv::{self, GitAccess, MakePolicy};
 use super::checks::Checks;
-use super::request::{Command, RunRequest};
+use super::request::RunRequest;
 use super::secrets;
 use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
@@ -17,99 +17,52 @@ pub(super) fn of(
     config: &Config,
     repo: &Repo,
     branch: &BranchName,
-    request: RunRequest,
+    request: &RunRequest,
     principal: &Principal,
 ) -> Result<(RunSpec, Checks), Problem> {
-    let options = request.options;
-    options.check()?;
-    let timeout = options.timeout(config.timeouts.run, config.timeouts.run_max)?;
-    let of_kind = of_kind(config, repo, branch, request.command, principal)?;
+    request.check()?;
+    let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
+    let (kind, body) = (request.kind(), request.body());
+    let env = allowed_env(config, repo, body.env.clone())?;
+    let args = body.args.clone().into_words()?;
+    let (argv, asked_argv, checks) = match kind {
+        RunKind::Make => {
+            principal.require(Scope::BuildRun)?;
+            make(config, repo, args)?
+        }
+        RunKind::Git => git(
+            repo,
+            body.operation.as_deref().unwrap_or_default(),
+            args,
+            branch,
+            principal,
+        )?,
+        RunKind::Task => {
+            principal.require(Scope::BuildRun)?;
+            let argv = task_argv(repo, body.task.as_deref().unwrap_or_default(), args)?;
+            (argv, None, Checks::default())
+        }
+    };
     let spec = RunSpec {
-        kind: of_kind.kind,
+        kind,
         repo: repo.name().clone(),
         branch: branch.clone(),
-        task: of_kind.task,
-        argv: of_kind.argv,
-        asked_argv: of_kind.asked_argv,
-        env: of_kind.env,
+        task: body.task.clone(),
+        argv,
+        asked_argv,
+        env,
         timeout,
-        on_disconnect: options.on_disconnect(),
-        sync: options.sync,
-        clean: options.clean,
-        cold: options.cold,
-        stale: options.stale,
-        reuse: of_kind.reuse,
+        on_disconnect: request.on_disconnect(),
+        sync: request.sync().clone(),
+        clean: body.clean,
+        cold: body.cold,
+        stale: body.stale,
+        reuse: body.reuse,
         principal: principal.name().to_owned(),
         group: None,
     };
     secrets::check(&config.secrets, repo.config(), &spec)?;
-    Ok((spec, of_kind.checks))
-}
-
-/// The part of a spec that its kind decides.
-struct OfKind {
-    kind: RunKind,
-    task: Option<String>,
-    argv: Vec<String>,
-    asked_argv: Option<Vec<String>>,
-    env: BTreeMap<String, String>,
-    reuse: bool,
-    checks: Checks,
-}
-
-fn of_kind(
-    config: &Config,
-    repo: &Repo,
-    branch: &BranchName,
-    command: Command,
-    principal: &Principal,
-) -> Result<OfKind, Problem> {
-    Ok(match command {
-        Command::Make { args, env, reuse } => {
-            let (env, args) = (allowed_env(config, repo, env)?, args.into_words()?);
-            principal.require(Scope::BuildRun)?;
-            let (argv, asked_argv, checks) = make(config, repo, args)?;
-            OfKind {
-                kind: RunKind::Make,
-                task: None,
-                argv,
-                asked_argv,
-                env,
-                reuse,
-                checks,
-            }
-        }
-        Command::Git { operation, args } => {
-            let (argv, checks) = git(repo, &operation, args.into_words()?, branch, principal)?;
-            OfKind {
-                kind: RunKind::Git,
-                task: None,
-                argv,
-                asked_argv: None,
-                env: BTreeMap::new(),
-                reuse: false,
-                checks,
-            }
-        }
-        Command::Task {
-            task,
-            args,
-            env,
-            reuse,
-        } => {
-            let (env, args) = (allowed_env(config, repo, env)?, args.into_words()?);
-            principal.require(Scope::BuildRun)?;
-            OfKind {
-                kind: RunKind::Task,
-                argv: task_argv(repo, &task, args)?,
-                task: Some(task),
-                asked_argv: None,
-                env,
-                reuse,
-                checks: Checks::default(),
-            }
-        }
-    })
+    Ok((spec, checks))
 }
 
 fn allowed_env(
@@ -127,9 +80,9 @@ fn allowed_env(
 }
 
 /// What is executed, what was asked for where that says less, and what is left to see to.
-type MakeCall = (Vec<String>, Option<Vec<String>>, Checks);
+type Call = (Vec<String>, Option<Vec<String>>, Checks);
 
-fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<MakeCall, Problem> {
+fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<Call, Problem> {
     let extra = config
         .build
         .allow_make_args
@@ -159,7 +112,7 @@ fn git(
     args: Vec<String>,
     branch: &BranchName,
     principal: &Principal,
-) -> Result<(Vec<String>, Checks), Problem> {
+) -> Result<Call, Problem> {
     let call = argv::git(operation, args, branch)?;
     principal.require(match call.access {
         GitAccess::Read => Scope::GitRead,
@@ -183,7 +136,7 @@ fn git(
         guards_branch,
         open_jobs: Vec::new(),
     };
-    Ok((program("git", call.args), checks))
+    Ok((program("git", call.args), None, checks))
 }
 
 fn program(name: &str, args: Vec<String>) -> Vec<String> {

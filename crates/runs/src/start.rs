@@ -1,7 +1,7 @@
 //! Starting runs. Every refusal comes from here, before anything was written.
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::drive::RunJob;
@@ -98,18 +98,13 @@ impl Runs {
             return Err(draining());
         }
         let repo = self.inner().repos.get(repo)?;
-        let (spec, checks) = spec::of(
-            &self.inner().config,
-            &repo,
-            branch,
-            request.clone(),
-            principal,
-        )?;
+        let config = &self.inner().config;
+        let (spec, checks) = spec::of(config, &repo, branch, &request, principal)?;
         self.inner().sandboxes.check(repo.config(), spec.kind)?;
         let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
-        let (coalesce, supersede) = (request.options.coalesce, request.options.supersede);
-        if request.options.join_own
+        let (coalesce, supersede) = (request.body().coalesce, request.body().supersede);
+        if request.joins_own()
             && let Some(live) = coalesce::join_own(self, &spec, &workspace).await
         {
             return Ok(Started::of(live));
@@ -121,11 +116,7 @@ impl Runs {
             {
                 return Ok(Started::of(live));
             }
-            let _decided = self
-                .inner()
-                .joining
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let _decided = self.inner().joining.lock();
             if coalesce {
                 if let Some(live) = coalesce::join_open(self, &spec, &judged) {
                     return Ok(Started::of(live));

@@ -1,9 +1,10 @@
 //! Who watches a run or a group, and what it means when nobody does any more: an aborted CI step
 //! should stop its build, a reconnecting viewer should not.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -64,13 +65,9 @@ impl Viewers {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, ViewersState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a seat, as the one who asked for it or as anyone else.
     pub fn join(&self, initiator: bool) -> ViewerGuard {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         state.viewers += 1;
         state.arrivals += 1;
         ViewerGuard {
@@ -86,7 +83,7 @@ impl Viewers {
 
     /// How many watch right now.
     pub(super) fn viewers(&self) -> usize {
-        self.lock().viewers
+        self.0.state.lock().viewers
     }
 
     /// Has it stopped, wherever it is on its way; the first reason given is the one told.
@@ -110,7 +107,7 @@ impl Viewers {
 
     /// It goes on from now on whoever watches.
     pub(super) fn keep_going(&self) {
-        self.lock().on_disconnect = OnDisconnect::Continue;
+        self.0.state.lock().on_disconnect = OnDisconnect::Continue;
     }
 
     /// It has ended.
@@ -119,7 +116,7 @@ impl Viewers {
     }
 
     fn is_abandoned(&self) -> bool {
-        let state = self.lock();
+        let state = self.0.state.lock();
         state.viewers == 0 && state.initiator_left && state.on_disconnect == OnDisconnect::Cancel
     }
 }
@@ -128,7 +125,7 @@ impl Drop for ViewerGuard {
     fn drop(&mut self) {
         let viewers = &self.viewers;
         let arrivals = {
-            let mut state = viewers.lock();
+            let mut state = viewers.0.state.lock();
             state.viewers -= 1;
             state.initiator_left |= self.initiator;
             state.arrivals
@@ -140,7 +137,7 @@ impl Drop for ViewerGuard {
         let patience = async move {
             tokio::select! {
                 () = tokio::time::sleep(forsaken.0.grace) => {
-                    if forsaken.is_abandoned() && forsaken.lock().arrivals == arrivals {
+                    if forsaken.is_abandoned() && forsaken.0.state.lock().arrivals == arrivals {
                         forsaken.stop("the one who asked went away and nobody else was watching");
                     }
                 }

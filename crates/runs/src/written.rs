@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::body::RunBody;
-use super::request::{Command, RunRequest};
-use branchyard_model::Problem;
+use super::request::{RunBody, RunRequest};
+use branchyard_model::{Problem, RunKind};
 
 /// The body that asks for it, and of which kind it is. An idempotency key is compared by it too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,42 +22,19 @@ pub(super) enum RequestKind {
 
 impl From<RunRequest> for Written {
     fn from(request: RunRequest) -> Self {
-        let rest = RunBody::from(request.options);
-        match request.command {
-            Command::Make { args, env, reuse } => Self {
-                action: RequestKind::Make,
-                request: RunBody {
-                    args,
-                    env,
-                    reuse,
-                    ..rest
+        let (kind, body) = (request.kind(), request.into_body());
+        let name = |name: &Option<String>| name.clone().unwrap_or_default();
+        Self {
+            action: match kind {
+                RunKind::Make => RequestKind::Make,
+                RunKind::Git => RequestKind::Git {
+                    operation: name(&body.operation),
+                },
+                RunKind::Task => RequestKind::Task {
+                    task: name(&body.task),
                 },
             },
-            Command::Git { operation, args } => Self {
-                action: RequestKind::Git {
-                    operation: operation.clone(),
-                },
-                request: RunBody {
-                    operation: Some(operation),
-                    args,
-                    ..rest
-                },
-            },
-            Command::Task {
-                task,
-                args,
-                env,
-                reuse,
-            } => Self {
-                action: RequestKind::Task { task: task.clone() },
-                request: RunBody {
-                    task: Some(task),
-                    args,
-                    env,
-                    reuse,
-                    ..rest
-                },
-            },
+            request: body,
         }
     }
 }

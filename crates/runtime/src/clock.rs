@@ -7,10 +7,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -58,7 +59,7 @@ impl SteadyClock {
     }
 
     pub fn now(&self) -> Timestamp {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock();
         let ran = state.at.elapsed();
         let was_doubted = state.kept.doubted > 0;
         state.kept = state.kept.after(ran, Timestamp::now());

@@ -43,7 +43,6 @@ pub mod restore;
 pub mod salvage;
 mod scan_limit;
 mod scanner;
-mod single_flight;
 pub mod sizes;
 pub mod standing;
 pub mod sync;

@@ -1,9 +1,11 @@
 //! The same work for many workspaces, as many at a time as there are cores.
 
-use std::collections::HashMap;
 use std::future::Future;
+use std::sync::Arc;
 
-use tokio::task::{JoinError, JoinSet};
+use tokio::sync::Semaphore;
+use tokio::task::JoinError;
+use tokio_util::task::AbortOnDropHandle;
 
 /// What `work` makes of each of `items`, in their order. What panicked is an error of its own.
 pub async fn parallel<T, R, F>(
@@ -15,28 +17,20 @@ where
     F: Future<Output = R> + Send + 'static,
 {
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut running = JoinSet::new();
-    let mut done = Vec::new();
-    let mut places = HashMap::new();
-    for (place, item) in items.into_iter().enumerate() {
-        if running.len() >= at_once {
-            done.extend(running.join_next_with_id().await);
-        }
-        let task = running.spawn(work(item));
-        places.insert(task.id(), place);
+    let places = Arc::new(Semaphore::new(at_once));
+    let begun = items.into_iter().map(|item| {
+        let (work, places) = (work(item), places.clone());
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let _place = places.acquire().await;
+            work.await
+        }))
+    });
+    let begun: Vec<_> = begun.collect();
+    let mut done = Vec::with_capacity(begun.len());
+    for task in begun {
+        done.push(task.await);
     }
-    while let Some(ended) = running.join_next_with_id().await {
-        done.push(ended);
-    }
-    let mut placed: Vec<_> = done
-        .into_iter()
-        .map(|ended| match ended {
-            Ok((id, answer)) => (id, Ok(answer)),
-            Err(error) => (error.id(), Err(error)),
-        })
-        .collect();
-    placed.sort_by_key(|(id, _)| places.get(id).copied());
-    placed.into_iter().map(|(_, answer)| answer).collect()
+    done
 }
 
 #[cfg(test)]

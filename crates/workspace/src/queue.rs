@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use branchyard_model::{BranchName, Holder, RepoName, RunId};
-use branchyard_runtime::yard_events::{EventBus, WorkspaceChange, WorkspaceEvent};
+use branchyard_runtime::yard_events::{EventBus, WorkspaceChange, WorkspaceEvent, YardChange};
 
 /// A waiter is told of its position at most this often: a long queue must not flood its journals.
 const BETWEEN_POSITIONS: Duration = Duration::from_secs(1);
@@ -143,11 +143,11 @@ impl QueueShared {
 
     fn tell(&self, change: WorkspaceChange) {
         if let Some((news, repo, branch)) = &self.told {
-            news.publish(WorkspaceEvent {
+            news.publish(YardChange::Workspace(WorkspaceEvent {
                 repo: repo.clone(),
                 branch: branch.clone(),
                 change,
-            });
+            }));
         }
     }
 }

@@ -15,7 +15,7 @@ use branchyard_git::{self as git, Contents, Manifest, Repository, Saved, Untrack
 use branchyard_model::{
     BranchName, ErrorKind, Problem, Salvage, SalvageId, SalvageReason, SalvagedFile, Warning,
 };
-use branchyard_runtime::yard_events::{SalvageChange, SalvageEvent};
+use branchyard_runtime::yard_events::{SalvageChange, SalvageEvent, YardChange};
 
 /// What is about to be discarded, and so must be saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +123,12 @@ pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
 
 /// Tells those who watch the yard what became of a salvage.
 pub(super) fn tell_news(repo: &Repo, salvage: &Salvage, change: SalvageChange) {
-    repo.news().publish(SalvageEvent {
+    repo.news().publish(YardChange::Salvage(SalvageEvent {
         repo: salvage.repo.clone(),
         branch: salvage.branch.clone(),
         salvage: salvage.id,
         change,
-    });
+    }));
 }
 
 /// Brings to an end what a crash cut off: removals, and salvage that was being made. To be called

@@ -21,7 +21,7 @@ use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
 use branchyard_git::{Repository, Worktree};
 use branchyard_model::{BranchName, Warning};
 use branchyard_runtime::disk::Trash;
-use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent};
+use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent, YardChange};
 
 /// Seconds between two notes of reads.
 const BETWEEN_NOTES: u64 = 60;
@@ -147,11 +147,12 @@ impl Workspace {
     }
 
     pub(crate) fn tell(&self, change: WorkspaceChange) {
-        self.repo.news().publish(WorkspaceEvent {
+        let event = WorkspaceEvent {
             repo: self.repo.name().clone(),
             branch: self.branch.clone(),
             change,
-        });
+        };
+        self.repo.news().publish(YardChange::Workspace(event));
     }
 
     pub(crate) fn record(&self) -> Option<Record> {

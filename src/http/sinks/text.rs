@@ -48,21 +48,21 @@ impl Text {
     fn end(&mut self, event: &Event) {
         let how = match event {
             Event::Complete(complete) => {
-                let mut how = complete.state.as_str().to_owned();
-                if let Some(code) = complete.exit_code {
+                let mut how = complete.end.state.as_str().to_owned();
+                if let Some(code) = complete.end.exit_code {
                     how.push_str(&format!(", exit code {code}"));
                 }
-                if let Some(signal) = complete.signal {
+                if let Some(signal) = complete.end.signal {
                     how.push_str(&format!(", signal {signal}"));
                 }
-                if let Some(commit) = &complete.commit {
+                if let Some(commit) = &complete.end.commit {
                     how.push_str(&format!(", commit {commit}"));
                 }
-                how.push_str(&format!(", {} ms", complete.duration_ms));
+                how.push_str(&format!(", {} ms", complete.end.duration_ms));
                 if let Some(earlier) = complete.cached {
                     how.push_str(&format!(", cached from run {earlier}"));
                 }
-                if let Some(reason) = &complete.reason {
+                if let Some(reason) = &complete.end.reason {
                     how.push_str(&format!(" ({reason})"));
                 }
                 how
@@ -101,16 +101,16 @@ impl Text {
 }
 
 fn ended_as(ended: &MemberEnded) -> String {
-    let mut how = ended.state.as_str().to_owned();
-    if let Some(code) = ended.exit_code.filter(|code| *code != 0) {
+    let mut how = ended.end.state.as_str().to_owned();
+    if let Some(code) = ended.end.exit_code.filter(|code| *code != 0) {
         how.push_str(&format!(", exit code {code}"));
     }
     how.push_str(&format!(
         ", {} ms, run {}",
-        ended.duration_ms, ended.member.run_id
+        ended.end.duration_ms, ended.member.run_id
     ));
     let error = ended.error.as_ref().map(|problem| problem.detail.as_str());
-    if let Some(why) = ended.reason.as_deref().or(error) {
+    if let Some(why) = ended.end.reason.as_deref().or(error) {
         how.push_str(&format!(" ({why})"));
     }
     how

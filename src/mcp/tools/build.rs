@@ -17,7 +17,7 @@ use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
-use branchyard_runs::{Command, RunOptions, RunRequest, Sync};
+use branchyard_runs::{RunBody, RunRequest, Sync};
 
 pub(super) fn tools() -> Vec<Tool> {
     let entry = |name, title, description| ToolEntry {
@@ -135,22 +135,19 @@ struct Task {
 }
 
 async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
-    let request = RunRequest {
-        command: Command::Make {
-            args: asked.args,
-            env: asked.env,
-            reuse: asked.reuse,
-        },
-        options: RunOptions {
-            timeout: asked.timeout,
-            sync: asked.sync.with(asked.commit)?,
-            clean: asked.clean,
-            cold: asked.cold,
-            stale: asked.stale,
-            coalesce: asked.coalesce,
-            supersede: asked.supersede,
-            ..RunOptions::default()
-        },
+    let request = RunBody {
+        args: asked.args,
+        env: asked.env,
+        timeout: asked.timeout,
+        sync: asked.sync,
+        commit: asked.commit,
+        clean: asked.clean,
+        cold: asked.cold,
+        stale: asked.stale,
+        coalesce: asked.coalesce,
+        supersede: asked.supersede,
+        reuse: asked.reuse,
+        ..RunBody::default()
     };
     let start = Start {
         repo: asked.repo,
@@ -159,23 +156,19 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start_and_wait(&start, &call, request).await
+    start_and_wait(&start, &call, request.make()?).await
 }
 
 async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
-    let request = RunRequest {
-        command: Command::Task {
-            task: asked.task,
-            args: asked.args,
-            env: asked.env,
-            reuse: asked.reuse,
-        },
-        options: RunOptions {
-            timeout: asked.timeout,
-            sync: asked.sync.with(None)?,
-            stale: asked.stale,
-            ..RunOptions::default()
-        },
+    let request = RunBody {
+        task: Some(asked.task),
+        args: asked.args,
+        env: asked.env,
+        timeout: asked.timeout,
+        sync: asked.sync,
+        stale: asked.stale,
+        reuse: asked.reuse,
+        ..RunBody::default()
     };
     let start = Start {
         repo: asked.repo,
@@ -184,7 +177,7 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: asked.idempotency_key,
     };
-    start_and_wait(&start, &call, request).await
+    start_and_wait(&start, &call, request.task()?).await
 }
 
 /// Where a run is started, and how long its answer may take.
@@ -203,10 +196,8 @@ pub(super) async fn start_and_wait(
     mut request: RunRequest,
 ) -> Result<Reply, Problem> {
     let since = Instant::now();
-    request.options.unwatched = true;
-    // A client that gave up on an answer asks again, and means the same run.
-    let is_build = !matches!(request.command, Command::Git { .. });
-    request.options.join_own = is_build && !request.options.supersede;
+    request.set_unwatched(true);
+    request.join_own_build();
     let started = runs::start(
         call.app(),
         &start.repo,

@@ -11,9 +11,9 @@ use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
-use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope, SyncMode};
+use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
 use branchyard_runs::argv::{self, Args};
-use branchyard_runs::{Command, RunOptions, RunRequest};
+use branchyard_runs::{RunBody, Sync};
 
 /// A diff is worth more of an answer than the output of a build is.
 const ROOM: usize = 8_000;
@@ -79,16 +79,12 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         let said = call.in_time(looking).await?;
         return look(&call, &asked.repo, &asked.branch, &said);
     }
-    let request = RunRequest {
-        command: Command::Git {
-            operation: asked.operation,
-            args: Args::List(words),
-        },
-        options: RunOptions {
-            // Git does what it is told to, and nothing before that.
-            sync: SyncMode::None,
-            ..RunOptions::default()
-        },
+    let request = RunBody {
+        operation: Some(asked.operation),
+        args: Args::List(words),
+        // Git does what it is told to, and nothing before that.
+        sync: Sync::None,
+        ..RunBody::default()
     };
     let start = Start {
         repo: asked.repo,
@@ -97,7 +93,7 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         on_cancel: asked.on_cancel,
         key: None,
     };
-    start_and_wait(&start, &call, request).await
+    start_and_wait(&start, &call, request.git()?).await
 }
 
 fn look(

@@ -5,8 +5,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 /// The count inside: by triggers, so that no change goes uncounted.
@@ -65,7 +66,7 @@ impl Tally {
 
     /// In place and of one length: a full disk takes it, too.
     fn set(&self, total: i64) -> io::Result<()> {
-        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.0.lock();
         if total <= written.total {
             return Ok(());
         }

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use aho_corasick::packed::Searcher;
 
+use branchyard_runtime::ansi::{AnsiFilter, ESC};
+
 /// Nothing that is looked for begins later in a line than this, or is longer.
 const LONGEST: usize = 8 * 1024;
 
 /// No complaint is shorter than `error: x`.
 const SHORTEST: usize = 8;
-
-const ESCAPE: u8 = 0x1b;
 
 /// Every complaint has one of these in it, also in colour: colours begin and end between words.
 const SIGNS: &[&str] = &[
@@ -81,9 +81,9 @@ fn has_mark(line: &[u8]) -> bool {
     match (line.first_chunk(), line.last_chunk()) {
         (Some(first), Some(last)) if line.len() <= 16 => [first, last].into_iter().any(|word| {
             let word = u64::from_ne_bytes(*word);
-            has_byte(word, b':') || has_byte(word, ESCAPE)
+            has_byte(word, b':') || has_byte(word, ESC)
         }),
-        _ => memchr::memchr2(b':', ESCAPE, line).is_some(),
+        _ => memchr::memchr2(b':', ESC, line).is_some(),
     }
 }
 
@@ -106,10 +106,11 @@ pub(super) fn clean(line: &[u8]) -> Cow<'_, str> {
     let line = &line[..end];
     let line = memchr::memrchr(b'\r', line).map_or(line, |at| &line[at + 1..]);
     let line = &line[..line.len().min(LONGEST)];
-    if memchr::memchr(ESCAPE, line).is_none() {
+    if memchr::memchr(ESC, line).is_none() {
         return String::from_utf8_lossy(line);
     }
-    let plain = strip_ansi_escapes::strip(line);
+    let mut plain = Vec::with_capacity(line.len());
+    AnsiFilter::default().pass(line, &mut plain);
     Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
 }
 
@@ -143,7 +144,7 @@ mod tests {
             let mut line = vec![b'9'; length];
             assert!(!has_mark(&line));
             for at in 0..length {
-                for (mark, is_one) in [(b':', true), (ESCAPE, true), (b';', false), (0xba, false)] {
+                for (mark, is_one) in [(b':', true), (ESC, true), (b';', false), (0xba, false)] {
                     line[at] = mark;
                     assert_eq!(has_mark(&line), is_one, "{line:?}");
                 }

@@ -16,12 +16,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::body::RunBody;
 use super::checks::Checks;
 use super::drive::RunJob;
 use super::idempotency::{self, Claim, Claimed};
 use super::open::{Runs, draining};
-use super::request::RunRequest;
+use super::request::{RunBody, RunRequest};
 use super::start::not_recorded;
 use super::view::View;
 use super::viewers::Viewers;
@@ -159,7 +158,7 @@ async fn start_new_group(
     }
     let (patterns, request) = request.for_each_branch(repo)?;
     let mut each = request.clone().of_member()?;
-    each.options.unwatched = unwatched;
+    each.set_unwatched(unwatched);
     let repo = this.inner().repos.get(repo)?;
     let branches = {
         let sees = |branch: &BranchName| principal.sees(repo.name(), branch);
@@ -231,7 +230,7 @@ fn open_group(
         }
     })?;
     crash_point("group-recorded");
-    let (told, on_disconnect) = (Told::default(), each.options.on_disconnect());
+    let (told, on_disconnect) = (Told::default(), each.on_disconnect());
     start_members(runs, record, each, &told, Some(principal));
     follow::follow_group(runs, saved, told, on_disconnect, (journal, extent));
     Ok(id)
@@ -274,7 +273,7 @@ fn start_members(
                 launch::launch(runs, record, each.clone(), principal.account(), job)
             });
         match started {
-            Ok(live) if each.options.supersede => coalesce::supersede(runs, &live),
+            Ok(live) if each.body().supersede => coalesce::supersede(runs, &live),
             Ok(_) => {}
             Err(error) => {
                 tracing::error!(run = %member.run_id, %error, "failed to start a run of a group");
@@ -290,13 +289,7 @@ fn spec_of_member(
     request: &RunRequest,
     principal: &Principal,
 ) -> Result<(RunSpec, Checks), Problem> {
-    spec::of(
-        &runs.inner().config,
-        repo,
-        branch,
-        request.clone(),
-        principal,
-    )
+    spec::of(&runs.inner().config, repo, branch, request, principal)
 }
 
 pub fn group(runs: &Runs, id: GroupId) -> Result<GroupRecord, Problem> {

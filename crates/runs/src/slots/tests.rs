@@ -39,7 +39,7 @@ async fn take(slots: &Slots, principal: &str, name: &str, max: usize) -> Slot {
 }
 
 fn is_idle(slots: &Slots) -> bool {
-    lock(&slots.0).principals.is_empty()
+    slots.0.lock().principals.is_empty()
 }
 
 /// Lets one after the other run, each until the next one is asked for, and says who came when.
@@ -274,7 +274,7 @@ proptest! {
                     None => true,
                 });
             }
-            let queue = lock(&slots.0);
+            let queue = slots.0.lock();
             let lines = || queue.principals.values().flat_map(|own| &own.repos);
             let in_repo = |repo: &RepoName| -> usize {
                 let own = lines().filter(|(name, _)| *name == repo);

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -89,17 +90,17 @@ impl Loops {
 
     /// Each loop, by name.
     pub fn status(&self) -> Vec<LoopStatus> {
-        self.lock().values().cloned().collect()
+        self.0.lock().values().cloned().collect()
     }
 
     /// Whether one of them has ended and was not started again yet.
     pub fn is_any_down(&self) -> bool {
-        let all = self.lock();
+        let all = self.0.lock();
         all.values().any(|one| one.state == LoopState::Restarting)
     }
 
     fn begin(&self, name: &'static str) {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let status = all.entry(name).or_insert(LoopStatus {
             name,
             state: LoopState::Running,
@@ -115,18 +116,14 @@ impl Loops {
             "a background loop has ended; it is started again"
         );
         metrics::counter!("branchyard_background_restarts_total", "loop" => name).increment(1);
-        if let Some(status) = self.lock().get_mut(name) {
+        if let Some(status) = self.0.lock().get_mut(name) {
             status.state = LoopState::Restarting;
             status.restarts += 1;
         }
     }
 
     fn forget(&self, name: &'static str) {
-        self.lock().remove(name);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, LoopStatus>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(name);
     }
 }
 

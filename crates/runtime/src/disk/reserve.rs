@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
@@ -41,13 +41,13 @@ impl Reserve {
             share,
             held: Mutex::default(),
         };
-        *reserve.held() = reserve.count();
+        *reserve.held.lock() = reserve.count();
         reserve
     }
 
     /// Gives a share of the room back to the disk; false where none is left.
     pub(super) fn let_go(&self) -> io::Result<bool> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let share = self.shares().rev().find(|share| share.exists());
         let gone = share.as_deref().map(fs::remove_dir_all).transpose();
         *held = self.count();
@@ -55,12 +55,12 @@ impl Reserve {
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        *self.held() == SHARES
+        *self.held.lock() == SHARES
     }
 
     /// How much of the reserve is not there.
     pub(super) fn missing(&self) -> Amount {
-        let missing = SHARES - *self.held();
+        let missing = SHARES - *self.held.lock();
         Amount {
             bytes: missing * self.share.bytes,
             inodes: missing * self.share.inodes,
@@ -69,7 +69,7 @@ impl Reserve {
 
     /// Makes what is missing. The caller has seen that there is room for it.
     pub(super) fn make(&self) -> io::Result<()> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let made = self.shares().try_for_each(|share| {
             if is_whole(&share, self.share) {
                 return Ok(());
@@ -84,10 +84,6 @@ impl Reserve {
         });
         *held = self.count();
         made
-    }
-
-    fn held(&self) -> MutexGuard<'_, u64> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self) -> u64 {

@@ -9,11 +9,12 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use uuid::Uuid;
 
 use super::{Moment, Quarantine, mount_of, mounted_in};
@@ -133,7 +134,7 @@ impl Trash {
     }
 
     fn doom(&self, path: PathBuf) {
-        *lock(&self.left.0) += 1;
+        *self.left.0.lock() += 1;
         // Without its thread the trash is emptied at the next start.
         let _ = self.doomed.send(path);
     }
@@ -141,13 +142,10 @@ impl Trash {
     /// Waits until all is deleted, for so long at most. Returns whether it is.
     pub fn wait(&self, patience: Duration) -> bool {
         let (left, changed) = &*self.left;
-        let waited = changed.wait_timeout_while(lock(left), patience, |left| *left > 0);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+        let mut left = left.lock();
+        changed.wait_while_for(&mut left, |left| *left > 0, patience);
+        *left == 0
     }
-}
-
-fn lock(left: &Mutex<usize>) -> MutexGuard<'_, usize> {
-    left.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One of the entries that wait, until it is deleted or could not be.
@@ -156,7 +154,7 @@ struct WaitingEntry<'a>(&'a (Mutex<usize>, Condvar));
 impl Drop for WaitingEntry<'_> {
     fn drop(&mut self) {
         let (left, changed) = self.0;
-        *lock(left) -= 1;
+        *left.lock() -= 1;
         changed.notify_all();
     }
 }

@@ -146,33 +146,3 @@ impl RunEvent {
         }
     }
 }
-
-impl From<WorkspaceEvent> for YardChange {
-    fn from(events: WorkspaceEvent) -> Self {
-        Self::Workspace(events)
-    }
-}
-
-impl From<RunEvent> for YardChange {
-    fn from(events: RunEvent) -> Self {
-        Self::Run(Box::new(events))
-    }
-}
-
-impl From<RepoEvent> for YardChange {
-    fn from(events: RepoEvent) -> Self {
-        Self::Repo(events)
-    }
-}
-
-impl From<SalvageEvent> for YardChange {
-    fn from(events: SalvageEvent) -> Self {
-        Self::Salvage(events)
-    }
-}
-
-impl From<Reaped> for YardChange {
-    fn from(events: Reaped) -> Self {
-        Self::Reap(events)
-    }
-}

@@ -6,9 +6,10 @@ mod change;
 mod place;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use change::{
@@ -65,8 +66,8 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    pub fn publish(&self, change: impl Into<YardChange>) {
-        let mut latest = self.0.lock();
+    pub fn publish(&self, change: YardChange) {
+        let mut latest = self.0.latest.lock();
         latest.count += 1;
         let count = latest.count;
         if latest.items.len() == KEPT {
@@ -75,7 +76,7 @@ impl EventBus {
         latest.items.push_back(Arc::new(EventItem {
             place: self.0.place(count),
             at: Timestamp::now(),
-            change: change.into(),
+            change,
         }));
         // While it is locked, so that the count never goes back.
         self.0.count.send_replace(count);
@@ -83,7 +84,7 @@ impl EventBus {
 
     /// The place after all that was told so far.
     pub fn now(&self) -> EventCursor {
-        self.0.place(self.0.lock().count)
+        self.0.place(self.0.latest.lock().count)
     }
 
     /// What was told after `place`; waits while that is nothing.
@@ -96,10 +97,6 @@ impl EventBus {
 }
 
 impl BusShared {
-    fn lock(&self) -> MutexGuard<'_, Latest> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn place(&self, count: u64) -> EventCursor {
         EventCursor {
             epoch: self.epoch,
@@ -108,7 +105,7 @@ impl BusShared {
     }
 
     fn since(&self, place: EventCursor) -> Result<Vec<Arc<EventItem>>, Forgotten> {
-        let latest = self.lock();
+        let latest = self.latest.lock();
         let missed = latest.count.checked_sub(place.count).ok_or(Forgotten)?;
         let missed = usize::try_from(missed).map_err(|_| Forgotten)?;
         let known = latest.items.len().checked_sub(missed).ok_or(Forgotten)?;
@@ -124,11 +121,11 @@ mod tests {
     use super::*;
     use branchyard_model::RepoName;
 
-    fn change(name: &str) -> RepoEvent {
-        RepoEvent {
+    fn change(name: &str) -> YardChange {
+        YardChange::Repo(RepoEvent {
             repo: RepoName::parse(name).unwrap(),
             change: RepoChange::Added,
-        }
+        })
     }
 
     fn names(items: &[Arc<EventItem>]) -> Vec<String> {

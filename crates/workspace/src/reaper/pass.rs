@@ -10,7 +10,7 @@ use crate::reaper::act;
 use crate::repos::Repo;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::disk::Room;
-use branchyard_runtime::yard_events;
+use branchyard_runtime::yard_events::{self, YardChange};
 
 impl Reaper {
     pub(super) async fn pass(&self, care: Care, dry_run: bool, only: Option<&RepoName>) -> Reaping {
@@ -140,13 +140,14 @@ impl Reaper {
         if let Some(recorded) = recorded {
             self.record(recorded, repo.name(), branch, 1);
         }
-        repo.news().publish(yard_events::Reaped {
+        let reaped = yard_events::Reaped {
             action,
             repo: repo.name().clone(),
             branch: branch.cloned(),
             why: decision.why.clone(),
             bytes,
-        });
+        };
+        repo.news().publish(YardChange::Reap(reaped));
         let mut recent = lock(&self.recent);
         if recent.len() >= REMEMBERED {
             recent.pop_front();

@@ -12,7 +12,6 @@ mod protection;
 mod registry;
 pub mod remote;
 mod repo;
-mod single_flight;
 pub mod upkeep;
 
 pub use answers::Asked;

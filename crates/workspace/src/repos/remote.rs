@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use super::RepoError;
 use super::answers::{Answers, Asked, Failures};
 use super::repo::{Progress, Repo, blocking};
-use super::single_flight::Reporter;
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, Phase};
+use branchyard_runtime::single_flight::Reporter;
 use branchyard_runtime::yard_events::RepoChange;
 
 /// What the remote has for `branch`, asked no earlier than `not_before`. Needs no clone.
@@ -31,14 +31,15 @@ pub async fn ask(
     let answers = this
         .asks()
         .run(
-            branch,
+            branch.clone(),
             |_| {},
             move |branches, _| {
                 let repo = repo.clone();
                 async move { ask_all(&repo, branches).await }
             },
         )
-        .await?;
+        .await
+        .ok_or(RepoError::Abandoned)??;
     answers
         .iter()
         .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
@@ -74,7 +75,7 @@ pub async fn bring(
     }
     let repo = this.clone();
     progress(Phase::Fetch, None);
-    let work = move |branches: Vec<BranchName>, reporter: Reporter<Failures>| {
+    let work = move |branches: Vec<BranchName>, reporter: Reporter<_>| {
         let repo = repo.clone();
         async move {
             let progress = |percent| reporter.percent(percent);
@@ -88,11 +89,12 @@ pub async fn bring(
     let failures = this
         .fetches()
         .run(
-            branch,
+            branch.clone(),
             |percent| progress(Phase::Fetch, Some(percent)),
             work,
         )
-        .await?;
+        .await
+        .ok_or(RepoError::Abandoned)??;
     match failures.iter().find(|(failed, _)| failed == branch) {
         Some((_, error)) => Err(RepoError::Git(error.clone())),
         None => Ok(()),

@@ -8,15 +8,15 @@ use tokio_util::task::TaskTracker;
 
 use super::RepoError;
 use super::answers::{Answers, Failures, RememberedAnswers, RememberedListing};
-use super::clone::Cloner;
+use super::clone::{self, Cloned};
 use super::health::Health;
 use super::protection::Protection;
-use super::single_flight::SingleFlight;
 use branchyard_config::RepoConfig;
 use branchyard_git::{self as git, Git, Repository, Store};
 use branchyard_model::{BranchName, Phase, RepoName, Warning};
 use branchyard_runtime::disk::Quarantine;
-use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent};
+use branchyard_runtime::single_flight::SingleFlight;
+use branchyard_runtime::yard_events::{EventBus, RepoChange, RepoEvent, YardChange};
 
 /// Before the remote has named its default branch, these count as it.
 const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
@@ -38,6 +38,9 @@ pub enum Source {
     Found,
 }
 
+/// What is done for all branches that callers want together.
+type BranchFlight<T> = Arc<SingleFlight<BranchName, Result<T, RepoError>>>;
+
 /// How far work on the remote has come.
 pub type Progress<'a> = &'a (dyn Fn(Phase, Option<u8>) + Send + Sync);
 
@@ -52,11 +55,11 @@ pub struct Repo {
     git: Git,
     home: PathBuf,
     store: Store,
-    cloner: Cloner,
     /// Covers worktree add and remove, branch create and delete.
     registry: tokio::sync::Mutex<()>,
-    asks: Arc<SingleFlight<Answers>>,
-    fetches: Arc<SingleFlight<Failures>>,
+    clones: Arc<SingleFlight<(), Cloned>>,
+    asks: BranchFlight<Answers>,
+    fetches: BranchFlight<Failures>,
     /// One process at a time fetches into or pushes from the store: refs are locked one by one.
     network: tokio::sync::Mutex<()>,
     guarding: Mutex<()>,
@@ -86,19 +89,9 @@ impl Repo {
         news: EventBus,
     ) -> Self {
         let home = workspaces.join(name.dir().as_str());
-        let path = home.join(".git");
         let url = config.url.as_str().to_owned();
         Self {
-            store: Store::at(path.clone(), url.clone()),
-            cloner: Cloner::new(
-                name.clone(),
-                url,
-                path,
-                workspaces.join(".branchyard/staging"),
-                git.clone(),
-                tasks.clone(),
-                news.clone(),
-            ),
+            store: Store::at(home.join(".git"), url),
             name,
             config,
             source,
@@ -107,6 +100,7 @@ impl Repo {
             git,
             home,
             registry: tokio::sync::Mutex::new(()),
+            clones: SingleFlight::joining(tasks.clone()),
             asks: SingleFlight::new(tasks.clone()),
             fetches: SingleFlight::new(tasks.clone()),
             network: tokio::sync::Mutex::new(()),
@@ -123,10 +117,9 @@ impl Repo {
     }
 
     pub(super) fn tell(&self, change: RepoChange) {
-        self.news.publish(RepoEvent {
-            repo: self.name.clone(),
-            change,
-        });
+        let repo = self.name.clone();
+        self.news
+            .publish(YardChange::Repo(RepoEvent { repo, change }));
     }
 
     /// The directory that holds the store and all workspaces.
@@ -143,7 +136,7 @@ impl Repo {
     }
 
     pub fn is_cloned(&self) -> bool {
-        self.cloner.is_cloned()
+        self.store.path().join("branchyard.json").is_file()
     }
 
     pub fn open_store(&self) -> Result<Repository, RepoError> {
@@ -159,7 +152,7 @@ impl Repo {
     }
 
     /// The default branch: as configured, else what the remote's HEAD names now.
-    pub async fn ask_default_branch(&self) -> Result<Option<String>, RepoError> {
+    pub async fn ask_default_branch(self: &Arc<Self>) -> Result<Option<String>, RepoError> {
         let was_cloned = self.is_cloned();
         self.ensure_store(&|_, _| {}).await?;
         // A clone has just asked.
@@ -174,7 +167,7 @@ impl Repo {
     }
 
     /// Clones unless that was done before.
-    pub async fn ensure_store(&self, progress: Progress<'_>) -> Result<(), RepoError> {
+    pub async fn ensure_store(self: &Arc<Self>, progress: Progress<'_>) -> Result<(), RepoError> {
         if self.is_cloned() {
             return Ok(());
         }
@@ -183,9 +176,7 @@ impl Repo {
             // Part of a store: nobody knows what is missing.
             self.suspect();
         }
-        self.cloner
-            .ensure(|percent| progress(Phase::Clone, Some(percent)))
-            .await
+        clone::ensure(self, |percent| progress(Phase::Clone, Some(percent))).await
     }
 
     /// Notes that objects of the store are gone: the next request has it looked at.
@@ -319,11 +310,15 @@ impl Repo {
         &self.registry
     }
 
-    pub(super) fn asks(&self) -> &Arc<SingleFlight<Answers>> {
+    pub(super) fn clones(&self) -> &Arc<SingleFlight<(), Cloned>> {
+        &self.clones
+    }
+
+    pub(super) fn asks(&self) -> &BranchFlight<Answers> {
         &self.asks
     }
 
-    pub(super) fn fetches(&self) -> &Arc<SingleFlight<Failures>> {
+    pub(super) fn fetches(&self) -> &BranchFlight<Failures> {
         &self.fetches
     }
 

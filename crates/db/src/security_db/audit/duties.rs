@@ -1,8 +1,9 @@
 //! What the audit's thread does besides writing: it records refusals that were only counted, and lets old records go.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::floods::Floods;
@@ -49,7 +50,7 @@ impl<F: FnMut() -> bool + Send + 'static> Duties for AuditDuties<F> {
     }
 
     fn due(&self) -> Option<Instant> {
-        let floods = self.floods.lock().unwrap_or_else(PoisonError::into_inner);
+        let floods = self.floods.lock();
         Some(
             floods
                 .due()
@@ -59,7 +60,7 @@ impl<F: FnMut() -> bool + Send + 'static> Duties for AuditDuties<F> {
 
     fn take_due(&mut self, is_end: bool) -> Vec<Change> {
         let now = Instant::now();
-        let mut floods = self.floods.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut floods = self.floods.lock();
         let told = floods.tell(now, is_end).into_iter();
         let mut changes: Vec<Change> = told
             .map(|(call, end)| -> Change { Box::new(move |to| tables::write(&call, &end, to)) })

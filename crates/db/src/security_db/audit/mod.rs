@@ -17,10 +17,11 @@ pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::schema::SCHEMA;
@@ -107,7 +108,7 @@ impl Audit {
     /// Records a refusal, or counts it where there are many; returns at once.
     pub fn refused(&self, call: Call, end: End) {
         count_refusal(&end);
-        let mut floods = self.0.floods.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut floods = self.0.floods.lock();
         match floods.take(call.bounded(), end) {
             Some((call, end)) => self.put(None, call, end),
             None => self.0.database.wake(),
