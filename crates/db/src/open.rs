@@ -13,6 +13,7 @@ use rusqlite_migration::SchemaVersion;
 
 use super::error::is_damage;
 use super::{Condition, Durability, Error, Newer, Schema};
+use branchyard_runtime::disk::if_there;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the daemon's user alone. SQLite gives the log the same.
@@ -226,10 +227,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
         aside = beside(path, &format!("{ASIDE}{time}-{others}"));
     }
     for (from, to) in parts(path).iter().zip(parts(&aside)).rev() {
-        match fs::rename(from, to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        if_there(fs::rename(from, to))?;
     }
     Ok(aside)
 }

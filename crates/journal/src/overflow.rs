@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::format::FRAME_HEADER_LEN;
-use super::{Cursor, FrameKind, Reader, Stream, Writer, valid_length};
+use super::{Cursor, Frame, FrameKind, Reader, Stream, Writer, valid_length};
 use branchyard_config::ByteSize;
 use branchyard_model::{Event, Gap, Warning};
+use branchyard_runtime::disk::{if_there, read_json};
 
 /// The most that is kept of the end, however large the limit.
 const MAX_TAIL: u64 = 64 * 1024 * 1024;
@@ -206,7 +207,7 @@ impl Tail {
             dropped: self.label.dropped + self.label.before,
             before: self.held + self.missing,
         };
-        remove(&segment_path(&self.dir, next.number))?;
+        if_there(fs::remove_file(segment_path(&self.dir, next.number)))?;
         self.writer = segment(&self.dir, next)?;
         self.label = next;
         (self.held, self.missing) = (0, 0);
@@ -236,11 +237,8 @@ pub fn recover_tail(dir: &Path, writer: &mut Writer) -> io::Result<()> {
         if segments.is_empty() {
             return clear(dir);
         }
-        let begun = fs::read(&replay)
-            .ok()
-            .and_then(|json| serde_json::from_slice::<Replay>(&json).ok());
-        let from = match begun {
-            Some(begun) => begun.from,
+        let from = match read_json(&replay).ok().flatten() {
+            Some(Replay { from }) => from,
             None => {
                 let from = writer.len();
                 fs::write(&replay, serde_json::to_vec(&Replay { from })?)?;
@@ -341,12 +339,9 @@ fn copy(segments: Vec<Segment>, to: &mut Copying<'_>) -> io::Result<()> {
 
 /// Copies what a segment holds and returns how many bytes that were.
 fn copy_output(mut segment: Segment, to: &mut Copying<'_>) -> io::Result<u64> {
-    let mut kept = 0;
-    while let Some((frame, _)) = segment.reader.next(segment.len)? {
-        to.append(frame.kind, frame.payload, frame.micros)?;
-        kept += output_in(frame.kind, frame.payload);
-    }
-    Ok(kept)
+    count(&mut segment.reader, segment.len, |frame| {
+        to.append(frame.kind, frame.payload, frame.micros)
+    })
 }
 
 /// Bytes of output that a frame of a tail stands for: those it holds, or those that it says are missing.
@@ -361,13 +356,13 @@ fn output_in(kind: FrameKind, payload: &[u8]) -> u64 {
 /// Gives up a tail that cannot be brought into its journal, and returns how many bytes of output that
 /// leaves out. The journal has nothing else of the writer's own after the tail.
 pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
-    let replay = dir.join("tail.replay");
-    let begun = fs::read(&replay).ok();
-    let begun = begun.and_then(|json| serde_json::from_slice::<Replay>(&json).ok());
+    let begun = read_json(&dir.join("tail.replay")).ok().flatten();
     let mut segments = found(dir)?.into_iter().rev();
     let mut all = 0;
-    if let Some(newest) = segments.next() {
-        all = newest.label.dropped + newest.label.before + count(newest)?;
+    if let Some(mut newest) = segments.next() {
+        let Segment { label, len, .. } = newest;
+        let held = count(&mut newest.reader, len, |_| Ok(()))?;
+        all = label.dropped + label.before + held;
     }
     let mut copied = 0;
     if let Some(Replay { from }) = begun {
@@ -378,18 +373,23 @@ pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
             within: 0,
         };
         // Where it is no place of this journal, nothing was copied.
-        let found = reader.seek(start, len)?.is_ok();
-        while found && let Some((frame, _)) = reader.next(len)? {
-            copied += output_in(frame.kind, frame.payload);
+        if reader.seek(start, len)?.is_ok() {
+            copied = count(&mut reader, len, |_| Ok(()))?;
         }
     }
     clear(dir)?;
     Ok(all.saturating_sub(copied))
 }
 
-fn count(mut segment: Segment) -> io::Result<u64> {
+/// How many bytes of output the rest of a file stands for, of which each frame is shown to `see`.
+fn count(
+    reader: &mut Reader,
+    len: u64,
+    mut see: impl FnMut(&Frame<'_>) -> io::Result<()>,
+) -> io::Result<u64> {
     let mut bytes = 0;
-    while let Some((frame, _)) = segment.reader.next(segment.len)? {
+    while let Some((frame, _)) = reader.next(len)? {
+        see(&frame)?;
         bytes += output_in(frame.kind, frame.payload);
     }
     Ok(bytes)
@@ -398,16 +398,9 @@ fn count(mut segment: Segment) -> io::Result<u64> {
 /// Removes whatever a tail is made of, and last the word that it is done with.
 fn clear(dir: &Path) -> io::Result<()> {
     for name in ["tail.0", "tail.1", "tail.replay", "tail.done"] {
-        remove(&dir.join(name))?;
+        if_there(fs::remove_file(dir.join(name)))?;
     }
     Ok(())
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use branchyard_runtime::disk::if_there;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use zeekstd::{DecodeOptions, EncodeOptions, FrameSizePolicy, SeekTable};
 
@@ -26,15 +27,12 @@ pub(super) enum Source {
 impl Source {
     /// The journal at this path, or what it was packed into.
     pub(super) fn open(journal: &Path) -> io::Result<Self> {
-        match File::open(journal) {
-            Ok(file) => Ok(Self::Plain(file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut file = File::open(packed_path(journal))?;
-                let table = SeekTable::from_seekable(&mut file).map_err(broken)?;
-                Ok(Self::Packed { file, table })
-            }
-            Err(error) => Err(error),
+        if let Some(file) = if_there(File::open(journal))? {
+            return Ok(Self::Plain(file));
         }
+        let mut file = File::open(packed_path(journal))?;
+        let table = SeekTable::from_seekable(&mut file).map_err(broken)?;
+        Ok(Self::Packed { file, table })
     }
 
     pub(super) fn len(&self) -> io::Result<u64> {
@@ -142,10 +140,7 @@ pub fn length(journal: &Path) -> io::Result<u64> {
 /// done again; a viewer that has the plain file open goes on with it.
 pub fn pack(journal: &Path) -> io::Result<()> {
     let (packed, fresh) = (packed_path(journal), beside(journal, ".zst.new"));
-    match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    if_there(fs::remove_file(&fresh))?;
     let mut plain = match File::open(journal) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && packed.exists() => return Ok(()),
         opened => opened?,

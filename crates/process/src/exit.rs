@@ -6,9 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use jiff::Timestamp;
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions};
 use serde::{Deserialize, Serialize};
 
 use super::Exceeded;
+use branchyard_runtime::disk::read_json;
 
 const FILE: &str = "exit.json";
 const FRESH: &str = "exit.json.new";
@@ -36,6 +39,25 @@ pub struct CommandError {
     /// It is the sandbox that could not be made.
     #[serde(default)]
     pub sandbox: bool,
+}
+
+/// Buries all children that have ended: how the `command` among them ended, and whether no child is left.
+pub(super) fn reap(command: Pid) -> io::Result<(Option<Outcome>, bool)> {
+    let mut outcome = None;
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == command => {
+                outcome = status
+                    .exit_status()
+                    .map(Outcome::Code)
+                    .or_else(|| status.terminating_signal().map(Outcome::Signal));
+            }
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return Ok((outcome, false)),
+            Err(Errno::CHILD) => return Ok((outcome, true)),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 impl From<&io::Error> for CommandError {
@@ -126,7 +148,7 @@ impl Exit {
 
     /// The record in a run's directory; `None` where none was written, or none that can be read here.
     pub fn load(home: &Path) -> Option<Self> {
-        let record: Record = serde_json::from_slice(&fs::read(home.join(FILE)).ok()?).ok()?;
+        let record: Record = read_json(&home.join(FILE)).ok()??;
         (record.version == VERSION).then_some(record.exit)
     }
 }

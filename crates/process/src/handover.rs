@@ -3,14 +3,16 @@
 //! to the helper, which is this very program.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use command_fds::{CommandFdExt, FdMapping};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use command_fds::CommandFdExt;
+use rustix::fs::{SealFlags, fcntl_add_seals};
 use serde::{Deserialize, Serialize};
+
+use super::descriptors::{memory, numbered};
 
 /// The descriptor's number in the child; what it starts inherits it by that number too.
 const DESCRIPTOR: i32 = 3;
@@ -36,12 +38,9 @@ impl Handover {
             .ok_or_else(|| io::Error::other("the program's path is not UTF-8"))?;
         let quoted = shlex::try_quote(program).map_err(io::Error::other)?;
         command.env(&self.variable, format!("!{quoted} {}", self.helper));
-        let mapping = FdMapping {
-            parent_fd: sealed(self.secret.as_bytes())?,
-            child_fd: DESCRIPTOR,
-        };
+        let secret = (sealed(self.secret.as_bytes())?, DESCRIPTOR);
         command
-            .fd_mappings(vec![mapping])
+            .fd_mappings(numbered(vec![secret]))
             .map_err(io::Error::other)?;
         Ok(())
     }
@@ -62,12 +61,10 @@ pub fn own_program() -> PathBuf {
 }
 
 fn sealed(content: &[u8]) -> io::Result<OwnedFd> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let mut memory = File::from(memfd_create("branchyard", flags)?);
-    memory.write_all(content)?;
+    let memory = memory(content)?;
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     fcntl_add_seals(&memory, seals)?;
-    Ok(memory.into())
+    Ok(memory)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod capture;
 mod cgroup;
 mod descendants;
+mod descriptors;
 mod exit;
 mod file_size;
 mod handover;
@@ -18,6 +19,7 @@ mod presence;
 mod redact;
 mod remains;
 mod sandbox;
+mod signals;
 mod spawn;
 mod streams;
 mod supervise;

@@ -15,6 +15,7 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::descendants;
+use branchyard_runtime::disk::if_there;
 
 pub(super) const FILE: &str = "alive";
 /// More than any [`FileIdentity`] takes.
@@ -56,9 +57,8 @@ pub(super) fn create(home: &Path) -> io::Result<File> {
 }
 
 pub(super) fn find(home: &Path) -> io::Result<LivenessLock> {
-    let file = match File::open(home.join(FILE)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LivenessLock::Never),
-        other => other?,
+    let Some(file) = if_there(File::open(home.join(FILE)))? else {
+        return Ok(LivenessLock::Never);
     };
     // Only looked at, and let go of at once: a supervisor never finds its own lock taken by us.
     match flock(&file, FlockOperation::NonBlockingLockShared) {

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group};
+use rustix::process::{Pid, Signal, getpid, kill_process_group};
 
 use super::cgroup::SANDBOX_PROCESSES;
-use super::exit::{Exit, Outcome, Stop};
+use super::exit::{self, Exit, Outcome, Stop};
 use super::sandbox::Link;
+use super::signals::heard;
 use super::spawn::{Spawned, spawn};
 use super::streams::Streams;
 use super::{Cgroup, CommandError, Exceeded, Launch, descendants};
@@ -244,34 +245,21 @@ impl<'a> Supervised<'a> {
     /// Takes the ends of all children that have ended: the command, or the sandbox around it, and orphans
     /// of its making.
     fn reap(&mut self) -> io::Result<()> {
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.pid => {
-                    let ended = status
-                        .exit_status()
-                        .map(Outcome::Code)
-                        .or_else(|| status.terminating_signal().map(Outcome::Signal));
-                    // The last word of an init may have come after the one before was heard.
-                    self.hear();
-                    if self.outcome.is_none() {
-                        self.outcome = match &self.link {
-                            // Killed on its way, it is as good as the command that it was for.
-                            Some(link) if self.stopped.is_none() => {
-                                ended.map(|how| link.silence(&how))
-                            }
-                            _ => ended,
-                        };
-                    }
-                }
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => return Ok(()),
-                Err(rustix::io::Errno::CHILD) => {
-                    self.alone = true;
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            }
+        let (ended, alone) = exit::reap(self.pid)?;
+        self.alone |= alone;
+        let Some(ended) = ended else {
+            return Ok(());
+        };
+        // The last word of an init may have come after the one before was heard.
+        self.hear();
+        if self.outcome.is_none() {
+            self.outcome = Some(match &self.link {
+                // Killed on its way, it is as good as the command that it was for.
+                Some(link) if self.stopped.is_none() => link.silence(&ended),
+                _ => ended,
+            });
         }
+        Ok(())
     }
 
     fn kill_all(&mut self) {
@@ -337,16 +325,6 @@ struct Ready {
     child: bool,
     report: bool,
     streams: [bool; 2],
-}
-
-/// Whether a signal came since this was last asked.
-fn heard(signal: &OwnedFd) -> bool {
-    let mut bytes = [0; 64];
-    let mut any = false;
-    while matches!(rustix::io::read(signal, &mut bytes), Ok(n) if n > 0) {
-        any = true;
-    }
-    any
 }
 
 fn timespec(duration: Duration) -> Timespec {

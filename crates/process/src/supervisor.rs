@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,13 +15,12 @@ use std::thread;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGCHLD, SIGTERM};
-use signal_hook::low_level::pipe;
 
 use super::exit::Exit;
 use super::file_size::{endure_file_limit, output_within_limit};
 use super::liveness_lock::FileIdentity;
 use super::supervise::{Signals, supervise};
-use super::{CommandError, Launch, supervisor_pool};
+use super::{CommandError, Launch, signals, supervisor_pool};
 use branchyard_config::crash_point;
 use branchyard_journal::{Recorder, Writer};
 
@@ -44,7 +43,10 @@ fn attend() -> io::Result<()> {
     // Where the kernel shares processors among sessions, this one gets less than the daemon's.
     let _ = std::fs::write("/proc/self/autogroup", "5");
     endure_file_limit()?;
-    let signals = signals()?;
+    let signals = Signals {
+        stop: signals::on(SIGTERM)?,
+        child: signals::on(SIGCHLD)?,
+    };
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
     let (told, lock) = supervisor_pool::listen(line)?;
@@ -85,19 +87,6 @@ fn save_surely(exit: &Exit, home: &Path) -> io::Result<()> {
             Err(_) => thread::sleep(SAVE_AGAIN),
         }
     }
-}
-
-fn signals() -> io::Result<Signals> {
-    let heard = |signal| -> io::Result<OwnedFd> {
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        pipe::register(signal, theirs)?;
-        Ok(ours.into())
-    };
-    Ok(Signals {
-        stop: heard(SIGTERM)?,
-        child: heard(SIGCHLD)?,
-    })
 }
 
 /// Whatever the daemon was itself given by mistake must not reach the command.

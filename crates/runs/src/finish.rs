@@ -21,6 +21,7 @@ use branchyard_model::{
 use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
+use branchyard_runtime::disk::if_there;
 use branchyard_workspace::{standing, work};
 
 /// How long after an end could not be written it is tried again.
@@ -409,10 +410,7 @@ pub(super) fn tidy(shared: &Arc<RunsInner>, run: RunId) {
 }
 
 fn remove_tmp(history: &History, run: RunId) {
-    match fs::remove_dir_all(history.tmp(run)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(%run, %error, "failed to remove a run's temporary files");
-        }
-        _ => {}
+    if let Err(error) = if_there(fs::remove_dir_all(history.tmp(run))) {
+        tracing::warn!(%run, %error, "failed to remove a run's temporary files");
     }
 }

@@ -16,15 +16,15 @@ use super::checks::Checks;
 use super::idempotency;
 use super::reuse::ReuseKey;
 use super::written::Written;
-use branchyard_db::run_index::{self, Condition, Filter, Retention, RunIndex};
+use branchyard_db::run_index::{self, Condition, Retention, RunIndex};
 use branchyard_journal::diagnostics::{Collector, Diagnostics, Directories};
 use branchyard_journal::{self as journal, Output};
-use branchyard_model::{
-    BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord, RunSpec,
-};
+use branchyard_model::{DiagnosticsSummary, Idempotency, RunId, RunRecord, RunSpec};
 use branchyard_process::Supervisor;
 use branchyard_runtime::background::Loops;
-use branchyard_runtime::disk::{DiskGuard, Trash, create_private_dir, make_private, write_private};
+use branchyard_runtime::disk::{
+    DiskGuard, Trash, create_private_dir, make_private, read_json, write_json,
+};
 
 const RECORD: &str = "run.json";
 const DIAGNOSTICS: &str = "diagnostics.json";
@@ -131,8 +131,7 @@ impl History {
     pub(super) fn create(&self, run: RunId, asked: &Asked) -> io::Result<()> {
         let home = self.home(run);
         create_private_dir(&home)?;
-        write_private(&home.join(ASKED), &serde_json::to_vec(asked)?)
-            .inspect_err(|_| self.discard(run))
+        write_json(&home.join(ASKED), asked).inspect_err(|_| self.discard(run))
     }
 
     /// Drops the values that the caller of an ended run put into its environment.
@@ -147,7 +146,7 @@ impl History {
             let digest = key.digest(format!("env\0{name}\0{value}").as_bytes());
             asked.dropped_env.insert(name, digest);
         }
-        write_private(&self.home(run).join(ASKED), &serde_json::to_vec(&asked)?)
+        write_json(&self.home(run).join(ASKED), &asked)
     }
 
     /// Closes to other users what a daemon of an earlier version left open to them, and drops the values that it kept
@@ -171,12 +170,12 @@ impl History {
     }
 
     pub(super) fn asked(&self, run: RunId) -> Option<Asked> {
-        serde_json::from_slice(&fs::read(self.home(run).join(ASKED)).ok()?).ok()
+        read_json(&self.home(run).join(ASKED)).ok()?
     }
 
     pub(super) fn save(&self, record: &RunRecord) -> io::Result<()> {
         let home = self.home(record.run_id);
-        write_private(&home.join(RECORD), &serde_json::to_vec(record)?)?;
+        write_json(&home.join(RECORD), record)?;
         // Where this is the end, it is still to be told.
         self.store
             .put_unsettled(&indexed(record), self.log_bytes(record));
@@ -192,24 +191,6 @@ impl History {
         let home = self.home(record.run_id);
         let size = |name| fs::metadata(home.join(name)).map_or(0, |meta| meta.len());
         size("journal") + size("journal.zst")
-    }
-
-    pub(super) fn list(
-        &self,
-        filter: &Filter,
-        limit: usize,
-        is_seen: impl Fn(&RepoName, &BranchName) -> bool,
-    ) -> Result<Vec<RunRecord>, run_index::Error> {
-        self.store.list(filter, limit, is_seen)
-    }
-
-    /// Runs that succeeded and had these inputs, newest first.
-    pub(super) fn reusable(
-        &self,
-        inputs: &str,
-        limit: usize,
-    ) -> Result<Vec<RunRecord>, run_index::Error> {
-        self.store.reusable(inputs, limit)
     }
 
     /// Idempotency keys that still count.
@@ -238,20 +219,13 @@ impl History {
         if found.items.is_empty() {
             return Ok(None);
         }
-        let home = self.home(run);
-        let fresh = home.join("diagnostics.json.new");
-        fs::write(&fresh, serde_json::to_vec(&found)?)?;
-        fs::rename(&fresh, home.join(DIAGNOSTICS))?;
+        write_json(&self.home(run).join(DIAGNOSTICS), &found)?;
         Ok(Some(found.summary))
     }
 
     /// What [`History::diagnose`] found; `None` where that was nothing.
     pub(super) fn diagnostics(&self, run: RunId) -> io::Result<Option<Diagnostics>> {
-        match fs::read(self.home(run).join(DIAGNOSTICS)) {
-            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        read_json(&self.home(run).join(DIAGNOSTICS))
     }
 
     /// Compresses the journal of a run whose end was told: there is nothing left to do about it then.
@@ -337,11 +311,7 @@ impl History {
 
 /// The record of a run; `None` where there is none.
 pub(super) fn read(home: &Path) -> io::Result<Option<RunRecord>> {
-    match fs::read(home.join(RECORD)) {
-        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    read_json(&home.join(RECORD))
 }
 
 /// What the index needs of a run; what its caller put into the environment is not for it.

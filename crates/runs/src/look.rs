@@ -159,7 +159,11 @@ impl Runs {
         limit: usize,
         is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        let found = self.inner().history.list(filter, limit + 1, is_seen);
+        let found = self
+            .inner()
+            .history
+            .store()
+            .list(filter, limit + 1, is_seen);
         let mut seen = found.map_err(|error| {
             let detail = format!("the history of runs cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "history_unreadable", detail)

@@ -59,9 +59,9 @@ impl Sandboxes {
         program: &Path,
         limits: &Mechanisms,
     ) -> Self {
-        let mut wanted = vec![wanted(&config, None)];
-        wanted.extend(config.repos.values().map(|repo| wanted_by(&config, repo)));
-        wanted.retain(|profile| *profile != SandboxProfile::None);
+        let mut wanted: Vec<_> = all_wanted(&config)
+            .filter(|profile| *profile != SandboxProfile::None)
+            .collect();
         if !wanted.is_empty() {
             wanted.push(GIT_PROFILE);
         }
@@ -170,11 +170,8 @@ impl Sandboxes {
             Some((name.to_string(), profile))
         });
         let tried = [SandboxProfile::Standard, SandboxProfile::Strict];
-        let is_wanted = |profile: &SandboxProfile| {
-            let of_repos = config.repos.values().map(|repo| wanted_by(config, repo));
-            let mut all = of_repos.chain([wanted(config, None)]);
-            all.any(|wanted| wanted == *profile)
-        };
+        let is_wanted =
+            |profile: &SandboxProfile| all_wanted(config).any(|wanted| wanted == *profile);
         SandboxReport {
             profile: effective(config.sandbox.profile),
             repos: repos.collect(),
@@ -244,14 +241,13 @@ fn git_mounts(path: &Path, checks: &Checks) -> io::Result<Vec<Mount>> {
     }
 }
 
-fn wanted(config: &Config, repo: Option<&RepoConfig>) -> SandboxProfile {
-    config
-        .named_profile(repo)
-        .unwrap_or(SandboxProfile::Standard)
-}
-
-fn wanted_by(config: &Config, repo: &RepoConfig) -> SandboxProfile {
-    wanted(config, Some(repo))
+/// What each repo is to be built with, and what others are.
+fn all_wanted(config: &Config) -> impl Iterator<Item = SandboxProfile> {
+    let repos = config.repos.values().map(Some).chain([None]);
+    repos.map(|repo| {
+        let named = config.named_profile(repo);
+        named.unwrap_or(SandboxProfile::Standard)
+    })
 }
 
 fn unavailable(profile: SandboxProfile, why: &str) -> Problem {

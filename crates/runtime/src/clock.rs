@@ -14,6 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{read_json, write_json};
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Cheap to clone.
@@ -44,13 +46,11 @@ impl SteadyClock {
     /// Goes on from what `file` says. Where there is none yet, the file `written` by an earlier version of the daemon says
     /// when that was last at work.
     pub fn open(file: PathBuf, written: &Path) -> Self {
-        let kept = fs::read(&file)
-            .ok()
-            .and_then(|json| serde_json::from_slice(&json).ok())
-            .unwrap_or_else(|| ClockFile {
-                believed: last_change(written).unwrap_or_else(|_| Timestamp::now()),
-                doubted: 0,
-            });
+        let kept = read_json(&file).ok().flatten();
+        let kept = kept.unwrap_or_else(|| ClockFile {
+            believed: last_change(written).unwrap_or_else(|_| Timestamp::now()),
+            doubted: 0,
+        });
         let state = Mutex::new(ClockState {
             kept,
             at: Instant::now(),
@@ -73,16 +73,10 @@ impl SteadyClock {
                 "the machine's clock is more than a day ahead of when this daemon was last at work; if it still is after a day, it is believed, and what is too old by it goes"
             );
         }
-        if let Err(error) = self.save(kept) {
+        if let Err(error) = write_json(&self.0.file, &kept) {
             tracing::warn!(%error, "the time is not written down");
         }
         kept.believed
-    }
-
-    fn save(&self, kept: ClockFile) -> io::Result<()> {
-        let fresh = self.0.file.with_extension("new");
-        fs::write(&fresh, serde_json::to_vec(&kept)?)?;
-        fs::rename(&fresh, &self.0.file)
     }
 }
 

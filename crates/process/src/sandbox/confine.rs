@@ -3,21 +3,18 @@
 //! start soon. It has no network, no home, no `/proc`, and of the machine's files only its programs.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use command_fds::{CommandFdExt, FdMapping};
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::geteuid;
+use command_fds::CommandFdExt;
 use tokio::process::Command;
 
-use super::bubblewrap::{BUBBLEWRAP, on_trial};
+use super::bubblewrap::{BUBBLEWRAP, find_bubblewrap, in_some_namespace, on_trial};
 use super::syscalls;
 use super::system::System;
-use crate::{find_program, plain_command};
+use crate::descriptors::{memory, numbered};
+use crate::plain_command;
 use branchyard_model::SandboxProfile;
 
 /// What a confined command may put into its private `/tmp`.
@@ -53,30 +50,19 @@ struct Walls {
 impl Confinement {
     /// Confines `argv`, found by `path`, on trial. Returns why it cannot be done, if so.
     pub async fn probe(path: &OsStr, argv: &[&str]) -> Result<Self, String> {
-        let bubblewrap = find_program(BUBBLEWRAP, path)
-            .ok_or_else(|| format!("{BUBBLEWRAP} is not in {}", path.to_string_lossy()))?;
-        let refusal = match Self::attempt(&bubblewrap, true, path, argv).await {
-            Err(refusal) if geteuid().is_root() => refusal,
-            tried => return tried,
-        };
-        // Root can do without a user namespace.
-        Self::attempt(&bubblewrap, false, path, argv)
-            .await
-            .map_err(|_| refusal)
+        let bubblewrap = find_bubblewrap(path)?;
+        in_some_namespace(&bubblewrap, async |system| {
+            Self::attempt(&system, path, argv).await
+        })
+        .await
     }
 
-    async fn attempt(
-        bubblewrap: &Path,
-        user_namespace: bool,
-        path: &OsStr,
-        argv: &[&str],
-    ) -> Result<Self, String> {
+    async fn attempt(system: &System, path: &OsStr, argv: &[&str]) -> Result<Self, String> {
         let failed = |error: &dyn std::error::Error| format!("{BUBBLEWRAP}: {error}");
-        let system = System::look(bubblewrap.to_owned(), user_namespace);
         let filters = syscalls::confining().map_err(|error| failed(&error))?;
         let this = Self(Arc::new(Walls {
-            bubblewrap: bubblewrap.to_owned(),
-            options: base(&system),
+            bubblewrap: system.bubblewrap().to_owned(),
+            options: base(system),
             filters: filters.iter().map(|filter| in_bytes(filter)).collect(),
         }));
         let mut command = this
@@ -113,14 +99,8 @@ impl Confinement {
             descriptors.push((memory(filter)?, number));
             command.arg("--add-seccomp-fd").arg(number.to_string());
         }
-        let mappings = descriptors
-            .into_iter()
-            .map(|(parent_fd, child_fd)| FdMapping {
-                parent_fd,
-                child_fd,
-            });
         command
-            .fd_mappings(mappings.collect())
+            .fd_mappings(numbered(descriptors))
             .map_err(io::Error::other)?;
         command.arg("--");
         Ok(command)
@@ -169,14 +149,6 @@ fn in_bytes(filter: &[seccompiler::sock_filter]) -> Vec<u8> {
     steps.collect()
 }
 
-/// Content in memory, to be read from its start.
-pub(super) fn memory(content: &[u8]) -> io::Result<OwnedFd> {
-    let mut memory = File::from(memfd_create("branchyard", MemfdFlags::CLOEXEC)?);
-    memory.write_all(content)?;
-    rustix::fs::seek(&memory, rustix::fs::SeekFrom::Start(0))?;
-    Ok(memory.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn git_runs_confined_where_there_is_bwrap() {
         let path = OsStr::new(env!("PATH"));
-        if find_program(BUBBLEWRAP, path).is_none() {
+        if find_bubblewrap(path).is_err() {
             println!("not looked at: {BUBBLEWRAP} is not installed");
             return;
         }

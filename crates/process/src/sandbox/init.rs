@@ -8,21 +8,20 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use nix::sys::signal::SigSet;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, geteuid, kill_process_group, set_dumpable_behavior,
+    DumpableBehavior, Pid, Signal, geteuid, kill_process_group, set_dumpable_behavior,
 };
 use signal_hook::consts::SIGCHLD;
-use signal_hook::low_level::pipe;
 
 use super::orders::{Orders, Report, Tried, descriptor};
 use super::{host_inodes, landlock, syscalls};
-use crate::{CommandError, Outcome};
+use crate::exit::reap;
+use crate::{CommandError, signals};
 
 /// The hidden word on the command line that makes this program the init of a sandbox.
 pub const INIT_COMMAND: &str = "sandbox-init";
@@ -53,9 +52,7 @@ fn attend() -> io::Result<()> {
     let streams = [descriptor::STDOUT, descriptor::STDERR].map(|n| inherited(n, Use::Write));
     let [stdout, stderr] = streams;
     // Before the command is: its end must not go unheard.
-    let (ended, heard) = UnixStream::pair()?;
-    ended.set_nonblocking(true)?;
-    pipe::register(SIGCHLD, heard)?;
+    let ended = signals::on(SIGCHLD)?;
     landlock::restrict(&orders.writable)?;
     syscalls::restrict()?;
     let spawned = orders
@@ -74,7 +71,7 @@ fn attend() -> io::Result<()> {
         command: Pid::from_child(&child),
         report,
         control,
-        ended: ended.into(),
+        ended,
     };
     init.until_alone()
 }
@@ -176,11 +173,8 @@ impl Init {
             if control && !self.heed()? {
                 return Ok(());
             }
-            if ended {
-                drain(&self.ended);
-                if self.reap()? {
-                    return Ok(());
-                }
+            if ended && signals::heard(&self.ended) && self.reap()? {
+                return Ok(());
             }
         }
     }
@@ -201,29 +195,10 @@ impl Init {
 
     /// Takes the ends of all who have ended, tells the command's own, and says whether nobody is left.
     fn reap(&mut self) -> io::Result<bool> {
-        let mut outcome = None;
-        let alone = loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.command => {
-                    outcome = status
-                        .exit_status()
-                        .map(Outcome::Code)
-                        .or_else(|| status.terminating_signal().map(Outcome::Signal));
-                }
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => break false,
-                Err(rustix::io::Errno::CHILD) => break true,
-                Err(error) => return Err(error.into()),
-            }
-        };
+        let (outcome, alone) = reap(self.command)?;
         if let Some(outcome) = outcome {
             tell(&mut self.report, &Report::Ended { outcome, alone })?;
         }
         Ok(alone)
     }
-}
-
-fn drain(signal: &OwnedFd) {
-    let mut bytes = [0; 64];
-    while matches!(rustix::io::read(signal, &mut bytes), Ok(n) if n > 0) {}
 }

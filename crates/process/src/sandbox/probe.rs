@@ -5,18 +5,17 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bubblewrap::{BUBBLEWRAP, on_trial};
+use super::bubblewrap::{BUBBLEWRAP, find_bubblewrap, in_some_namespace, on_trial};
 use super::landlock::SCOPES_SINCE;
 use super::orders::{Orders, Tried};
 use super::plan::SandboxPlan;
 use super::system::System;
 use super::{Sandbox, Shown, start};
 use crate::cgroup::Inheritable;
-use crate::{Mechanisms, find_program, plain_command};
+use crate::{Mechanisms, plain_command};
 use branchyard_model::SandboxProfile;
 
 /// One means of containing builds.
@@ -50,12 +49,17 @@ impl Containment {
         wanted: &[SandboxProfile],
         limits: &Mechanisms,
     ) -> Self {
-        let bubblewrap = find_program(BUBBLEWRAP, path)
-            .ok_or_else(|| format!("{BUBBLEWRAP} is not in {}", path.to_string_lossy()));
+        let bubblewrap = find_bubblewrap(path);
         let mut trials = Vec::new();
         for profile in wanted {
             let trial = match &bubblewrap {
-                Ok(bubblewrap) => attempt(bubblewrap, program, *profile).await,
+                Ok(bubblewrap) => {
+                    in_some_namespace(bubblewrap, async |system| {
+                        let tried = attempt(&system, program, *profile).await?;
+                        Ok(Trial { system, tried })
+                    })
+                    .await
+                }
                 Err(error) => Err(error.clone()),
             };
             trials.push((*profile, trial));
@@ -89,31 +93,6 @@ impl Containment {
 }
 
 async fn attempt(
-    bubblewrap: &Path,
-    program: &Path,
-    profile: SandboxProfile,
-) -> Result<Trial, String> {
-    let with = System::look(bubblewrap.to_owned(), true);
-    let refusal = match try_once(&with, program, profile).await {
-        Ok(tried) => {
-            return Ok(Trial {
-                system: with,
-                tried,
-            });
-        }
-        Err(refusal) => refusal,
-    };
-    if geteuid().is_root() {
-        let without = System::look(bubblewrap.to_owned(), false);
-        if let Ok(tried) = try_once(&without, program, profile).await {
-            let system = without;
-            return Ok(Trial { system, tried });
-        }
-    }
-    Err(refusal)
-}
-
-async fn try_once(
     system: &System,
     program: &Path,
     profile: SandboxProfile,

@@ -5,15 +5,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-use command_fds::{CommandFdExt, FdMapping};
+use command_fds::CommandFdExt;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::confine::memory;
 use super::link::Link;
 use super::orders::{Orders, descriptor};
 use super::{INIT_COMMAND, Sandbox};
 use crate::Launch;
 use crate::cgroup::Inheritable;
+use crate::descriptors::{memory, numbered};
 
 /// A command that is bwrap, and the ends of its pipes that stay here.
 pub(crate) struct Sandboxed {
@@ -86,12 +86,8 @@ pub(super) fn give(
         (memory(&serde_json::to_vec(orders)?)?, descriptor::ORDERS),
     ];
     mappings.extend(more);
-    let mappings = mappings.into_iter().map(|(parent_fd, child_fd)| FdMapping {
-        parent_fd,
-        child_fd,
-    });
     command
-        .fd_mappings(mappings.collect())
+        .fd_mappings(numbered(mappings))
         .map_err(io::Error::other)?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::RunBody;
 use branchyard_model::{GroupId, GroupRecord};
-use branchyard_runtime::disk::{create_private_dir, make_private, write_private};
+use branchyard_runtime::disk::{create_private_dir, make_private, read_json, write_json};
 
 const RECORD: &str = "group.json";
 
@@ -37,7 +37,7 @@ impl Disk {
 
     pub(super) fn save(&self, saved: &Saved) -> io::Result<()> {
         let home = self.home(saved.record.group_id);
-        write_private(&home.join(RECORD), &serde_json::to_vec(saved)?)
+        write_json(&home.join(RECORD), saved)
     }
 
     /// Closes a group that a daemon of an earlier version left open to other users.
@@ -46,7 +46,7 @@ impl Disk {
     }
 
     pub(super) fn load(&self, group: GroupId) -> Option<Saved> {
-        serde_json::from_slice(&fs::read(self.home(group).join(RECORD)).ok()?).ok()
+        read_json(&self.home(group).join(RECORD)).ok()?
     }
 
     pub(super) fn journal(&self, group: GroupId) -> PathBuf {

@@ -1,14 +1,13 @@
 //! The key that inputs are digested with. A digest stands in records, and what goes into it may be a secret
 //! that is short enough to be guessed; without the key no guess can be tried.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use branchyard_config::random_hex;
+use branchyard_runtime::disk::write_private;
 
 /// What the hash works on at a time.
 const BLOCK: usize = 64;
@@ -31,7 +30,7 @@ impl ReuseKey {
         }
         let key = random_hex::<{ LENGTH / 2 }>()?;
         // On a full disk it serves as long as this daemon.
-        if let Err(error) = save(&path, &key) {
+        if let Err(error) = write_private(&path, key.as_bytes()) {
             tracing::warn!(%error, path = %path.display(), "the key of reused runs cannot be kept");
         }
         Ok(Self(key))
@@ -51,19 +50,6 @@ impl ReuseKey {
         let digest = outer.chain_update(inner.finalize()).finalize();
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-fn save(path: &Path, key: &str) -> io::Result<()> {
-    let fresh = path.with_extension("key.new");
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&fresh)?;
-    file.write_all(key.as_bytes())?;
-    std::fs::rename(fresh, path)
 }
 
 impl std::fmt::Debug for ReuseKey {

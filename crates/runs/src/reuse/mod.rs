@@ -171,7 +171,7 @@ async fn find_earlier(
     let (shared, sees) = (drive.shared().clone(), sees.clone());
     let (spec, asker) = (drive.live().record().spec, asker.cloned());
     let look = move || {
-        let found = shared.history.reusable(&sees.inputs, LOOKED_AT);
+        let found = shared.history.store().reusable(&sees.inputs, LOOKED_AT);
         let found = found.unwrap_or_else(|error| {
             tracing::error!(%error, "failed to look for a run to reuse");
             Vec::new()

@@ -3,6 +3,7 @@
 //! what is broken is kept. And the threads that share work on many files.
 
 mod disk_guard;
+mod files;
 mod known_dir;
 mod moment;
 mod mounts;
@@ -15,6 +16,7 @@ mod spread;
 mod trash;
 
 pub use disk_guard::DiskGuard;
+pub use files::{if_there, read_json, write_json};
 pub use known_dir::KnownDir;
 pub use moment::Moment;
 pub use mounts::Mount;

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use super::if_there;
+
 const FILE: u32 = 0o600;
 const DIRECTORY: u32 = 0o700;
 
@@ -32,10 +34,10 @@ pub fn make_private(dir: &Path, files: &[&str]) -> io::Result<bool> {
         return Ok(false);
     }
     for name in files {
-        match fs::set_permissions(dir.join(name), Permissions::from_mode(FILE)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        if_there(fs::set_permissions(
+            dir.join(name),
+            Permissions::from_mode(FILE),
+        ))?;
     }
     fs::set_permissions(dir, Permissions::from_mode(DIRECTORY))?;
     Ok(true)

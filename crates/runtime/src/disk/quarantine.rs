@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::{if_there, read_json};
+
 const NOTE: &str = "branchyard.json";
 const VERSION: u32 = 1;
 
@@ -59,22 +61,17 @@ impl Quarantine {
 
     /// Everything in it, oldest first, with its note where that can be read.
     pub fn contents(&self) -> io::Result<Vec<(PathBuf, Option<Note>)>> {
-        let entries = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let mut rooms: Vec<_> = entries
+        let mut rooms: Vec<_> = if_there(fs::read_dir(&self.dir))?
+            .into_iter()
+            .flatten()
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<io::Result<_>>()?;
         rooms.sort();
-        let note = |room: &Path| serde_json::from_slice(&fs::read(room.join(NOTE)).ok()?).ok();
-        Ok(rooms
-            .into_iter()
-            .map(|room| {
-                let note = note(&room);
-                (room, note)
-            })
-            .collect())
+        let with_note = |room: PathBuf| {
+            let note = read_json(&room.join(NOTE)).ok().flatten();
+            (room, note)
+        };
+        Ok(rooms.into_iter().map(with_note).collect())
     }
 }
 

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
+use super::if_there;
 use super::room::{Amount, Room};
 
 const SHARES: u64 = 8;
@@ -134,10 +135,7 @@ fn write_out(mut file: &File, bytes: u64) -> io::Result<()> {
 }
 
 fn remove(share: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(share) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if_there(fs::remove_dir_all(share)).map(drop)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use uuid::Uuid;
 
-use super::{Moment, Quarantine, mount_of, mounted_in};
+use super::{Moment, Quarantine, if_there, mount_of, mounted_in};
 use crate::background::Loops;
 
 /// Less than builds have. Not as little as there is: on a busy machine a daemon that stops would leave all to the next.
@@ -170,11 +170,8 @@ fn empty(queue: &Receiver<PathBuf>, left: &(Mutex<usize>, Condvar)) {
             tracing::warn!(path = %path.display(), %error, "stays in the trash: it may hold what was written late");
             continue;
         }
-        match delete_patiently(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
-            }
-            _ => {}
+        if let Err(error) = if_there(delete_patiently(&path)) {
+            tracing::warn!(path = %path.display(), %error, "failed to empty the trash");
         }
     }
 }
