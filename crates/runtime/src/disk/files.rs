@@ -4,10 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use super::write_private;
 
 /// What was done with a file; `None` where that is not there.
 pub fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
@@ -23,9 +20,4 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
         return Ok(None);
     };
     Ok(Some(serde_json::from_slice(&json)?))
-}
-
-/// As [`write_private`].
-pub fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    write_private(path, &serde_json::to_vec(value)?)
 }

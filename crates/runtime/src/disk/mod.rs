@@ -16,12 +16,12 @@ mod spread;
 mod trash;
 
 pub use disk_guard::DiskGuard;
-pub use files::{if_there, read_json, write_json};
+pub use files::{if_there, read_json};
 pub use known_dir::KnownDir;
 pub use moment::Moment;
 pub use mounts::Mount;
 use mounts::{mount_of, mounted_in};
-pub use private::{create_private_dir, make_private, write_private};
+pub use private::{create_private_dir, make_private, write_json, write_private};
 pub use quarantine::{Note, Quarantine};
 pub use room::{Amount, Room, Shortage};
 pub use spread::spread;

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::if_there;
 
 const FILE: u32 = 0o600;
@@ -26,6 +28,11 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(FILE))?;
     file.write_all(bytes)?;
     fs::rename(fresh, path)
+}
+
+/// The same of a value as JSON.
+pub fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    write_private(path, &serde_json::to_vec(value)?)
 }
 
 /// Closes a directory, and these of its files, to other users. Returns whether the directory was open to them.

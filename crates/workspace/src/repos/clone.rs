@@ -5,15 +5,45 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::RepoError;
-use super::repo::Repo;
+use super::repo::{Progress, Repo};
 use branchyard_git::Store;
+use branchyard_model::Phase;
 use branchyard_runtime::single_flight::Reporter;
 use branchyard_runtime::yard_events::RepoChange;
 
-pub(super) type Cloned = Result<(), RepoError>;
+type Cloned = Result<(), RepoError>;
+
+impl Repo {
+    /// The default branch: as configured, else what the remote's HEAD names now.
+    pub async fn ask_default_branch(self: &Arc<Self>) -> Result<Option<String>, RepoError> {
+        let was_cloned = self.is_cloned();
+        self.ensure_store(&|_, _| {}).await?;
+        // A clone has just asked.
+        if was_cloned && self.config().default_branch.is_none() {
+            let _network = self.network().lock().await;
+            self.guard_store()?;
+            let store = self.store();
+            store.learn_default_branch(self.git(), self.name()).await?;
+        }
+        Ok(self.default_branch())
+    }
+
+    /// Clones unless that was done before.
+    pub async fn ensure_store(self: &Arc<Self>, progress: Progress<'_>) -> Result<(), RepoError> {
+        if self.is_cloned() {
+            return Ok(());
+        }
+        progress(Phase::Clone, Some(0));
+        if self.store().path().exists() {
+            // Part of a store: nobody knows what is missing.
+            self.suspect();
+        }
+        ensure(self, |percent| progress(Phase::Clone, Some(percent))).await
+    }
+}
 
 /// Returns once the store exists.
-pub(super) async fn ensure(repo: &Arc<Repo>, on_percent: impl FnMut(u8)) -> Cloned {
+async fn ensure(repo: &Arc<Repo>, on_percent: impl FnMut(u8)) -> Cloned {
     let cloned = repo.clone();
     let work = move |_, reporter| {
         let repo = cloned.clone();

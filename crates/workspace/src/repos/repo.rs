@@ -8,7 +8,6 @@ use tokio_util::task::TaskTracker;
 
 use super::RepoError;
 use super::answers::{Answers, Failures, RememberedAnswers, RememberedListing};
-use super::clone::{self, Cloned};
 use super::health::Health;
 use super::protection::Protection;
 use branchyard_config::RepoConfig;
@@ -57,7 +56,7 @@ pub struct Repo {
     store: Store,
     /// Covers worktree add and remove, branch create and delete.
     registry: tokio::sync::Mutex<()>,
-    clones: Arc<SingleFlight<(), Cloned>>,
+    clones: Arc<SingleFlight<(), Result<(), RepoError>>>,
     asks: BranchFlight<Answers>,
     fetches: BranchFlight<Failures>,
     /// One process at a time fetches into or pushes from the store: refs are locked one by one.
@@ -149,34 +148,6 @@ impl Repo {
             Some(branch) => Some(branch.to_string()),
             None => Store::info(self.store.path())?.default_branch,
         }
-    }
-
-    /// The default branch: as configured, else what the remote's HEAD names now.
-    pub async fn ask_default_branch(self: &Arc<Self>) -> Result<Option<String>, RepoError> {
-        let was_cloned = self.is_cloned();
-        self.ensure_store(&|_, _| {}).await?;
-        // A clone has just asked.
-        if was_cloned && self.config.default_branch.is_none() {
-            let _network = self.network.lock().await;
-            self.guard_store()?;
-            self.store
-                .learn_default_branch(&self.git, &self.name)
-                .await?;
-        }
-        Ok(self.default_branch())
-    }
-
-    /// Clones unless that was done before.
-    pub async fn ensure_store(self: &Arc<Self>, progress: Progress<'_>) -> Result<(), RepoError> {
-        if self.is_cloned() {
-            return Ok(());
-        }
-        progress(Phase::Clone, Some(0));
-        if self.store.path().exists() {
-            // Part of a store: nobody knows what is missing.
-            self.suspect();
-        }
-        clone::ensure(self, |percent| progress(Phase::Clone, Some(percent))).await
     }
 
     /// Notes that objects of the store are gone: the next request has it looked at.
@@ -310,7 +281,7 @@ impl Repo {
         &self.registry
     }
 
-    pub(super) fn clones(&self) -> &Arc<SingleFlight<(), Cloned>> {
+    pub(super) fn clones(&self) -> &Arc<SingleFlight<(), Result<(), RepoError>>> {
         &self.clones
     }
 
