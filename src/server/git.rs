@@ -91,7 +91,7 @@ fn settings(config: &Config, program: &Path) -> Settings {
                 .git
                 .allowed_signers
                 .as_ref()
-                .map(|file| file.path().to_owned()),
+                .map(|file| file.as_str().into()),
         },
     }
 }

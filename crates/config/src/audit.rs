@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::count::many;
 use super::duration::positive;
 
-/// What is kept of the audit: the oldest records go first, whichever bound is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// How long it is remembered who did what. The oldest records go first, whichever bound is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [audit]")]
 pub struct AuditConfig {
-    /// How long a record is kept. Default `365d`.
+    /// How long a record is kept.
     #[serde(deserialize_with = "positive")]
     pub keep: Duration,
-    /// How many records are kept, refusals half of that at most. Default 1000000.
+    /// How many records are kept; refusals take half of the number at most.
     #[serde(deserialize_with = "many")]
     pub max_records: usize,
 }

@@ -2,41 +2,44 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::fault::Fault;
-use super::value::{TextValue, text_value};
 use super::{JwtConfig, OauthConfig, RepoConfig, RepoGlobs, SandboxConfig, Toolset};
 use branchyard_model::{RepoName, SandboxProfile, Scope, Scopes};
 
-/// The session key always opens everything, and tokens always work; the rest is what is written here.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Who may come in besides the holder of the session key, and as what. The session key opens everything, and tokens
+/// (`branchyard token create`) what they were made for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [auth]")]
 pub struct AuthConfig {
-    /// The role of callers who show no credential at all; only where the daemon listens on loopback alone,
-    /// and only where every build has the sandbox profile `strict`. Default none: they are refused.
+    /// The role of callers who show no credential at all. Only where `listen` is a loopback address and every
+    /// `sandbox.profile` is "strict": a build that has the machine's network would be such a caller.
+    #[schemars(extend("example" = "dev", "x-default" = "none, they are refused"))]
     pub none: Option<String>,
-    /// Named sets of scopes and tools: the four there are, and what is added here.
+    /// Named sets of scopes and of MCP tools. There are dev (all but ops and admin), ops (repo:read, build:run, git:read
+    /// and ops), admin (all) and ui (repo:read and git:read); one of the same name takes its place.
     #[serde(deserialize_with = "with_the_known")]
+    #[schemars(extend("example" = "ci"))]
     pub roles: BTreeMap<String, Role>,
-    /// Which repos the callers of a tenant may see, by the `tid` of their JWT. Default none: a tenant that is
-    /// not listed sees no repo.
+    /// Which repos callers may see whose JWT names a tenant (`tid`): globs. A tenant that is not listed here sees none.
+    #[schemars(extend("example" = { "acme": ["acme-*"] }))]
     pub tenants: BTreeMap<String, RepoGlobs>,
-    /// Tokens that are signed with a key of ours. Default none.
     pub jwt: Option<JwtConfig>,
-    /// Tokens of an OAuth issuer. Default none.
     pub oauth: Option<OauthConfig>,
 }
 
-/// What somebody may do, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What callers of a role may do.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a section [auth.roles.NAME]")]
 pub struct Role {
-    /// What may be done. Required.
-    #[serde(deserialize_with = "scopes")]
+    /// What may be done.
+    #[schemars(with = "Vec<Scope>", extend("example" = ["repo:read", "build:run"]))]
     pub scopes: Scopes,
-    /// The sets of MCP tools that it gets. Default none.
+    /// The sets of MCP tools that it gets.
     #[serde(default)]
+    #[schemars(extend("example" = ["yard", "build"]))]
     pub toolsets: Vec<Toolset>,
 }
 
@@ -184,28 +187,6 @@ fn with_the_known<'de, D: serde::Deserializer<'de>>(
     Ok(roles)
 }
 
-fn scopes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Scopes, D::Error> {
-    let scopes = Vec::<CredentialScope>::deserialize(from)?;
-    Ok(scopes
-        .into_iter()
-        .map(|CredentialScope(right)| right)
-        .collect())
-}
-
-struct CredentialScope(Scope);
-
-impl TextValue for CredentialScope {
-    const EXPECTED: &'static str =
-        r#""repo:read", "build:run", "git:read", "git:write", "code:run", "ops" or "admin""#;
-
-    fn from_text(text: &str) -> Result<Self, String> {
-        Scope::parse(text)
-            .map(Self)
-            .ok_or_else(|| "it is not a scope".to_owned())
-    }
-}
-text_value!(CredentialScope);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +199,8 @@ mod tests {
         assert!(auth.roles["ui"].scopes.is_empty());
         assert!(auth.roles["ci"].toolsets.is_empty());
         for right in Scope::ALL {
-            assert!(CredentialScope::EXPECTED.contains(right.as_str()));
+            let refusal = toml::from_str::<Role>("scopes = [\"x\"]").unwrap_err();
+            assert!(refusal.message().contains(right.as_str()), "{refusal}");
         }
     }
 

@@ -1,39 +1,43 @@
 //! `[git.credentials."HOST"]` and `[repos.NAME.credential]`: what opens a remote over HTTP. The file
 //! says where a token is kept, not the token.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::kept::{Keepable, Kept, Keys};
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
-/// A credential as the file has it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What opens a remote over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a section with token_env or token_file"
 )]
 pub struct CredentialConfig {
-    /// The user name that goes with the token; with `bearer` there is none. Default `x-access-token`.
-    #[serde(default)]
+    /// The user name that goes with the token; with "bearer" there is none.
+    #[serde(default = "default_username")]
     pub username: Username,
-    /// The variable in the daemon's environment that holds the token. Default none.
+    /// The variable in the daemon's environment that holds the token. Either this or `token_file` has to be there.
     #[serde(default)]
+    #[schemars(extend("example" = "GIT_TOKEN"))]
     pub token_env: Option<String>,
-    /// The file that holds the token, mode 600. Default none.
+    /// The file that holds the token, mode 600.
     #[serde(default)]
+    #[schemars(extend("example" = "~/.config/branchyard/git-token"))]
     pub token_file: Option<PathBuf>,
-    /// How the token is shown to the remote. Default `basic`.
+    /// How the token is shown to the remote: "basic", or "bearer", which needs git 2.46 or later.
     #[serde(default)]
     pub scheme: Scheme,
 }
 
 /// How a token is shown to a remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
     /// As the password of a user.
@@ -44,8 +48,10 @@ pub enum Scheme {
 }
 
 /// A user name that can be sent with a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Username(String);
+pub(super) type Username = Text<Usernames>;
+
+#[derive(Clone, PartialEq, Eq)]
+pub enum Usernames {}
 
 /// A secret that `Debug` does not show.
 #[derive(Clone, PartialEq, Eq)]
@@ -103,10 +109,7 @@ impl Credential {
 
     /// The file that holds the token, where one does.
     pub(super) fn file(&self) -> Option<&Path> {
-        match &self.kept {
-            Kept::Here(_) => None,
-            Kept::File(path) => Some(path),
-        }
+        self.kept.file()
     }
 
     /// The token, where it stands in the environment.
@@ -141,33 +144,23 @@ impl Token {
     }
 }
 
-impl Username {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+fn default_username() -> Username {
+    Username::known("x-access-token")
 }
 
-impl Default for Username {
-    fn default() -> Self {
-        Self("x-access-token".to_owned())
-    }
-}
-
-impl TextValue for Username {
+impl TextKind for Usernames {
     const EXPECTED: &'static str = r#"a user name such as "x-access-token" or "oauth2""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
         if text.chars().any(|c| c.is_control() || c == ':') {
             return Err("a ':' or a control character cannot be sent in a user name".to_owned());
         }
-        Ok(Self(text.to_owned()))
+        Ok(text.into())
     }
 }
-text_value!(Username);
-
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")

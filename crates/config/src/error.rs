@@ -23,7 +23,7 @@ pub enum ConfigError {
     #[error(
         "unknown environment variable {}; known are {}",
         names.join(", "),
-        KNOWN.join(", ")
+        KNOWN.map(|(name, _)| name).join(", ")
     )]
     UnknownVariables { names: Vec<String> },
     #[error("{flag}: {message}")]

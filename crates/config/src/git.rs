@@ -1,44 +1,54 @@
 //! `[git]`: which remotes may be used, and who commits.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::fault::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind, TextValue, text_value};
 use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};
 
-/// What git may talk to, and the identity it writes commits with.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Which remotes may be used, who commits, and what is protected.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [git]")]
 pub struct GitConfig {
-    /// Whether repositories on this machine (`file://`, absolute paths) may be used. Default `false`.
+    /// Whether repositories on this machine (file:///path, /path) may be used, also by callers who register repos.
     pub allow_local: bool,
-    /// The network protocols that may be used. Default `["https", "ssh"]`.
+    /// The network protocols that may be used.
     pub allow_protocols: Vec<Protocol>,
-    /// Loopback, link-local and private hosts that may be registered over the API. Default none.
+    /// Loopback, link-local and private hosts, and names that lead to such, that callers may register repos of. Those in
+    /// this file need not be listed.
     pub allow_hosts: Vec<HostName>,
-    /// How old what a remote said of a branch may be, for a workspace to be brought up to date with it. Default `0s`:
-    /// every request asks.
+    /// How old what a remote said of a branch may be, for a workspace to be brought up to date with it: within that time
+    /// nothing is asked and no process is started, and a commit that was just pushed may not be seen. "0s": every request
+    /// asks. (Requests that come together always share one question.)
     #[serde(deserialize_with = "duration::or_zero")]
     pub freshness: Duration,
-    /// Branches that take the right admin to create, change or push to. Default main, master, production,
-    /// prod, develop and all below `release/`.
+    /// Branches that take the scope admin to create, change or push to: globs, in which `*` stays within a segment and `**`
+    /// crosses them. The default branch and the branches of a repo's secrets are protected besides.
     pub protected: BranchGlobs,
-    /// The name in commits that the daemon writes. Default `Branchyard`.
+    /// The name in commits that the daemon writes.
     pub user_name: Identity,
-    /// The address in commits that the daemon writes. Default `branchyard@localhost`.
+    /// The address in commits that the daemon writes.
     pub user_email: Identity,
-    /// What commits and tags are signed with: the path of a private key, or with `openpgp` a key's id.
-    /// Default none: nothing is signed.
+    /// What commits and tags that are made through git_commit and git_tag are signed with: the absolute path of an ssh key
+    /// without a passphrase, or, with "openpgp", the id of a key that gpg has.
+    #[schemars(extend("example" = "/etc/branchyard/signing_key", "x-default" = "none, nothing is signed"))]
     pub signing_key: Option<SigningKey>,
-    /// Default `ssh`.
+    /// What kind of key that is.
     pub signing_format: SigningFormat,
-    /// Whose ssh signatures are known, as `ssh-keygen` has it. Default none.
+    /// Whose ssh signatures are known when a tag is verified, as `ssh-keygen -Y verify` reads it.
+    #[schemars(extend("example" = "/etc/branchyard/allowed_signers"))]
     pub allowed_signers: Option<AllowedSigners>,
-    /// What opens remotes over HTTP, by host, with or without a port. Default none.
+    /// What opens remotes over HTTP, by host: "git.example.org" is https at its usual port, with a port
+    /// ("git.example.org:8443") exactly that. The token stands in a variable of the daemon's environment or in a file, mode
+    /// 600, which is read each time it is needed, so that it can be renewed; never in this file.
+    #[schemars(extend("example" = "git.example.org", "x-name" = "HOST"))]
     pub credentials: BTreeMap<String, CredentialConfig>,
     pub ssh: SshConfig,
     pub http: HttpConfig,
@@ -63,8 +73,10 @@ pub enum Protocol {
 }
 
 /// A name or address that git can write into a commit as it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity(String);
+pub type Identity = Text<Identities>;
+
+#[derive(Clone, PartialEq, Eq)]
+pub enum Identities {}
 
 impl GitConfig {
     /// The value of `GIT_ALLOW_PROTOCOL`: git itself then refuses every other transport, also
@@ -99,8 +111,8 @@ impl Default for GitConfig {
             allow_hosts: Vec::new(),
             freshness: Duration::ZERO,
             protected: BranchGlobs::of(&PROTECTED),
-            user_name: Identity("Branchyard".to_owned()),
-            user_email: Identity("branchyard@localhost".to_owned()),
+            user_name: Identity::known("Branchyard"),
+            user_email: Identity::known("branchyard@localhost"),
             signing_key: None,
             signing_format: SigningFormat::Ssh,
             allowed_signers: None,
@@ -141,17 +153,17 @@ impl TextValue for Protocol {
 }
 text_value!(Protocol);
 
-impl Identity {
-    pub fn as_str(&self) -> &str {
-        &self.0
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
-impl TextValue for Identity {
+impl TextKind for Identities {
     const EXPECTED: &'static str =
         r#"a name or an address such as "Branchyard" or "branchyard@localhost""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         if text.chars().any(|c| c.is_control() || "<>".contains(c)) {
             return Err("'<', '>' and control characters have no place in a commit".to_owned());
         }
@@ -162,10 +174,9 @@ impl TextValue for Identity {
         {
             return Err("it is empty".to_owned());
         }
-        Ok(Self(text.to_owned()))
+        Ok(text.into())
     }
 }
-text_value!(Identity);
 
 #[cfg(test)]
 mod tests {
@@ -192,8 +203,8 @@ mod tests {
     #[test]
     fn an_identity_is_one_that_git_can_write() {
         for text in ["", " ", "a\nb", "a <b>", "...", "a\0"] {
-            assert!(Identity::from_text(text).is_err(), "{text:?} was accepted");
+            assert!(Identity::parse(text).is_err(), "{text:?} was accepted");
         }
-        assert!(Identity::from_text("Jürgen O'Neill, Jr.").is_ok());
+        assert!(Identity::parse("Jürgen O'Neill, Jr.").is_ok());
     }
 }

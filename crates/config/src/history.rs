@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::many;
 use super::duration::positive;
 
-/// What is kept of runs that have ended: the oldest go first, whichever bound is reached. What is
-/// running stays, and so does a run that may still be asked for again under its idempotency key.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What is kept of runs that have ended. The oldest go first, whichever bound is reached. A run that is under way stays,
+/// and so does one that may still be asked for again under its idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [history]")]
 pub struct HistoryConfig {
-    /// How long a run is kept. Default `30d`.
+    /// How long a run is kept.
     #[serde(deserialize_with = "positive")]
     pub keep: Duration,
-    /// How many runs are kept. Default 100000.
+    /// How many runs are kept.
     #[serde(deserialize_with = "many")]
     pub max_runs: usize,
-    /// How much their journals may take together. Default `20GiB`.
+    /// How much their journals may take together.
     pub max_bytes: ByteSize,
 }
 

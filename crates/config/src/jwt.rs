@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::duration;
@@ -13,35 +14,41 @@ use super::secret_file;
 /// Of a set of keys, or of a secret.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Whose tokens are taken, by which key, and what their claims are called.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Callers whose tokens are JWTs, signed with a key that is kept here. A token needs `exp` and `sub`; `nbf` counts where it
+/// is there. Claims `repos` and `branches` (lists of globs) and `tid` (one of auth.tenants) bound where it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a section [auth.jwt]")]
 pub struct JwtConfig {
-    /// Public keys as PEM or as a JWK set, or for HS256 and its like a secret, mode 600. It is read again
-    /// when it changes. Required.
+    /// Public keys as PEM, one or several, or a JWK set (then a token's `kid` chooses); or for HS256, HS384 and HS512 a
+    /// secret, mode 600, of at least 32, 48 or 64 characters. It is read again when it changes.
+    #[schemars(extend("example" = "/etc/branchyard/jwt.pem"))]
     pub key_file: PathBuf,
-    /// The algorithms that tokens may be signed with. Default: those of the keys; a secret needs its own
-    /// named, so that no key can be mistaken for one.
+    /// The algorithms that tokens may be signed with. A secret needs its own named, so that no key can be mistaken for one.
     #[serde(default)]
+    #[schemars(with = "Vec<String>", extend("example" = ["RS256"], "x-default" = "those of the keys, RS256 for RSA"))]
     pub algorithms: Vec<Algorithm>,
-    /// Who makes the tokens: their `iss`. Required.
+    /// Who makes the tokens: their `iss`.
+    #[schemars(extend("example" = "https://ci.example.org"))]
     pub issuer: String,
-    /// Whom they have to be for: their `aud`. Required.
+    /// Whom they have to be for: their `aud`.
+    #[schemars(extend("example" = "branchyard"))]
     pub audience: String,
-    /// How far apart the clocks may be. Default `30s`.
+    /// How far apart the clocks may be, at most 5m.
     #[serde(
         default = "default_leeway",
         deserialize_with = "duration::clock_difference"
     )]
     pub leeway: Duration,
-    /// The claim that names scopes. Default `scope`.
+    /// The claim that names scopes: a text with spaces in it, or a list. With roles as well, what a role allows is narrowed
+    /// to the scopes; names that are not known here count for nothing.
     #[serde(default = "default_scope_claim")]
     pub scope_claim: String,
-    /// The claim that names roles. Default `roles`.
+    /// The claim that names roles, in the same manner.
     #[serde(default = "default_role_claim")]
     pub role_claim: String,
-    /// The role of tokens that name neither a scope nor a role. Default none: they may do nothing.
+    /// The role of tokens that name neither a scope nor a role.
     #[serde(default)]
+    #[schemars(extend("example" = "ui", "x-default" = "none, they may do nothing"))]
     pub default_role: Option<String>,
 }
 

@@ -1,96 +1,89 @@
 //! Which keys there are, asked of the structs themselves, so that no list of them can go stale.
 
-use std::cell::Cell;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
 
-use serde::de::value::Error;
-use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
-
-use super::Timeouts;
 use super::values::Values;
-use super::{
-    AuditConfig, AuthConfig, BuildConfig, CredentialConfig, GitConfig, HistoryConfig, HttpConfig,
-    JwtConfig, Limits, McpConfig, OauthConfig, ReaperConfig, RepoConfig, RepoSandbox, Role,
-    SandboxConfig, SecretConfig, SshConfig, TlsConfig,
-};
 
-/// A section of the file and its keys; the first is the top of the file.
+/// A section of the file.
 pub(super) struct Section {
-    /// As it is written between brackets; empty for the top.
-    pub name: &'static str,
-    pub keys: &'static [&'static str],
+    /// As it is written between brackets, with capitals for what the operator names; empty for the top of the file.
+    pub name: String,
+    /// Of the struct. Its `x-order` names the fields in the order in which they are declared.
+    pub schema: Value,
 }
 
+/// The top of the file first.
 pub(super) fn sections() -> Vec<Section> {
-    let section = |name, keys| Section { name, keys };
-    vec![
-        section("", keys_of::<Values>()),
-        section("auth", keys_of::<AuthConfig>()),
-        section("auth.roles.NAME", keys_of::<Role>()),
-        section("auth.jwt", keys_of::<JwtConfig>()),
-        section("auth.oauth", keys_of::<OauthConfig>()),
-        section("tls", keys_of::<TlsConfig>()),
-        section("limits", keys_of::<Limits>()),
-        section("timeouts", keys_of::<Timeouts>()),
-        section("git", keys_of::<GitConfig>()),
-        section("git.credentials.HOST", keys_of::<CredentialConfig>()),
-        section("git.ssh", keys_of::<SshConfig>()),
-        section("git.http", keys_of::<HttpConfig>()),
-        section("build", keys_of::<BuildConfig>()),
-        section("reaper", keys_of::<ReaperConfig>()),
-        section("history", keys_of::<HistoryConfig>()),
-        section("audit", keys_of::<AuditConfig>()),
-        section("mcp", keys_of::<McpConfig>()),
-        section("secrets.NAME", keys_of::<SecretConfig>()),
-        section("sandbox", keys_of::<SandboxConfig>()),
-        section("repos.NAME", keys_of::<RepoConfig<String>>()),
-        section("repos.NAME.credential", keys_of::<CredentialConfig>()),
-        section("repos.NAME.sandbox", keys_of::<RepoSandbox>()),
-    ]
+    let schema = |settings: SchemaSettings| {
+        let settings = settings.with(|settings| settings.inline_subschemas = true);
+        let generator = settings.into_generator();
+        generator.into_root_schema_for::<Values>().to_value()
+    };
+    let read = schema(SchemaSettings::default());
+    let written = schema(SchemaSettings::default().for_serialize());
+    let mut sections = Vec::new();
+    visit(String::new(), read, &written, &mut sections);
+    sections
+}
+
+/// `written` is the schema of what would be written: all fields of a struct are required there, which is the one place
+/// where their order is kept.
+fn visit(name: String, mut schema: Value, written: &Value, sections: &mut Vec<Section>) {
+    schema["x-order"] = written["required"].clone();
+    let mut below = Vec::new();
+    let keys = schema["x-order"].as_array().into_iter().flatten();
+    for key in keys.filter_map(Value::as_str) {
+        let schema = schema["properties"][key].clone();
+        let written = &written["properties"][key];
+        let path = match name.as_str() {
+            "" => key.to_owned(),
+            name => format!("{name}.{key}"),
+        };
+        let named = of_map(&schema);
+        if is_struct(named) {
+            let placeholder = schema["x-name"].as_str().unwrap_or("NAME");
+            let mut fields = named.clone();
+            // What is said of the key is more than what is said of its type.
+            for told in ["description", "example"] {
+                if schema[told].is_string() {
+                    fields[told] = schema[told].clone();
+                }
+            }
+            below.push((format!("{path}.{placeholder}"), fields, of_map(written)));
+        } else if is_struct(&schema) {
+            below.push((path, schema, written));
+        }
+    }
+    sections.push(Section { name, schema });
+    for (name, schema, written) in below {
+        visit(name, schema, written, sections);
+    }
+}
+
+/// Whether it is a struct, with keys of its own; a duration, whose schema has two fields, is written as text.
+pub(super) fn is_struct(schema: &Value) -> bool {
+    schema["properties"].is_object() && schema["properties"]["nanos"].is_null()
+}
+
+/// The schema of a map's values; they stand below a pattern where the schema of the names has one.
+pub(super) fn of_map(schema: &Value) -> &Value {
+    let patterns = schema["patternProperties"].as_object();
+    let of_pattern = patterns.and_then(|patterns| patterns.values().next());
+    of_pattern.unwrap_or(&schema["additionalProperties"])
 }
 
 /// Where a key that stands in the wrong place belongs, for the end of a refusal.
 pub(super) fn hint(key: &str) -> Option<String> {
     let homes: Vec<_> = sections()
         .iter()
-        .filter(|section| section.keys.contains(&key))
-        .map(|section| match section.name {
+        .filter(|section| section.schema["properties"][key].is_object())
+        .map(|section| match section.name.as_str() {
             "" => "at the top, before the first section".to_owned(),
             name => format!("in [{name}]"),
         })
         .collect();
     (!homes.is_empty()).then(|| format!("{key} belongs {}", homes.join(" or ")))
-}
-
-fn keys_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    let fields = Cell::new(&[][..]);
-    // It always fails, after it was asked for the fields.
-    let _ = T::deserialize(AskFields(&fields));
-    fields.get()
-}
-
-struct AskFields<'a>(&'a Cell<&'static [&'static str]>);
-
-impl<'de> Deserializer<'de> for AskFields<'_> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        Err(Error::custom("only structs have fields"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Error> {
-        self.0.set(fields);
-        Err(Error::custom("only the fields were wanted"))
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }
 
 #[cfg(test)]
@@ -100,10 +93,14 @@ mod tests {
     #[test]
     fn every_section_has_its_keys() {
         for section in sections() {
-            assert!(section.keys.len() > 1, "[{}]", section.name);
+            let keys = section.schema["x-order"].as_array().unwrap();
+            assert!(keys.len() > 1, "[{}]", section.name);
         }
-        let top = sections().swap_remove(0);
-        assert!(top.keys.contains(&"listen") && top.keys.contains(&"repos"));
+        let top = sections().swap_remove(0).schema;
+        assert_eq!(
+            (&top["x-order"][0], &top["x-order"][19]),
+            (&"listen".into(), &"repos".into())
+        );
     }
 
     #[test]

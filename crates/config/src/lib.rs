@@ -22,7 +22,6 @@ mod exposure;
 mod fault;
 mod flags;
 mod git;
-mod glob;
 mod globs;
 mod history;
 mod host;
@@ -36,7 +35,6 @@ mod load;
 mod log;
 mod mark;
 mod mcp;
-mod name_globs;
 mod oauth;
 mod origin;
 mod path;
@@ -56,16 +54,14 @@ mod size;
 mod task;
 mod timeouts;
 mod tls;
-mod tool;
 mod url;
 mod value;
 mod values;
 mod variable;
-mod warm;
 mod web_host;
 
 #[cfg(test)]
-mod example;
+mod reference;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -85,7 +81,7 @@ pub use error::{ConfigError, InFile};
 pub use exposure::exposes;
 pub use flags::Flags;
 pub use git::{GitConfig, Identity, Protocol};
-pub use glob::BuildOutput;
+pub use globs::{BranchGlobs, BuildOutput, NameGlobs, RepoGlobs};
 pub use history::HistoryConfig;
 pub use host::HostName;
 pub use jwt::JwtConfig;
@@ -95,50 +91,42 @@ pub use load::Sources;
 pub use log::LogFilter;
 pub use mark::Mark;
 pub use mcp::{McpConfig, Toolset};
-pub use name_globs::{BranchGlobs, NameGlobs, RepoGlobs};
 pub use oauth::{OauthConfig, SecureUrl};
 pub use origin::WebOrigin;
 pub use reach::{HttpConfig, SshConfig};
 pub use reaper::{MergedAgentBranches, ReaperConfig};
-pub use repo::RepoConfig;
+pub use repo::{RepoConfig, WarmStart};
 pub use reserved::{is_own_variable, is_reserved_variable};
 pub use sandbox::{RepoSandbox, SandboxConfig};
 pub use secret::{Secret, SecretConfig, SecretName, SecretValue};
 pub use secrets::{MAKE, Secrets};
 pub use signing::{AllowedSigners, SigningFormat, SigningKey};
 pub use size::ByteSize;
-pub use task::{Task, TaskName};
+pub use task::{Task, TaskName, Tool};
 pub use timeouts::Timeouts;
 pub use tls::{Pem, Stamp, Tls, TlsConfig};
-pub use tool::Tool;
 pub use url::{RepoUrl, UrlPolicy};
 pub use variable::{EnvName, EnvValue, is_secret_name};
-pub use warm::WarmStart;
 pub use web_host::WebHost;
 
 /// Where a daemon tells of itself if it has no `XDG_RUNTIME_DIR`, as in many containers: below the
 /// home directory, as the XDG specification has it for what a program remembers.
 pub const STATE_IN_HOME: &str = ".local/state";
 
-/// Everything that the daemon was told, checked and complete.
+/// Everything that the daemon was told, checked and complete. Keys of the file are described where they are declared, in
+/// `values.rs` and the sections that it names.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the daemon listens. Default `127.0.0.1:3344`.
     pub listen: SocketAddr,
-    /// A Unix socket on which the daemon listens as well. Default none.
     pub socket: Option<PathBuf>,
-    /// What it shows to whoever connects to `listen`. Default none: plain HTTP.
     pub tls: Option<Tls>,
-    /// The directory that holds everything. Default `~/build-workspaces`.
     pub workspaces: PathBuf,
     /// The key that opens everything: from a file, from a variable, or made at this start.
     pub session_key: SessionKey,
-    /// `Host` names accepted besides loopback and the listen address. Default none.
+    /// With the name in `[tls]`.
     pub allowed_hosts: Vec<HostName>,
-    /// Origins whose pages may call the daemon (CORS). Default none.
     pub allowed_origins: Vec<WebOrigin>,
     pub auth: AuthConfig,
-    /// What is logged. Default `info`.
     pub log: LogFilter,
     pub limits: Limits,
     pub timeouts: Timeouts,

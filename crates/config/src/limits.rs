@@ -1,68 +1,82 @@
 //! `[limits]`: how much at once.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::{cores, count, many, optional_many};
 use super::fault::Fault;
 
-/// How much the daemon does at once and how much it takes or gives in one piece.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// How much the daemon does at once, how much it takes or gives in one piece, and what one run may use. A run that goes
+/// beyond is ended or throttled, and its end says why.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [limits]")]
 pub struct Limits {
-    /// Runs that execute at the same time, over all repos; further ones queue. Default: two for each
-    /// core, at least 4, and no more than one for each GiB of memory.
+    /// Runs that execute at the same time, over all repos; further ones queue. Git commands have places of their own.
     #[serde(deserialize_with = "count")]
+    #[schemars(extend(
+        "example" = 16,
+        "x-default" = "two for each core, at least 4, and no more than one for each GiB of memory"
+    ))]
     pub max_concurrent_runs: usize,
-    /// The same within one repo. Default: as many.
+    /// The same within one repo.
     #[serde(deserialize_with = "count")]
+    #[schemars(extend("example" = 16, "x-default" = "as many"))]
     pub max_concurrent_runs_per_repo: usize,
-    /// Workspaces whose files are written at the same time. Default: the number of cores.
+    /// Workspaces whose files are written at the same time.
     #[serde(deserialize_with = "count")]
+    #[schemars(extend("example" = 8, "x-default" = "the number of cores"))]
     pub max_concurrent_checkouts: usize,
-    /// The most that `make -j` is given; more becomes this. Default: the number of cores.
+    /// The most that `make -j` is given; more becomes this.
     #[serde(deserialize_with = "count")]
+    #[schemars(extend("example" = 8, "x-default" = "the number of cores"))]
     pub max_jobs: usize,
-    /// The largest request body. Default `1MiB`.
+    /// The largest request body.
     pub max_body: ByteSize,
-    /// The largest piece of a file that one `read_file` returns. Default `1MiB`.
+    /// The largest piece of a file that one `read_file` returns.
     pub max_read: ByteSize,
-    /// What is kept of a run's output: its head and its tail. Default `1GiB`.
+    /// What is kept of a run's output: its head and its tail.
     pub max_output: ByteSize,
-    /// The memory of all of a run's processes together. Default: none.
+    /// The memory of all of a run's processes together.
+    #[schemars(extend("example" = "8GiB"))]
     pub max_memory: Option<ByteSize>,
-    /// How many processes and threads a run may have, if the machine allows for four times as many. Default: 512 for
-    /// each core, at least 1024 and at most 4096.
+    /// A run's processes and threads. Whatever is written here, a run has at most a quarter of what the machine, the
+    /// daemon's control group or its user may have, and all runs together half.
     #[serde(deserialize_with = "many")]
+    #[schemars(extend("example" = 4096, "x-default" = "512 for each core, at least 1024 and at most 4096"))]
     pub max_processes: usize,
-    /// How many files one process of a run may have open. Default: as the daemon.
+    /// The files that each process of a run may have open.
     #[serde(deserialize_with = "optional_many")]
+    #[schemars(extend("example" = 65536, "x-default" = "as many as the daemon"))]
     pub max_open_files: Option<usize>,
-    /// Connections of callers with a credential that are open at the same time; a quarter as many may be open
-    /// besides without one. Default 16384.
+    /// Connections of callers with a credential that are open at the same time. When all are taken the one that was idle
+    /// for longest is closed for the next; where all are at work the answer is 503. Connections that have not shown a
+    /// credential have a quarter as many places besides: the oldest is closed for the next, and each after 10s without a
+    /// request.
     #[serde(deserialize_with = "count")]
     pub max_connections: usize,
-    /// The same from one address; the Unix socket counts as one. Default 8192.
+    /// The same from one address; the Unix socket counts as one, and so does a proxy in front of the daemon.
     #[serde(deserialize_with = "count")]
     pub max_connections_per_address: usize,
-    /// The largest head of a request: its first line and all of its headers. Default `64KiB`.
+    /// The largest head of a request: its first line and all of its headers.
     pub max_header: ByteSize,
-    /// Requests that fail for want of a good credential, from one address in a minute. Default 1000.
+    /// Requests without a good credential, from one address in a minute; further ones are told 429.
     #[serde(deserialize_with = "many")]
     pub max_failures_per_minute: usize,
-    /// Requests of one principal in a second, in the long run. Default 500.
+    /// Requests of one principal, with those whom it made tokens for, in a second and in the long run. Beyond this and the
+    /// other limits of a principal the answer is 429.
     #[serde(deserialize_with = "many")]
     pub max_requests_per_second: usize,
-    /// How many of them may come at once after a quiet time. Default 5000.
+    /// How many of them may come at once after a quiet time.
     #[serde(deserialize_with = "many")]
     pub max_request_burst: usize,
-    /// Requests of one principal that are being answered, streams aside. Default 1024.
+    /// Requests of one principal that are being answered, streams aside.
     #[serde(deserialize_with = "many")]
     pub max_concurrent_requests_per_principal: usize,
-    /// Streams of one principal that are open. Default 512.
+    /// Streams of one principal that are open.
     #[serde(deserialize_with = "many")]
     pub max_streams_per_principal: usize,
-    /// Runs of one principal that wait to be started. Default 10000.
+    /// Runs of one principal that wait to be started.
     #[serde(deserialize_with = "many")]
     pub max_queued_runs_per_principal: usize,
 }

@@ -55,7 +55,7 @@ impl Config {
             .get("PATH")
             .map_or_else(|| FALLBACK_PATH.into(), OsString::from);
         let build_path = match &values.build.path {
-            Some(path) => path.to_os_string(),
+            Some(path) => path.as_str().into(),
             None => path.clone(),
         };
         let mut build_env_base = BTreeMap::from([("PATH".into(), build_path)]);

@@ -1,30 +1,22 @@
 //! `log`: what is logged.
 
+use std::borrow::Cow;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
 /// A filter that `tracing` understands: a level, or `target=level` pairs, separated by commas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogFilter(String);
+pub type LogFilter = Text<Filters>;
 
-impl LogFilter {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+#[derive(Clone, PartialEq, Eq)]
+pub enum Filters {}
 
-impl Default for LogFilter {
-    fn default() -> Self {
-        Self("info".to_owned())
-    }
-}
-
-impl TextValue for LogFilter {
+impl TextKind for Filters {
     const EXPECTED: &'static str = r#"a level (error, warn, info, debug, trace, off) or a filter such as "info,branchyard=debug""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         // A lone word is a target for `tracing`, so that a misspelt level would log everything of
         // a target that does not exist, and nothing else.
         for word in text.split(',').map(str::trim) {
@@ -38,12 +30,10 @@ impl TextValue for LogFilter {
             return Err("it holds a character that is not ASCII".to_owned());
         }
         EnvFilter::try_new(text)
-            .map(|_| Self(text.to_owned()))
+            .map(|_| text.into())
             .map_err(|error| error.to_string())
     }
 }
-text_value!(LogFilter);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,7 +47,7 @@ mod tests {
             "branchyard::git=trace",
             "off",
         ] {
-            assert!(LogFilter::from_text(filter).is_ok(), "{filter} was refused");
+            assert!(LogFilter::parse(filter).is_ok(), "{filter} was refused");
         }
         for filter in [
             "",
@@ -67,10 +57,7 @@ mod tests {
             "verbose,hyper=info",
             "\u{2028}[]",
         ] {
-            assert!(
-                LogFilter::from_text(filter).is_err(),
-                "{filter} was accepted"
-            );
+            assert!(LogFilter::parse(filter).is_err(), "{filter} was accepted");
         }
     }
 }

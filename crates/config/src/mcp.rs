@@ -5,24 +5,24 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::value::{TextValue, text_value};
-
-/// What clients of `/mcp` may have at most. Each chooses of that by header; one that says nothing gets
-/// [`Toolset::DEFAULT`].
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What agents may have at most of the tools at /mcp. Each client chooses of that by header or by
+/// `branchyard mcp --toolsets`, and gets yard and build if it says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [mcp]")]
 pub struct McpConfig {
-    /// The sets of tools that may be had. Default all.
+    /// The sets of tools that may be had.
     pub toolsets: Vec<Toolset>,
-    /// Whether only tools that change nothing may be had. Default `false`.
+    /// Whether only tools that change nothing may be had.
     pub read_only: bool,
-    /// A text that takes the place of what the prompt `wrap_up` says; `{repo}`, `{branch}` and `{commit}` in it stand
-    /// for those. Default: none.
+    /// A text that takes the place of what the prompt `wrap_up` says; {repo}, {branch} and {commit} in it stand for those.
+    #[schemars(extend("example" = "/etc/branchyard/wrap-up.md"))]
     pub wrap_up_file: Option<PathBuf>,
 }
 
 /// Tools that belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Toolset {
     Yard,
@@ -64,16 +64,6 @@ impl Toolset {
     }
 }
 
-impl TextValue for Toolset {
-    const EXPECTED: &'static str =
-        r#""yard", "build", "git_read", "git_write", "code", "ops" or "admin""#;
-
-    fn from_text(text: &str) -> Result<Self, String> {
-        Self::parse(text).ok_or_else(|| "it is not a set of tools".to_owned())
-    }
-}
-text_value!(Toolset);
-
 impl Default for McpConfig {
     fn default() -> Self {
         Self {
@@ -92,7 +82,8 @@ mod tests {
     fn every_set_is_found_by_its_name_and_named_in_a_refusal() {
         for set in Toolset::ALL {
             assert_eq!(Toolset::parse(set.as_str()), Some(set));
-            assert!(Toolset::EXPECTED.contains(set.as_str()));
+            let refusal = toml::from_str::<McpConfig>("toolsets = [\"x\"]").unwrap_err();
+            assert!(refusal.message().contains(set.as_str()), "{refusal}");
         }
         assert_eq!(Toolset::parse("Yard"), None);
     }

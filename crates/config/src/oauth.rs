@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ::url::{Host, Url};
 use jsonwebtoken::Algorithm;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::duration;
@@ -14,46 +15,53 @@ use super::fault::Fault;
 use super::jwt::{default_leeway, default_role_claim, default_scope_claim, is_symmetric};
 use super::value::{self, TextValue, text_value};
 
-/// Whose tokens are taken, for which resource, and where the keys are.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// Callers whose tokens come from an OAuth issuer. The keys are those that the issuer publishes; they are looked at again
+/// as it says, and at once when a token names a new one. Tokens are JWTs as in `[auth.jwt]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a section [auth.oauth]")]
 pub struct OauthConfig {
-    /// The issuer: its tokens' `iss`, and where its metadata are found. Required.
+    /// The issuer: its tokens' `iss`, and where its metadata are found. Https, or http to this machine.
+    #[schemars(extend("example" = "https://login.example.org/team"))]
     pub issuer: SecureUrl,
-    /// The URL by which clients know this daemon; tokens have to be for it. Required.
+    /// The URL by which clients know this daemon; tokens have to be for it.
+    #[schemars(extend("example" = "https://yard.example.org/mcp"))]
     pub audience: SecureUrl,
-    /// Where the issuer's keys are. Default: where its metadata say.
+    /// Where the issuer's keys are.
     #[serde(default)]
+    #[schemars(extend("example" = "https://login.example.org/team/keys", "x-default" = "where its metadata say"))]
     pub jwks_uri: Option<SecureUrl>,
-    /// The algorithms that tokens may be signed with. Default RS256, PS256, ES256 and EdDSA.
+    /// The algorithms that tokens may be signed with; those of public keys only.
     #[serde(default = "default_algorithms")]
+    #[schemars(with = "Vec<String>")]
     pub algorithms: Vec<Algorithm>,
-    /// How far apart the clocks may be. Default `30s`.
+    /// How far apart the clocks may be, at most 5m.
     #[serde(
         default = "default_leeway",
         deserialize_with = "duration::clock_difference"
     )]
     pub leeway: Duration,
-    /// How soon the issuer is asked again for a key that it did not have. Default `10s`.
+    /// How soon the issuer is asked again for a key that it did not have.
     #[serde(default = "default_refetch", deserialize_with = "value::text")]
     pub refetch: Duration,
-    /// The claim that names scopes. Default `scope`.
+    /// The claim that names scopes, as in `[auth.jwt]`.
     #[serde(default = "default_scope_claim")]
     pub scope_claim: String,
-    /// The claim that names roles. Default `roles`.
+    /// The claim that names roles.
     #[serde(default = "default_role_claim")]
     pub role_claim: String,
-    /// The role of tokens that name neither a scope nor a role. Default none: they may do nothing.
+    /// The role of tokens that name neither a scope nor a role.
     #[serde(default)]
+    #[schemars(extend("example" = "ui", "x-default" = "none, they may do nothing"))]
     pub default_role: Option<String>,
-    /// Certificate authorities to trust in place of the system's. Default none.
+    /// Certificate authorities to trust in place of the system's.
     #[serde(default)]
+    #[schemars(extend("example" = "/etc/ssl/private-ca.pem"))]
     pub ca_file: Option<PathBuf>,
 }
 
 /// A URL that nobody between here and there can read along or answer for: `https`, or `http` to this very
 /// machine. It keeps its spelling, for issuers and audiences are compared as text.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecureUrl {
     text: String,
     url: Url,
@@ -144,9 +152,9 @@ impl TextValue for SecureUrl {
 }
 text_value!(SecureUrl);
 
-impl fmt::Debug for SecureUrl {
+impl fmt::Display for SecureUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.text)
+        f.write_str(&self.text)
     }
 }
 

@@ -1,24 +1,20 @@
 //! `allowed_origins`: pages that may call the daemon from a browser.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
 /// A web origin in the one spelling that browsers send: `https://yard.example.org`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct WebOrigin(String);
+pub type WebOrigin = Text<Origins>;
 
-impl WebOrigin {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+#[derive(Clone, PartialEq, Eq)]
+pub enum Origins {}
 
-impl TextValue for WebOrigin {
+impl TextKind for Origins {
     const EXPECTED: &'static str =
         r#"an origin such as "https://yard.example.org" or "http://localhost:8080""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         let url = ::url::Url::parse(text).map_err(|error| error.to_string())?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err("its scheme is neither http nor https".to_owned());
@@ -30,17 +26,9 @@ impl TextValue for WebOrigin {
                 "an origin has a scheme, a host and a port only; it may be {origin:?}"
             ));
         }
-        Ok(Self(origin))
+        Ok(origin.into())
     }
 }
-text_value!(WebOrigin);
-
-impl fmt::Display for WebOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,7 +41,7 @@ mod tests {
             ("http://localhost:8080", "http://localhost:8080"),
             ("http://[::1]:1", "http://[::1]:1"),
         ] {
-            assert_eq!(WebOrigin::from_text(text).unwrap().as_str(), origin);
+            assert_eq!(WebOrigin::parse(text).unwrap().as_str(), origin);
         }
         for text in [
             "*",
@@ -65,7 +53,7 @@ mod tests {
             "file:///x",
             "https://yard.example.org?x",
         ] {
-            assert!(WebOrigin::from_text(text).is_err(), "{text} was accepted");
+            assert!(WebOrigin::parse(text).is_err(), "{text} was accepted");
         }
     }
 }

@@ -1,42 +1,50 @@
 //! `[git.ssh]` and `[git.http]`: the way to remotes.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
-/// How git's ssh proves who it is, and which hosts it believes.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// How git's ssh proves who it is. Hosts whose keys are not known are always refused.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [git.ssh]")]
 pub struct SshConfig {
-    /// The private key, mode 600. Default: what ssh finds by itself.
+    /// The private key, mode 600.
+    #[schemars(extend("example" = "~/.ssh/id_ed25519", "x-default" = "what ssh finds in ~/.ssh"))]
     pub key_file: Option<PathBuf>,
-    /// The keys of hosts that are spoken to; any other is refused. Default: those of ssh itself.
+    /// The keys of hosts.
+    #[schemars(extend("example" = "~/.ssh/known_hosts", "x-default" = "those of ssh itself"))]
     pub known_hosts: Option<PathBuf>,
-    /// Whether the agent of the daemon's environment may be asked. Default `true`.
+    /// Whether the ssh agent of the daemon's environment may be asked.
     pub agent: bool,
 }
 
-/// How git gets to remotes over HTTP.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+/// How git gets to remotes over HTTP, whatever the daemon's environment says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [git.http]")]
 pub struct HttpConfig {
-    /// The proxy. Default none, whatever the daemon's environment says.
+    /// A proxy on the way to all remotes but those of `no_proxy`.
+    #[schemars(extend("example" = "http://proxy.example.org:3128"))]
     pub proxy: Option<ProxyUrl>,
-    /// Hosts that are reached without the proxy; `.example.org` means all below it. Default none.
+    /// Hosts that are reached without the proxy; ".example.org" means all below it.
     pub no_proxy: Vec<DirectHost>,
-    /// Certificates of authorities to trust, in place of the system's. Default: the system's.
+    /// Certificate authorities to trust in place of the system's.
+    #[schemars(extend("example" = "/etc/ssl/private-ca.pem"))]
     pub ca_file: Option<PathBuf>,
 }
 
 /// The URL of a proxy, without a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProxyUrl(String);
-
+pub(super) type ProxyUrl = Text<Proxies>;
 /// A host, or the end of one, that is reached without a proxy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DirectHost(String);
+pub(super) type DirectHost = Text<DirectHosts>;
+
+#[derive(Clone, PartialEq, Eq)]
+pub enum Proxies {}
+#[derive(Clone, PartialEq, Eq)]
+pub enum DirectHosts {}
 
 impl Default for SshConfig {
     fn default() -> Self {
@@ -48,16 +56,10 @@ impl Default for SshConfig {
     }
 }
 
-impl ProxyUrl {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TextValue for ProxyUrl {
+impl TextKind for Proxies {
     const EXPECTED: &'static str = r#"the URL of a proxy, such as "http://proxy.example.org:3128" or "socks5h://127.0.0.1:1080""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
         let url = ::url::Url::parse(text).map_err(|error| error.to_string())?;
         if !SCHEMES.contains(&url.scheme()) || url.host_str().is_none_or(str::is_empty) {
@@ -69,29 +71,20 @@ impl TextValue for ProxyUrl {
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
             return Err("it has a path, a query or a fragment".to_owned());
         }
-        Ok(Self(text.to_owned()))
+        Ok(text.into())
     }
 }
-text_value!(ProxyUrl);
-
-impl DirectHost {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TextValue for DirectHost {
+impl TextKind for DirectHosts {
     const EXPECTED: &'static str = r#"a host, the end of one or a network, such as "git.local", ".example.org" or "10.0.0.0/8""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-:/[]*".contains(&b);
         match !text.is_empty() && text.bytes().all(plain) {
-            true => Ok(Self(text.to_owned())),
+            true => Ok(text.into()),
             false => Err("it holds something that no host has".to_owned()),
         }
     }
 }
-text_value!(DirectHost);
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +98,7 @@ mod tests {
             "socks5h://127.0.0.1:1080",
             "http://[::1]:1/",
         ] {
-            assert!(ProxyUrl::from_text(text).is_ok(), "{text}");
+            assert!(ProxyUrl::parse(text).is_ok(), "{text}");
         }
         for text in [
             "",
@@ -116,16 +109,16 @@ mod tests {
             "http://proxy/path",
             "http://proxy?x",
         ] {
-            assert!(ProxyUrl::from_text(text).is_err(), "{text}");
+            assert!(ProxyUrl::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn hosts_without_a_proxy_stay_one_list() {
-        assert!(DirectHost::from_text(".example.org").is_ok());
-        assert!(DirectHost::from_text("10.0.0.0/8").is_ok());
+        assert!(DirectHost::parse(".example.org").is_ok());
+        assert!(DirectHost::parse("10.0.0.0/8").is_ok());
         for text in ["", "a,b", "a b", "a\nb"] {
-            assert!(DirectHost::from_text(text).is_err(), "{text:?}");
+            assert!(DirectHost::parse(text).is_err(), "{text:?}");
         }
     }
 }

@@ -2,48 +2,53 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::ByteSize;
 use super::count::count;
 use super::duration::positive;
 use super::fault::Fault;
 use super::mark::Mark;
-use super::value::{TextValue, text_value};
 
 /// A share of the file system means no more than this, as low water and as high water.
 const MOST_LOW: ByteSize = ByteSize::gib(50);
 const MOST_HIGH: ByteSize = ByteSize::gib(100);
 
-/// When a workspace that holds nobody's work is removed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What is removed by itself, and when; never anything with work in it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [reaper]")]
 pub struct ReaperConfig {
-    /// Workspaces kept per repo, the least recently used going first. Busy ones and those with
-    /// work may exceed it, and no request is refused for it. Default 10.
+    /// Workspaces kept per repo, the least recently used going first. Busy and pinned ones and those with work in them are
+    /// kept beyond that, and no request is refused for it.
     #[serde(deserialize_with = "count")]
     pub max_worktrees_per_repo: usize,
-    /// How long a workspace may lie idle. Default `7d`.
+    /// How long a workspace without work in it may lie idle. Only time in which the daemon runs counts.
     #[serde(deserialize_with = "positive")]
     pub worktree_ttl: Duration,
-    /// How long work that was saved is kept, counted while the daemon runs. Default `30d`.
+    /// How long work that was saved before it was discarded is kept, counted while the daemon runs.
     #[serde(deserialize_with = "positive")]
     pub salvage_ttl: Duration,
-    /// How often is looked. Default `5m`.
+    /// How often the reaper runs; a new workspace is counted at once.
     #[serde(deserialize_with = "positive")]
     pub interval: Duration,
-    /// With less free space than this, room is made until there is as much as `high_water`. Default `5%`.
+    /// With less free space than this, room is made until there is as much as `high_water`: first build output that git
+    /// ignores, then workspaces without work, then idle clones, the least recently used first. A share of the file system
+    /// means 50GiB of low and 100GiB of high water at most.
     pub low_water: Mark,
-    /// Default `10%`.
+    /// How much free space is made.
     pub high_water: Mark,
-    /// What stores and workspaces may take together. Default none.
+    /// What clones and workspaces may take together.
+    #[schemars(extend("example" = "200GiB"))]
     pub max_size: Option<ByteSize>,
-    /// What becomes of agents' branches that were merged. Default `keep`.
+    /// What becomes of an agent's branch (agent-…) once the default branch has its commits and nothing else is in its
+    /// workspace: "keep" it, delete it here ("local"), or here and on the remote ("remote").
     pub merged_agent_branches: MergedAgentBranches,
 }
 
 /// What becomes of an agent's branch whose commits the default branch has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum MergedAgentBranches {
     #[default]
     Keep,
@@ -52,20 +57,6 @@ pub enum MergedAgentBranches {
     /// It goes here and on the remote.
     Remote,
 }
-
-impl TextValue for MergedAgentBranches {
-    const EXPECTED: &'static str = r#""keep", "local" or "remote""#;
-
-    fn from_text(text: &str) -> Result<Self, String> {
-        match text {
-            "keep" => Ok(Self::Keep),
-            "local" => Ok(Self::Local),
-            "remote" => Ok(Self::Remote),
-            _ => Err("it is none of what can become of a branch".to_owned()),
-        }
-    }
-}
-text_value!(MergedAgentBranches);
 
 impl ReaperConfig {
     /// What no single key can get wrong.

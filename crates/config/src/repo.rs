@@ -2,91 +2,107 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::build::MakeArg;
 use super::{
     BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
-    TaskName, Tool, WarmStart,
+    TaskName, Tool,
 };
 use super::{count, value};
 use branchyard_model::BranchName;
 
-/// The settings of one repo. In the file its URL is text, since what it may be depends on `[git]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// One section for each repository; its name has letters, digits, '.', '_' and '-'.
+// In the file the URL is text, since what it may be depends on `[git]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a section [repos.NAME]")]
 pub struct RepoConfig<Url = RepoUrl> {
-    /// Where it is cloned from. Required.
+    /// Where it is cloned from: https://host/path, ssh://user@host/path, user@host:path, or with `git.allow_local` a path.
+    /// Never with a password in it.
+    #[schemars(extend("example" = "https://git.example.org/team/demo.git"))]
     pub url: Url,
-    /// What opens the remote, in place of `[git.credentials]`. Default none.
+    /// What opens the remote of this repo, in place of `[git.credentials]`.
     #[serde(default)]
     pub credential: Option<CredentialConfig>,
-    /// The branch that is meant where none is named. Default: the remote's HEAD.
+    /// The branch that is meant where none is named.
     #[serde(default)]
+    #[schemars(with = "Option<String>", extend("example" = "main", "x-default" = "the remote's HEAD"))]
     pub default_branch: Option<BranchName>,
-    /// Branches whose workspaces are made ready at start. Default none.
+    /// Branches whose workspaces are made ready at start.
     #[serde(default, deserialize_with = "value::names")]
+    #[schemars(with = "Vec<String>")]
     pub prewarm: Vec<BranchName>,
-    /// Commands that callers may start by name. Default none.
+    /// Commands that callers may start by name: a program and its arguments, with no shell between.
     #[serde(default)]
+    #[schemars(extend("example" = { "lint": ["make", "lint"] }))]
     pub tasks: BTreeMap<TaskName, Task>,
-    /// What every run in this repo has in its environment. Default nothing.
+    /// What every run in this repo has in its environment, besides PATH, HOME and the daemon's own.
     #[serde(default)]
+    #[schemars(extend("example" = { "CFLAGS": "-O2" }))]
     pub env: BTreeMap<EnvName, EnvValue>,
-    /// Which runs are given which secrets, and as what: by task, or `make`. Default none.
+    /// Which runs of this repo are given which of `[secrets]`, and in which variable: those of a task, by its name, or make,
+    /// for make runs. No caller can set such a variable. On a branch that a secret is not for, and with arguments or
+    /// variables of the caller, a task is refused, and make goes without, with a warning. The workspace has to be exactly
+    /// what the remote has, or the run is refused until it says `clean: true`.
     #[serde(default)]
+    #[schemars(extend("example" = { "stats": { "NPM_TOKEN": "npm" } }))]
     pub secrets: BTreeMap<TaskName, BTreeMap<EnvName, SecretName>>,
-    /// What builds make, which is nobody's work. Default `target`, `node_modules` and object files.
+    /// What builds make, which is no work of anyone's, in the manner of .gitignore: a pattern without a slash matches at any
+    /// depth.
     #[serde(default)]
     pub build_output: BuildOutput,
-    /// How many jobs a `make` run has that names no number. Default `build.jobs`.
+    /// How many jobs a `make` run of this repo has that says nothing of `-j`.
     #[serde(default, deserialize_with = "count::optional")]
+    #[schemars(extend("example" = 4, "x-default" = "build.jobs"))]
     pub jobs: Option<usize>,
-    /// What tells which tools build this repo: commands whose output is compared before an earlier run
-    /// answers for a later one. Default none.
+    /// Commands that tell which tools this repo is built with. A run that is asked for with `reuse` is answered from an
+    /// earlier one only if all of them print what they printed then. They are asked outside of any workspace; each is a
+    /// program, by name or absolute path, and its arguments.
     #[serde(default)]
+    #[schemars(extend("example" = [["cc", "--version"], ["make", "--version"]]))]
     pub toolchain: Vec<Tool>,
-    /// What a new workspace starts from. Default `nearest`: a sibling, with what was built there.
+    /// What a new workspace starts from. "nearest": the workspace of this repo whose files differ least, if nothing is under
+    /// way there; sources and build output are copied, so that the first build has only the difference to do. Copied is what
+    /// `build_output` names, and what runs made and .gitignore covers. A workspace with other new files that git shows is not
+    /// copied from. "off": a plain checkout, for repos whose branches must not see what others built.
     #[serde(default)]
     pub warm: WarmStart,
-    /// Extra `make` arguments that callers may pass in this repo. Default none.
+    /// Extra `make` arguments that callers may pass in this repo.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
-    /// Extra environment variables that callers may set in this repo. Default none.
+    /// Extra environment variables that callers may set in this repo.
     #[serde(default)]
     pub allow_env: Vec<EnvName>,
-    /// Runs that execute in this repo at the same time. Default `limits.max_concurrent_runs_per_repo`.
+    /// Runs that execute in this repo at the same time.
     #[serde(default, deserialize_with = "count::optional")]
+    #[schemars(extend("example" = 16, "x-default" = "limits.max_concurrent_runs_per_repo"))]
     pub max_concurrent_runs: Option<usize>,
-    /// What its builds are kept from, in place of and on top of `[sandbox]`.
     #[serde(default)]
     pub sandbox: RepoSandbox,
 }
 
-impl<Url> RepoConfig<Url> {
-    /// A repo of which only the URL is known: registered over the API, or by `BRANCHYARD_REPOS`.
-    pub fn new(url: Url) -> Self {
-        Self {
-            url,
-            credential: None,
-            default_branch: None,
-            prewarm: Vec::new(),
-            tasks: BTreeMap::new(),
-            env: BTreeMap::new(),
-            secrets: BTreeMap::new(),
-            build_output: BuildOutput::default(),
-            jobs: None,
-            toolchain: Vec::new(),
-            warm: WarmStart::default(),
-            allow_make_args: Vec::new(),
-            allow_env: Vec::new(),
-            max_concurrent_runs: None,
-            sandbox: RepoSandbox::default(),
-        }
-    }
+/// Whether a new workspace takes over what a sibling has built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WarmStart {
+    /// From the sibling whose files differ least.
+    #[default]
+    Nearest,
+    /// Always a plain checkout.
+    Off,
+}
 
+impl RepoConfig {
+    /// A repo of which only the URL is known: registered over the API, or by `BRANCHYARD_REPOS`.
+    pub fn new(url: RepoUrl) -> Self {
+        RepoConfig::<()>::default().with_url(url)
+    }
+}
+
+impl<Url> RepoConfig<Url> {
     /// The same settings for another URL.
-    pub fn with_url<Other>(self, url: Other) -> RepoConfig<Other> {
+    pub(super) fn with_url<Other>(self, url: Other) -> RepoConfig<Other> {
         RepoConfig {
             url,
             credential: self.credential,

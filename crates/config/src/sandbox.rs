@@ -2,39 +2,48 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
 use branchyard_model::SandboxProfile;
 
-/// What holds for the builds of all repos.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What builds are kept from, and what they are shown all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [sandbox]")]
 pub struct SandboxConfig {
-    /// The profile. Who names one gets that or no run. Default: `standard` where the machine allows it,
-    /// else `none`.
+    /// "standard": of the yard builds see their own worktree, to change, and the repo's history, to read; of the machine its
+    /// programs, a /tmp, a home and processes of their own, and the network. "strict": no network and no terminals either.
+    /// "none": a build may do all that the daemon's user may. A profile that stands here is that or no run.
+    #[schemars(extend(
+        "example" = "standard",
+        "x-default" = "\"standard\" where the machine allows it (`branchyard doctor` tells), else \"none\""
+    ))]
     pub profile: Option<SandboxProfile>,
-    /// What else builds may read, at the same path. Default nothing.
+    /// What else builds may read, at the same path: an absolute one, or one that starts with ~/.
     pub binds_read_only: Vec<PathBuf>,
-    /// What else builds may read and change, at the same path: caches, shared by design. Default nothing.
+    /// What else builds may read and change, at the same path. It is shared by all builds that it is bound for: caches such
+    /// as ~/.cargo or ~/.ccache.
     pub binds_writable: Vec<PathBuf>,
-    /// The most that each of a run's private `/tmp`, home and `/dev/shm` may hold. Default `1GiB`.
+    /// The most that each of a run's /tmp, home and /dev/shm may hold. They are in memory, and count as such.
     pub tmp_size: ByteSize,
 }
 
-/// What holds for the builds of one repo.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// What the builds of this repo are kept from, in place of `sandbox.profile`, and what they are shown besides the binds of
+/// `[sandbox]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     default,
     deny_unknown_fields,
     expecting = "a section [repos.NAME.sandbox]"
 )]
 pub struct RepoSandbox {
-    /// The profile. Default: that of `[sandbox]`.
+    /// As in `[sandbox]`.
+    #[schemars(extend("example" = "standard", "x-default" = "that of `[sandbox]`"))]
     pub profile: Option<SandboxProfile>,
-    /// What else they may read, besides that of `[sandbox]`. Default nothing.
+    /// What else they may read.
     pub binds_read_only: Vec<PathBuf>,
-    /// What else they may read and change, besides that of `[sandbox]`. Default nothing.
+    /// What else they may read and change.
     pub binds_writable: Vec<PathBuf>,
 }
 

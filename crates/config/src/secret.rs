@@ -1,19 +1,21 @@
 //! `[secrets.NAME]`: what some runs need and nobody else may see. The file says where it is kept and which
 //! branches' runs may have it, not what it is.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
 
 use super::BranchGlobs;
 use super::environment::Environment;
 use super::kept::{Keepable, Kept, Keys};
 use super::reserved::is_own_variable;
+use super::task::{MAX_NAME_BYTES, is_plain_name};
+use super::value::{Text, TextKind};
 use branchyard_model::BranchName;
 
-const MAX_NAME_BYTES: usize = 63;
 /// Anything shorter also stands in ordinary output, and could not be taken out of it.
 const SHORTEST: usize = 8;
 /// Lines of output are looked at one by one, too: of a secret that has several, one at least must be
@@ -21,23 +23,31 @@ const SHORTEST: usize = 8;
 const TELLING_LINE: usize = 16;
 
 /// The name of a secret: lower-case letters, digits, `_`, `.` and `-`, starting with a letter or digit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SecretName(String);
+pub type SecretName = Text<SecretNames>;
 
-/// A secret as the file has it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SecretNames {}
+
+/// What some runs need and no other caller may see, by name. It stands in a variable of the daemon's environment or in a
+/// file, mode 600, which is read each time a run needs it, so that it can be renewed; never in this file. At least 8 bytes,
+/// since anything shorter could not be kept out of output, and 32 KiB at most.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a section [secrets.NAME] with env or file, and branches"
 )]
 pub struct SecretConfig {
-    /// The variable in the daemon's environment that holds it. Default none.
+    /// The variable in the daemon's environment that holds it. Either this or `file` has to be there.
     #[serde(default)]
+    #[schemars(extend("example" = "NPM_TOKEN"))]
     pub env: Option<String>,
-    /// The file that holds it, mode 600. Default none.
+    /// The file that holds it, mode 600.
     #[serde(default)]
+    #[schemars(extend("example" = "~/.config/branchyard/npm-token"))]
     pub file: Option<PathBuf>,
-    /// The branches whose runs may have it. Required.
+    /// The branches whose runs may have it, as globs; `["**"]` is all. These branches are protected in every repo whose runs
+    /// are given the secret: to change them takes the scope admin.
+    #[schemars(extend("example" = ["main", "release/**"]))]
     pub branches: BranchGlobs,
 }
 
@@ -154,43 +164,19 @@ impl SecretValue {
     }
 }
 
-impl SecretName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+impl TextKind for SecretNames {
+    const EXPECTED: &'static str = r#"the name of a secret, such as "npm" or "deploy-key""#;
+    // The text may be the secret itself, in the wrong place.
+    const QUIET: bool = true;
 
-impl<'de> Deserialize<'de> for SecretName {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // Not a `TextValue`, whose refusals quote the text: somebody may have written the secret itself.
-        struct Quiet;
-        impl Visitor<'_> for Quiet {
-            type Value = SecretName;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a secret, such as \"npm\" or \"deploy-key\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<SecretName, E> {
-                let letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-                let starts_well = text.bytes().next().is_some_and(letter);
-                if text.len() > MAX_NAME_BYTES
-                    || !starts_well
-                    || !text.bytes().all(|b| letter(b) || b"_.-".contains(&b))
-                {
-                    return Err(E::custom(format!(
-                        "this is not the name of a secret: lower-case letters, digits, '_', '.' and \
-                         '-', at most {MAX_NAME_BYTES}, starting with a letter or digit"
-                    )));
-                }
-                Ok(SecretName(text.to_owned()))
-            }
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
+        match is_plain_name(text) {
+            true => Ok(text.into()),
+            false => Err(format!(
+                "this is not the name of a secret: lower-case letters, digits, '_', '.' and '-', at most \
+                 {MAX_NAME_BYTES}, starting with a letter or digit"
+            )),
         }
-        from.deserialize_str(Quiet)
-    }
-}
-
-impl fmt::Display for SecretName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -1,81 +1,100 @@
-//! Tasks: commands that the operator declared and callers may start by name.
+//! Commands that the operator declared: tasks, which callers may start by name, and questions to tools. There is no
+//! shell between.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::path::Path;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
-const MAX_NAME_BYTES: usize = 63;
+pub(super) const MAX_NAME_BYTES: usize = 63;
 
 /// The name of a task: lower-case letters, digits, `_`, `.` and `-`, starting with a letter or digit.
+pub type TaskName = Text<TaskNames>;
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskName(String);
+pub enum TaskNames {}
 
-/// What a task executes: a program and its arguments, with no shell between.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// What a task executes: a program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<String>")]
-pub struct Task {
-    argv: Vec<String>,
-}
+pub struct Task(Vec<String>);
 
-impl TaskName {
-    /// The name, or the rule that the text breaks.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-        if text.len() > MAX_NAME_BYTES {
-            return Err(format!("it is longer than {MAX_NAME_BYTES} characters"));
-        }
-        if !text.bytes().next().is_some_and(letter) {
-            return Err("it does not start with a lower-case letter or digit".to_owned());
-        }
-        if !text.bytes().all(|b| letter(b) || b"_.-".contains(&b)) {
-            return Err(
-                "it holds something other than lower-case letters, digits, '_', '.' and '-'"
-                    .to_owned(),
-            );
-        }
-        Ok(Self(text.to_owned()))
-    }
+/// A question to a tool, such as `cc --version`: a program, by name or absolute path, and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<String>")]
+pub struct Tool(Vec<String>);
 
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TextValue for TaskName {
+impl TextKind for TaskNames {
     const EXPECTED: &'static str = r#"the name of a task, such as "lint" or "unit-tests""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
-        Self::parse(text)
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
+        if is_plain_name(text) {
+            return Ok(text.into());
+        }
+        Err(format!(
+            "a name has lower-case letters, digits, '_', '.' and '-', at most {MAX_NAME_BYTES}, and starts with a \
+             letter or digit"
+        ))
     }
 }
-text_value!(TaskName);
+
+pub(super) fn is_plain_name(text: &str) -> bool {
+    let letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    text.len() <= MAX_NAME_BYTES
+        && text.bytes().next().is_some_and(letter)
+        && text.bytes().all(|b| letter(b) || b"_.-".contains(&b))
+}
 
 impl Task {
     /// Never empty: the program comes first.
     pub fn argv(&self) -> &[String] {
-        &self.argv
+        &self.0
+    }
+}
+
+impl Tool {
+    /// Never empty: the program comes first.
+    pub fn argv(&self) -> &[String] {
+        &self.0
     }
 }
 
 impl TryFrom<Vec<String>> for Task {
-    type Error = &'static str;
+    type Error = String;
 
-    fn try_from(argv: Vec<String>) -> Result<Self, Self::Error> {
-        if argv.first().is_none_or(String::is_empty) {
-            return Err(r#"a task needs a program; expected a list such as ["cargo", "clippy"]"#);
-        }
-        if argv.iter().any(|arg| arg.contains('\0')) {
-            return Err("an argument of a task cannot hold a NUL");
-        }
-        Ok(Self { argv })
+    fn try_from(argv: Vec<String>) -> Result<Self, String> {
+        check_argv("a task", r#"["cargo", "clippy"]"#, &argv)?;
+        Ok(Self(argv))
     }
 }
 
-impl fmt::Display for TaskName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+impl TryFrom<Vec<String>> for Tool {
+    type Error = String;
+
+    fn try_from(argv: Vec<String>) -> Result<Self, String> {
+        let program = check_argv("a tool", r#"["cc", "--version"]"#, &argv)?;
+        if program.contains('/') && !Path::new(program).is_absolute() {
+            return Err(format!(
+                "{program:?} is neither a name nor an absolute path: tools are not looked for in a workspace"
+            ));
+        }
+        Ok(Self(argv))
+    }
+}
+
+/// The program.
+fn check_argv<'a>(of: &str, such_as: &str, argv: &'a [String]) -> Result<&'a str, String> {
+    if argv.iter().any(|arg| arg.contains('\0')) {
+        return Err(format!("an argument of {of} cannot hold a NUL"));
+    }
+    match argv.first() {
+        Some(program) if !program.is_empty() => Ok(program),
+        _ => Err(format!(
+            "{of} needs a program; expected a list such as {such_as}"
+        )),
     }
 }
 
@@ -113,5 +132,18 @@ mod tests {
             );
         }
         assert!(Task::try_from(vec!["true".to_owned(), String::new()]).is_ok());
+    }
+
+    #[test]
+    fn a_tool_is_a_name_or_an_absolute_path() {
+        let tool = |words: &[&str]| {
+            Tool::try_from(words.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        for words in [&["cc", "--version"][..], &["/usr/bin/cc"], &["x", ""]] {
+            assert!(tool(words).is_ok(), "{words:?} was refused");
+        }
+        for words in [&[][..], &[""], &["./cc"], &["bin/cc"], &["cc", "a\0b"]] {
+            assert!(tool(words).is_err(), "{words:?} was accepted");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::duration::positive;
@@ -9,40 +10,41 @@ use super::fault::Fault;
 use super::value;
 
 /// How long the daemon waits for what.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [timeouts]")]
 pub struct Timeouts {
-    /// A run whose caller names no timeout. Default `1h`.
+    /// A run whose caller names no timeout.
     #[serde(deserialize_with = "positive")]
     pub run: Duration,
-    /// The longest timeout that a caller may name. Default `6h`.
+    /// The longest timeout that a caller may name.
     #[serde(deserialize_with = "positive")]
     pub run_max: Duration,
-    /// Asking a remote for its refs. Default `30s`.
+    /// Asking a remote for its refs.
     #[serde(deserialize_with = "positive")]
     pub remote: Duration,
-    /// A clone or fetch that makes no progress. Default `60s`.
+    /// A clone, fetch or push that makes no progress.
     #[serde(deserialize_with = "positive")]
     pub fetch_stall: Duration,
-    /// A clone or fetch, from start to end. Default `2h`.
+    /// A clone, fetch or push, from start to end.
     #[serde(deserialize_with = "positive")]
     pub fetch: Duration,
-    /// Between TERM and KILL. Default `10s`.
+    /// Between TERM and KILL.
     #[serde(deserialize_with = "value::text")]
     pub grace: Duration,
-    /// For output that still comes after the command's end. Default `2s`.
+    /// For output that still comes after the command's end.
     #[serde(deserialize_with = "value::text")]
     pub drain: Duration,
-    /// For a caller who went away to come back, before that counts. Default `10s`.
+    /// For a caller who went away to come back, before the run is cancelled.
     #[serde(deserialize_with = "value::text")]
     pub disconnect: Duration,
-    /// For running builds to end when the daemon is told to stop. Default `30s`.
+    /// For running builds to end when the daemon is told to stop; after that they go on without it.
     #[serde(deserialize_with = "value::text")]
     pub shutdown: Duration,
-    /// For the head of a connection's next request, and then for its body. Default `60s`.
+    /// For the head of a connection's next request to come, and then for its body.
     #[serde(deserialize_with = "positive")]
     pub request: Duration,
-    /// For a peer to take at least some of an answer that it is being sent. Default `5m`.
+    /// For a peer to take at least some of an answer that it is being sent. A viewer of a silent build is sent nothing, and
+    /// is not meant.
     #[serde(deserialize_with = "positive")]
     pub write_stall: Duration,
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::HostName;
@@ -15,15 +16,19 @@ use super::secret_file;
 /// More than any chain of certificates has.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// The keys of the section, as they were written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// HTTPS in place of HTTP at `listen`. The files are read again when they change, so that a renewed certificate needs no
+/// restart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [tls]")]
 pub struct TlsConfig {
-    /// The certificate and those that lead to its authority, PEM. Default none: plain HTTP.
+    /// The certificate and those that lead to its authority, PEM.
+    #[schemars(extend("example" = "/etc/branchyard/cert.pem", "x-default" = "none, plain HTTP"))]
     pub cert_file: Option<PathBuf>,
-    /// Its private key, PEM, closed to others.
+    /// Its private key, PEM, mode 600.
+    #[schemars(extend("example" = "/etc/branchyard/key.pem"))]
     pub key_file: Option<PathBuf>,
-    /// The name that the certificate is for. Default: the address in `listen`.
+    /// The name by which the certificate knows this machine: where clients are told to go.
+    #[schemars(extend("example" = "yard.example.org", "x-default" = "the address in `listen`"))]
     pub name: Option<HostName>,
 }
 

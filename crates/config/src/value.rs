@@ -1,10 +1,13 @@
 //! Values that are written as text, in the file and in variables alike, refused in one wording.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::{Serialize, Serializer};
 
 use super::redact;
 use branchyard_model::Problem;
@@ -14,15 +17,98 @@ pub(super) trait TextValue: Sized {
     /// What a reader should write instead, completing "expected …".
     const EXPECTED: &'static str;
 
+    /// Whether a refusal must not repeat the text, since it may be a secret.
+    const QUIET: bool = false;
+
     /// The value, or the rule that the text breaks. The rule must not quote a secret.
     fn from_text(text: &str) -> Result<Self, String>;
 }
 
-/// The value, or a whole sentence that quotes the text, names the rule and says what was expected.
+/// Text that follows the rule of its kind, such as [`super::EnvName`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<Kind>(String, PhantomData<Kind>);
+
+pub trait TextKind {
+    /// As in [`TextValue`].
+    const EXPECTED: &'static str;
+    const QUIET: bool = false;
+
+    /// The text as it is kept, or the rule that it breaks.
+    fn read(text: &str) -> Result<Cow<'_, str>, String>;
+}
+
+impl<Kind: TextKind> Text<Kind> {
+    /// The text, or the rule that it breaks.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Kind::read(text).map(|text| Self(text.into_owned(), PhantomData))
+    }
+}
+
+impl<Kind> Text<Kind> {
+    /// Of text that is known to follow the rule.
+    pub(super) fn known(text: &str) -> Self {
+        Self(text.to_owned(), PhantomData)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<Kind: TextKind> TextValue for Text<Kind> {
+    const EXPECTED: &'static str = Kind::EXPECTED;
+    const QUIET: bool = Kind::QUIET;
+
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl<'de, Kind: TextKind> Deserialize<'de> for Text<Kind> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        self::text(from)
+    }
+}
+
+impl<Kind> Serialize for Text<Kind> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
+
+impl<Kind: TextKind> JsonSchema for Text<Kind> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schema::<Self>()
+    }
+}
+
+impl<Kind> fmt::Display for Text<Kind> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<Kind> fmt::Debug for Text<Kind> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+/// The value, or a whole sentence that quotes the text, names the rule and says what was expected; for a quiet one the
+/// rule alone.
 pub(super) fn parse<T: TextValue>(text: &str) -> Result<T, String> {
-    T::from_text(text).map_err(|rule| {
-        let text = redact::value(text);
-        format!("invalid value {text:?}: {rule}; expected {}", T::EXPECTED)
+    T::from_text(text).map_err(|rule| match T::QUIET {
+        true => rule,
+        false => {
+            let text = redact::value(text);
+            format!("invalid value {text:?}: {rule}; expected {}", T::EXPECTED)
+        }
     })
 }
 
@@ -66,12 +152,41 @@ where
     Ok(names.into_iter().map(|Name(name)| name).collect())
 }
 
-/// Gives a [`TextValue`] its `Deserialize`.
+/// How the schema of the file describes a [`TextValue`].
+pub(super) fn schema<T: TextValue>() -> Schema {
+    json_schema!({ "type": "string", EXPECTED: T::EXPECTED })
+}
+
+/// For `#[schemars(schema_with = "value::described::<T>")]`.
+pub(super) fn described<T: TextValue>(_: &mut SchemaGenerator) -> Schema {
+    schema::<T>()
+}
+
+/// What the schema of a value calls its [`TextValue::EXPECTED`].
+pub(super) const EXPECTED: &str = "x-expected";
+
+/// Gives a [`TextValue`] that can be displayed its way from and to a file.
 macro_rules! text_value {
-    ($type:ty) => {
+    ($type:ident) => {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 $crate::value::text(from)
+            }
+        }
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::value::schema::<Self>()
             }
         }
     };

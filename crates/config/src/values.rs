@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::value;
@@ -15,23 +16,28 @@ use super::{
 use branchyard_model::RepoName;
 
 /// The keys of the file. Paths and repo URLs are as they were written; the rest is checked.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Values {
-    /// Default `127.0.0.1:3344`.
+    /// Where the daemon listens: an IP address and a port.
     #[serde(deserialize_with = "value::text")]
+    #[schemars(schema_with = "value::described::<SocketAddr>")]
     pub listen: SocketAddr,
-    /// A Unix socket to listen on as well. Default none.
+    /// A Unix socket to listen on as well, for the daemon's own user (mode 600). It is plain HTTP and needs the key like
+    /// any other way in.
+    #[schemars(extend("example" = "/run/branchyard/branchyard.sock"))]
     pub socket: Option<PathBuf>,
-    /// Default `~/build-workspaces`.
+    /// The directory of stores, workspaces and state; one daemon each.
     pub workspaces: PathBuf,
-    /// A file that holds the session key. Default: a key is made at every start.
+    /// A file that holds the session key: at least 16 visible characters, mode 600.
+    #[schemars(extend("example" = "~/.config/branchyard/key", "x-default" = "none, a new key at every start"))]
     pub key_file: Option<PathBuf>,
-    /// Default none.
+    /// Host names that requests may carry, besides loopback and the listen address.
     pub allowed_hosts: Vec<HostName>,
-    /// Default none.
+    /// Origins whose pages may call the daemon from a browser, such as "https://yard.example.org". The daemon's own page
+    /// needs to be listed only where a proxy in front of the daemon adds the https.
     pub allowed_origins: Vec<WebOrigin>,
-    /// Default `info`.
+    /// What is logged: error, warn, info, debug, trace, off, or a filter such as "info,branchyard=debug".
     pub log: LogFilter,
     pub auth: AuthConfig,
     pub tls: TlsConfig,
@@ -43,9 +49,10 @@ pub(super) struct Values {
     pub history: HistoryConfig,
     pub audit: AuditConfig,
     pub mcp: McpConfig,
-    /// Default none.
+    #[schemars(extend("example" = "npm"))]
     pub secrets: BTreeMap<SecretName, SecretConfig>,
     pub sandbox: SandboxConfig,
+    #[schemars(extend("example" = "demo"))]
     pub repos: BTreeMap<RepoName, RepoConfig<String>>,
 }
 
@@ -58,7 +65,7 @@ impl Default for Values {
             key_file: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
-            log: LogFilter::default(),
+            log: LogFilter::known("info"),
             auth: AuthConfig::default(),
             tls: TlsConfig::default(),
             limits: Limits::default(),

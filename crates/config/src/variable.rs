@@ -1,25 +1,24 @@
 //! Environment variables of builds: names that a shell can set, values that nobody prints.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserializer, Error, Visitor};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::reserved::is_own_variable;
-use super::value::{TextValue, text_value};
+use super::value::{Text, TextKind};
 
 /// The name of an environment variable that a build may be given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EnvName(String);
+pub type EnvName = Text<Variables>;
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Variables {}
 
 /// The value of an environment variable. It may be a secret, so `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 pub struct EnvValue(String);
-
-impl EnvName {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 impl EnvValue {
     pub fn expose(&self) -> &str {
@@ -58,10 +57,10 @@ pub fn is_secret_name(name: &str) -> bool {
         || name.split('_').any(|word| word == "PRIVATE")
 }
 
-impl TextValue for EnvName {
+impl TextKind for Variables {
     const EXPECTED: &'static str = r#"the name of an environment variable, such as "RUST_LOG""#;
 
-    fn from_text(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
         if text.is_empty() || text.as_bytes()[0].is_ascii_digit() || !text.bytes().all(plain) {
             return Err(
@@ -71,34 +70,17 @@ impl TextValue for EnvName {
         if is_own_variable(text) {
             return Err("BRANCHYARD_* is what the daemon tells builds about themselves".to_owned());
         }
-        Ok(Self(text.to_owned()))
+        Ok(text.into())
     }
 }
-text_value!(EnvName);
+impl TryFrom<String> for EnvValue {
+    type Error = &'static str;
 
-impl<'de> serde::Deserialize<'de> for EnvValue {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // Not a `TextValue`, whose refusals quote the value.
-        struct Quiet;
-        impl Visitor<'_> for Quiet {
-            type Value = EnvValue;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the value of an environment variable, in quotes")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<EnvValue, E> {
-                if text.contains('\0') {
-                    return Err(E::custom("an environment variable cannot hold a NUL"));
-                }
-                Ok(EnvValue(text.to_owned()))
-            }
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.contains('\0') {
+            true => Err("an environment variable cannot hold a NUL"),
+            false => Ok(Self(text)),
         }
-        from.deserialize_str(Quiet)
-    }
-}
-
-impl fmt::Display for EnvName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
@@ -115,7 +97,7 @@ mod tests {
     #[test]
     fn names_are_what_a_shell_can_set() {
         for name in ["A", "_x", "RUST_LOG", "a1"] {
-            assert!(EnvName::from_text(name).is_ok(), "{name} was refused");
+            assert!(EnvName::parse(name).is_ok(), "{name} was refused");
         }
         for name in [
             "",
@@ -127,7 +109,7 @@ mod tests {
             "A\0",
             "BRANCHYARD_RUN_ID",
         ] {
-            assert!(EnvName::from_text(name).is_err(), "{name} was accepted");
+            assert!(EnvName::parse(name).is_err(), "{name} was accepted");
         }
     }
 
