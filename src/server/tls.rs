@@ -20,7 +20,7 @@ pub(super) struct Tls {
 struct ShownCertificate {
     acceptor: TlsAcceptor,
     /// Of the files that were last tried, whether they were any good or not.
-    tried: Stamp,
+    tried: [Stamp; 2],
 }
 
 impl Tls {

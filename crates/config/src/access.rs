@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::credential::{Credential, Scheme, Token};
-use super::document::Document;
-use super::environment::Environment;
-use super::fault::Fault;
-use super::path::resolve;
+use super::place::Place;
 use super::secret_file;
 use super::web_host::CredentialHost;
 use super::{ConfigError, RepoConfig, RepoUrl, WebHost};
@@ -53,21 +50,14 @@ impl Default for SshAccess {
 impl Access {
     /// What the file says, with everything found that it names.
     pub(super) fn find(
-        document: &Document,
+        place: &Place<'_>,
         repos: &BTreeMap<RepoName, RepoConfig>,
-        env: &Environment,
-        home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
-        let finder = Finder {
-            document,
-            env,
-            home,
-        };
         Ok(Self {
-            hosts: finder.hosts()?,
-            repos: finder.repos(repos)?,
-            ssh: finder.ssh()?,
-            http: finder.http()?,
+            hosts: of_hosts(place)?,
+            repos: of_repos(place, repos)?,
+            ssh: ssh(place)?,
+            http: http(place)?,
         })
     }
 
@@ -119,104 +109,88 @@ impl Access {
     }
 }
 
-struct Finder<'a> {
-    document: &'a Document,
-    env: &'a Environment,
-    home: Option<&'a Path>,
+fn of_hosts(place: &Place<'_>) -> Result<Vec<(CredentialHost, Arc<Credential>)>, ConfigError> {
+    let mut hosts: Vec<(CredentialHost, Arc<Credential>)> = Vec::new();
+    for (name, settings) in &place.document.values().git.credentials {
+        let section = ["git", "credentials", name];
+        let host = CredentialHost::parse(name).map_err(|rule| place.error(&section, rule))?;
+        if hosts.iter().any(|(other, _)| *other == host) {
+            return Err(place.error(&section, "this host is named twice"));
+        }
+        let setting = format!("[git.credentials.{name:?}]");
+        hosts.push((host, settings.find(&setting, place, &section)?));
+    }
+    Ok(hosts)
 }
 
-impl Finder<'_> {
-    fn hosts(&self) -> Result<Vec<(CredentialHost, Arc<Credential>)>, ConfigError> {
-        let mut hosts: Vec<(CredentialHost, Arc<Credential>)> = Vec::new();
-        for (name, settings) in &self.document.values().git.credentials {
-            let section = ["git", "credentials", name];
-            let refuse = |rule: String| self.document.error(&Fault::new(&section, rule));
-            let host = CredentialHost::parse(name).map_err(|rule| refuse(rule.to_owned()))?;
-            if hosts.iter().any(|(other, _)| *other == host) {
-                return Err(refuse("this host is named twice".to_owned()));
-            }
-            let setting = format!("[git.credentials.{name:?}]");
-            let found = settings.find(&setting, self.env, self.document.dir(), self.home);
-            let credential = found.map_err(|fault| self.misses(&section, fault))?;
-            hosts.push((host, Arc::new(credential)));
-        }
-        Ok(hosts)
-    }
-
-    fn repos(
-        &self,
-        repos: &BTreeMap<RepoName, RepoConfig>,
-    ) -> Result<BTreeMap<RepoName, Arc<Credential>>, ConfigError> {
-        let mut found = BTreeMap::new();
-        for (name, repo) in repos {
-            let Some(settings) = &repo.credential else {
-                continue;
-            };
-            let section = ["repos", name.as_str(), "credential"];
-            if WebHost::of_url(repo.url.as_str()).is_none() {
-                let rule =
-                    "a credential is for remotes over https and http, and this repo's is another";
-                return Err(self.document.error(&Fault::new(&section, rule)));
-            }
-            let setting = format!("[repos.{name}.credential]");
-            let credential = settings
-                .find(&setting, self.env, self.document.dir(), self.home)
-                .map_err(|fault| self.misses(&section, fault))?;
-            found.insert(name.clone(), Arc::new(credential));
-        }
-        Ok(found)
-    }
-
-    fn ssh(&self) -> Result<SshAccess, ConfigError> {
-        let ssh = &self.document.values().git.ssh;
-        let key = |key| ["git", "ssh", key];
-        Ok(SshAccess {
-            key_file: self.file(&key("key_file"), ssh.key_file.as_deref(), |path| {
-                secret_file::check_own(path, "a key")
-            })?,
-            known_hosts: self.file(&key("known_hosts"), ssh.known_hosts.as_deref(), is_file)?,
-            agent: ssh.agent,
-        })
-    }
-
-    fn http(&self) -> Result<HttpAccess, ConfigError> {
-        let http = &self.document.values().git.http;
-        let ca_file = ["git", "http", "ca_file"];
-        let no_proxy: Vec<_> = http.no_proxy.iter().map(|host| host.as_str()).collect();
-        Ok(HttpAccess {
-            proxy: http.proxy.as_ref().map(|proxy| proxy.as_str().to_owned()),
-            no_proxy: (!no_proxy.is_empty()).then(|| no_proxy.join(",")),
-            ca_file: self.file(&ca_file, http.ca_file.as_deref(), is_file)?,
-        })
-    }
-
-    /// A file that has to be there, in a form that every program on the way takes for one path.
-    fn file(
-        &self,
-        key: &[&str],
-        path: Option<&Path>,
-        check: impl Fn(&Path) -> Result<(), String>,
-    ) -> Result<Option<PathBuf>, ConfigError> {
-        let Some(path) = path else {
-            return Ok(None);
+fn of_repos(
+    place: &Place<'_>,
+    repos: &BTreeMap<RepoName, RepoConfig>,
+) -> Result<BTreeMap<RepoName, Arc<Credential>>, ConfigError> {
+    let mut found = BTreeMap::new();
+    for (name, repo) in repos {
+        let Some(settings) = &repo.credential else {
+            continue;
         };
-        let checked = resolve(path, self.document.dir(), self.home).and_then(|path| {
-            let text = path.to_str().ok_or("the path is not UTF-8")?;
-            if text.chars().any(|c| c.is_control() || "\"\\$".contains(c)) {
-                return Err("the path holds a quote, '\\', '$' or a control character".to_owned());
-            }
-            check(&path)?;
-            Ok(path)
-        });
-        let refused = |rule| self.document.error(&Fault::new(key, rule));
-        checked.map(Some).map_err(refused)
+        let section = ["repos", name.as_str(), "credential"];
+        if WebHost::of_url(repo.url.as_str()).is_none() {
+            let rule =
+                "a credential is for remotes over https and http, and this repo's is another";
+            return Err(place.error(&section, rule));
+        }
+        let setting = format!("[repos.{name}.credential]");
+        found.insert(name.clone(), settings.find(&setting, place, &section)?);
     }
+    Ok(found)
+}
 
-    fn misses(&self, section: &[&str], (key, rule): (&str, String)) -> ConfigError {
-        let mut at = section.to_vec();
-        at.extend((!key.is_empty()).then_some(key));
-        self.document.error(&Fault::new(&at, rule))
-    }
+fn ssh(place: &Place<'_>) -> Result<SshAccess, ConfigError> {
+    let ssh = &place.document.values().git.ssh;
+    let key = |key| ["git", "ssh", key];
+    Ok(SshAccess {
+        key_file: file(place, &key("key_file"), ssh.key_file.as_deref(), |path| {
+            secret_file::check_own(path, "a key")
+        })?,
+        known_hosts: file(
+            place,
+            &key("known_hosts"),
+            ssh.known_hosts.as_deref(),
+            is_file,
+        )?,
+        agent: ssh.agent,
+    })
+}
+
+fn http(place: &Place<'_>) -> Result<HttpAccess, ConfigError> {
+    let http = &place.document.values().git.http;
+    let ca_file = ["git", "http", "ca_file"];
+    let no_proxy: Vec<_> = http.no_proxy.iter().map(|host| host.as_str()).collect();
+    Ok(HttpAccess {
+        proxy: http.proxy.as_ref().map(|proxy| proxy.as_str().to_owned()),
+        no_proxy: (!no_proxy.is_empty()).then(|| no_proxy.join(",")),
+        ca_file: file(place, &ca_file, http.ca_file.as_deref(), is_file)?,
+    })
+}
+
+/// A file that has to be there, in a form that every program on the way takes for one path.
+fn file(
+    place: &Place<'_>,
+    key: &[&str],
+    path: Option<&Path>,
+    check: impl Fn(&Path) -> Result<(), String>,
+) -> Result<Option<PathBuf>, ConfigError> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let checked = place.resolve(path).and_then(|path| {
+        let text = path.to_str().ok_or("the path is not UTF-8")?;
+        if text.chars().any(|c| c.is_control() || "\"\\$".contains(c)) {
+            return Err("the path holds a quote, '\\', '$' or a control character".to_owned());
+        }
+        check(&path)?;
+        Ok(path)
+    });
+    checked.map(Some).map_err(|rule| place.error(key, rule))
 }
 
 fn is_file(path: &Path) -> Result<(), String> {

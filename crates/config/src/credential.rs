@@ -9,8 +9,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::environment::Environment;
+use super::ConfigError;
 use super::kept::{Keepable, Kept, Keys};
+use super::place::Place;
 use super::value::{Text, TextKind};
 
 /// What opens a remote over HTTP.
@@ -68,24 +69,23 @@ pub struct Credential {
 }
 
 impl CredentialConfig {
-    /// The credential of `setting`, or the key in that section which is at fault and why.
+    /// The credential of the section `at`, which messages call `setting`.
     pub(super) fn find(
         &self,
         setting: &str,
-        env: &Environment,
-        base: &Path,
-        home: Option<&Path>,
-    ) -> Result<Credential, (&'static str, String)> {
+        place: &Place<'_>,
+        at: &[&str],
+    ) -> Result<Arc<Credential>, ConfigError> {
         let keys = Keys {
             variable: ("token_env", self.token_env.as_deref()),
             file: ("token_file", self.token_file.as_deref()),
         };
-        Ok(Credential {
+        Ok(Arc::new(Credential {
             setting: setting.into(),
             username: self.username.clone(),
             scheme: self.scheme,
-            kept: Kept::find(&keys, env, base, home)?,
-        })
+            kept: Kept::find(&keys, place, at)?,
+        }))
     }
 }
 
@@ -170,6 +170,8 @@ impl fmt::Debug for Token {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
+    use crate::environment::Environment;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
@@ -177,11 +179,21 @@ mod tests {
         toml::from_str(text).unwrap()
     }
 
-    fn found(text: &str, dir: &Path) -> Result<Credential, (&'static str, String)> {
+    /// Or the key that is at fault and why.
+    fn found(text: &str, dir: &Path) -> Result<Arc<Credential>, (String, String)> {
         let env: Environment = [("TOKEN", "t0ken"), ("BROKEN", "S3CRET\nS3CRET")]
             .into_iter()
             .collect();
-        settings(text).find("[git.credentials.\"h\"]", &env, dir, None)
+        let place = Place {
+            document: &Document::parse(&dir.join("yard.toml"), String::new()).unwrap(),
+            env: &env,
+            home: None,
+        };
+        let found = settings(text).find("[git.credentials.\"h\"]", &place, &["h"]);
+        found.map_err(|error| match error {
+            ConfigError::Default { key, message } => (key, message),
+            other => panic!("{other}"),
+        })
     }
 
     fn token_file(dir: &Path, token: &str, mode: u32) -> PathBuf {
@@ -222,15 +234,15 @@ mod tests {
     fn what_cannot_be_used_is_refused_by_its_key_and_never_shown() {
         let dir = tempfile::tempdir().unwrap();
         for (text, key, rule) in [
-            ("", "", "needs token_env or token_file"),
+            ("", "h", "needs token_env or token_file"),
             (
                 "token_env = \"A\"\ntoken_file = \"b\"",
-                "token_file",
+                "h.token_file",
                 "choose one",
             ),
-            ("token_env = \"S3CRET\"", "token_env", "is not set"),
-            ("token_env = \"BROKEN\"", "token_env", "several lines"),
-            ("token_file = \"none\"", "token_file", "failed to read"),
+            ("token_env = \"S3CRET\"", "h.token_env", "is not set"),
+            ("token_env = \"BROKEN\"", "h.token_env", "several lines"),
+            ("token_file = \"none\"", "h.token_file", "failed to read"),
         ] {
             let (at, message) = found(text, dir.path()).unwrap_err();
             assert_eq!(at, key, "{text}");

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::document::Document;
-use super::fault::Fault;
-use super::path::resolve;
+use super::place::{Place, resolve};
 use super::{Config, ConfigError, RepoConfig, SandboxConfig};
 use branchyard_model::{RepoName, SandboxProfile};
 
@@ -34,8 +32,7 @@ pub fn exposes(bind: &Path, hidden: &Path) -> bool {
 
 /// What no bind may expose, and where the binds are written.
 pub(super) struct Exposure<'a> {
-    pub document: &'a Document,
-    pub home: Option<&'a Path>,
+    pub place: Place<'a>,
     pub workspaces: &'a Path,
     pub secret_files: &'a [PathBuf],
 }
@@ -90,14 +87,14 @@ impl Exposure<'_> {
     ) -> Result<(), ConfigError> {
         let mut above = writable.iter();
         match above.find(|dir| path != dir.as_path() && path.starts_with(dir)) {
-            Some(dir) => Err(self.document.error(&Fault::new(
+            Some(dir) => Err(self.place.error(
                 key,
                 format!(
                     "{} is in {}, which builds may change, and so could lead anywhere; bind them apart",
                     path.display(),
                     dir.display()
                 ),
-            ))),
+            )),
             None => Ok(()),
         }
     }
@@ -106,11 +103,11 @@ impl Exposure<'_> {
         let checked = paths.iter().map(|path| self.path(path));
         checked
             .collect::<Result<_, _>>()
-            .map_err(|message| self.document.error(&Fault::new(key, message)))
+            .map_err(|rule| self.place.error(key, rule))
     }
 
     fn path(&self, written: &Path) -> Result<PathBuf, String> {
-        let path = resolve(written, Path::new("/"), self.home)?;
+        let path = resolve(written, Path::new("/"), self.place.home)?;
         let is_placed = written.is_absolute() || written.starts_with("~");
         if !is_placed || path.components().any(|part| part == Component::ParentDir) {
             return Err(format!(
@@ -149,14 +146,18 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ByteSize;
+    use crate::document::Document;
+    use crate::{ByteSize, Environment};
 
     fn checked(text: &str) -> Result<SandboxConfig, String> {
         let document = Document::parse(Path::new("/etc/yard.toml"), text.to_owned());
         let document = document.map_err(|error| error.to_string())?;
         let exposure = Exposure {
-            document: &document,
-            home: Some(Path::new("/home/me")),
+            place: Place {
+                document: &document,
+                env: &Environment::default(),
+                home: Some(Path::new("/home/me")),
+            },
             workspaces: Path::new("/home/me/build-workspaces"),
             secret_files: &["/etc/yard/key".into(), "/etc/yard.toml".into()],
         };

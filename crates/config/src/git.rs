@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::fault::Fault;
+use super::document::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{Text, TextKind, TextValue, text_value};
 use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};

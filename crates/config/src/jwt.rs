@@ -1,14 +1,14 @@
 //! `[auth.jwt]`: callers whose tokens are signed with a key that is kept in a file here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::document::Fault;
 use super::duration;
-use super::fault::Fault;
 use super::secret_file;
 
 /// Of a set of keys, or of a secret.
@@ -79,7 +79,8 @@ impl JwtConfig {
         let path = &self.key_file;
         let text = match self.is_secret() {
             true => secret_file::read_own(path, MAX_BYTES, "a secret")?,
-            false => read_bounded(path)?,
+            // It may be one that an administrator laid down for all to read.
+            false => secret_file::read_public(path, MAX_BYTES)?,
         };
         match text.len() > MAX_BYTES {
             true => Err(format!("{} is too large for a key", path.display())),
@@ -104,21 +105,6 @@ impl JwtConfig {
         }
         Ok(())
     }
-}
-
-/// It may be one's own, or one that an administrator laid down for all to read.
-fn read_bounded(path: &Path) -> Result<String, String> {
-    use std::io::Read;
-    let failed = |error| format!("failed to read {}: {error}", path.display());
-    let file = std::fs::File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("{} is not a file", path.display()));
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES as u64 + 1)
-        .read_to_string(&mut text)
-        .map_err(failed)?;
-    Ok(text)
 }
 
 #[cfg(test)]

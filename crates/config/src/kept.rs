@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::environment::Environment;
-use super::path::resolve;
+use super::ConfigError;
+use super::place::Place;
 use super::secret_file;
 
 /// What can be kept, and the rules that it is read by.
@@ -31,13 +31,21 @@ pub(super) struct Keys<'a> {
 }
 
 impl<T: Keepable> Kept<T> {
-    /// The place, with a value in it that can be used now; or the key that is at fault and why.
+    /// Where the keys of `section` say, with a value there that can be used now.
     pub(super) fn find(
         keys: &Keys<'_>,
-        env: &Environment,
-        base: &Path,
-        home: Option<&Path>,
-    ) -> Result<Self, (&'static str, String)> {
+        place: &Place<'_>,
+        section: &[&str],
+    ) -> Result<Self, ConfigError> {
+        Self::found(keys, place).map_err(|(key, rule)| {
+            let mut at = section.to_vec();
+            at.extend(key);
+            place.error(&at, rule)
+        })
+    }
+
+    /// Or the key that is at fault, unless it is the section, and why.
+    fn found(keys: &Keys<'_>, place: &Place<'_>) -> Result<Self, (Option<&'static str>, String)> {
         let (by_variable, by_file) = (keys.variable.0, keys.file.0);
         match (keys.variable.1, keys.file.1) {
             (Some(name), None) => {
@@ -45,26 +53,26 @@ impl<T: Keepable> Kept<T> {
                 let missing = format!(
                     "the environment variable that {by_variable} names is not set, or is not text"
                 );
-                let text = env.get(name).and_then(|value| value.to_str());
+                let text = place.env.get(name).and_then(|value| value.to_str());
                 text.ok_or(missing)
                     .and_then(T::parse)
                     .map(Self::Here)
-                    .map_err(|rule| (by_variable, rule))
+                    .map_err(|rule| (Some(by_variable), rule))
             }
             (None, Some(path)) => {
-                let refused = |rule| (by_file, rule);
-                let kept = Self::File(resolve(path, base, home).map_err(refused)?);
+                let refused = |rule| (Some(by_file), rule);
+                let kept = Self::File(place.resolve(path).map_err(refused)?);
                 kept.read().map_err(refused)?;
                 Ok(kept)
             }
             (None, None) => {
                 let rule = format!("{} needs {by_variable} or {by_file}", T::WHAT);
-                Err(("", rule))
+                Err((None, rule))
             }
             (Some(_), Some(_)) => {
                 let what = T::WHAT;
                 let rule = format!("{what} comes from {by_variable} or from {by_file}: choose one");
-                Err((by_file, rule))
+                Err((Some(by_file), rule))
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::ByteSize;
 use super::count::{cores, count, many, optional_many};
-use super::fault::Fault;
+use super::document::Fault;
 
 /// How much the daemon does at once, how much it takes or gives in one piece, and what one run may use. A run that goes
 /// beyond is ended or throttled, and its end says why.

@@ -11,8 +11,7 @@ use super::environment::Environment;
 use super::exposure::Exposure;
 use super::flags::Flags;
 use super::known_variables::{CONFIG, LISTEN, LOG};
-use super::path::resolve;
-use super::place::Place;
+use super::place::{Place, resolve};
 use super::{Access, Config, ConfigError, Secrets, SigningKey, repos};
 
 /// Where builds find programs when neither the file nor the environment says so.
@@ -38,48 +37,48 @@ impl Config {
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
         let Sources { file, env, flags } = sources;
         let home = env.get("HOME").map(PathBuf::from);
+        let document = &read_document(file.as_deref(), &env, home.as_deref())?;
         let place = Place {
-            document: read_document(file.as_deref(), &env, home.as_deref())?,
+            document,
+            env: &env,
             home: home.as_deref(),
         };
-        let document = &place.document;
         let values = document.values();
+        let fault = |fault| document.error(&fault);
         let checked = values.timeouts.check();
         checked
             .and_then(|()| values.reaper.check())
             .and_then(|()| values.git.check())
             .and_then(|()| values.limits.check())
-            .map_err(|fault| document.error(&fault))?;
+            .map_err(fault)?;
 
-        let path = env
-            .get("PATH")
-            .map_or_else(|| FALLBACK_PATH.into(), OsString::from);
+        let path = env.get("PATH").unwrap_or(FALLBACK_PATH.as_ref());
         let build_path = match &values.build.path {
-            Some(path) => path.as_str().into(),
-            None => path.clone(),
+            Some(path) => path.as_str().as_ref(),
+            None => path,
         };
-        let mut build_env_base = BTreeMap::from([("PATH".into(), build_path)]);
+        let mut build_env_base = BTreeMap::from([("PATH".into(), build_path.into())]);
         if let Some(home) = &home {
             build_env_base.insert("HOME".into(), home.into());
         }
 
-        let mut repos = repos::collect(document, &env, home.as_deref())?;
+        let mut repos = repos::collect(&place)?;
         let listen = match flags.listen {
             Some(listen) => listen,
             None => env.value(LISTEN)?.unwrap_or(values.listen),
         };
         let checked = values.auth.check(listen.ip().is_loopback());
-        checked.map_err(|fault| document.error(&fault))?;
+        checked.map_err(fault)?;
         let auth = place.auth()?;
-        let tls = values.tls.find(document.dir(), home.as_deref());
-        let tls = tls.map_err(|fault| document.error(&fault))?;
+        let tls = values.tls.find(&place)?;
         let mut allowed_hosts = values.allowed_hosts.clone();
         allowed_hosts.extend(tls.as_ref().and_then(|tls| tls.name.clone()));
-        let access = Access::find(document, &repos, &env, home.as_deref())?;
-        let secrets = Secrets::find(document, &repos, &env, home.as_deref())?;
-        let (workspaces, socket) = (place.workspaces(&env, &flags)?, place.socket()?);
+        let access = Access::find(&place, &repos)?;
+        let secrets = Secrets::find(&place, &repos)?;
+        let (workspaces, socket) = (place.workspaces(&flags)?, place.socket()?);
+        let (session_key, key_file) = place.session_key(&flags)?;
         let secret_files: Vec<PathBuf> = [
-            place.key_file(&env, &flags)?,
+            key_file,
             document.file(),
             values.git.signing_key.as_ref().and_then(SigningKey::file),
             auth.jwt.as_ref().map(|jwt| jwt.key_file.clone()),
@@ -92,20 +91,19 @@ impl Config {
         .chain(secrets.files().map(Path::to_owned))
         .collect();
         let exposure = Exposure {
-            document,
-            home: home.as_deref(),
+            place,
             workspaces: &workspaces,
             secret_files: &secret_files,
         };
         let sandbox = exposure.checked(&values.sandbox, &mut repos)?;
         let checked = values.auth.check_builds(&sandbox, &repos);
-        checked.map_err(|fault| document.error(&fault))?;
+        checked.map_err(fault)?;
         Ok(Self {
             listen,
             socket,
             tls,
             workspaces,
-            session_key: place.session_key(&env, &flags)?,
+            session_key,
             allowed_hosts,
             allowed_origins: values.allowed_origins.clone(),
             auth,
@@ -127,7 +125,7 @@ impl Config {
             secret_files,
             repos,
             build_env_base,
-            path,
+            path: path.into(),
             ssh_auth_sock: env.get("SSH_AUTH_SOCK").map(OsString::from),
             runtime_dir: env.get("XDG_RUNTIME_DIR").map(PathBuf::from),
             open_files: getrlimit(Resource::Nofile).current,

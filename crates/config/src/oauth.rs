@@ -10,8 +10,8 @@ use jsonwebtoken::Algorithm;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::document::Fault;
 use super::duration;
-use super::fault::Fault;
 use super::jwt::{default_leeway, default_role_claim, default_scope_claim, is_symmetric};
 use super::value::{self, TextValue, text_value};
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ByteSize;
 use super::count::count;
+use super::document::Fault;
 use super::duration::positive;
-use super::fault::Fault;
 use super::mark::Mark;
 
 /// A share of the file system means no more than this, as low water and as high water.

@@ -3,28 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::document::Document;
-use super::environment::Environment;
-use super::fault::Fault;
 use super::known_variables::REPOS;
-use super::path::{is_relative_url, resolve};
+use super::place::{Place, is_relative_url, resolve};
 use super::{ConfigError, RepoConfig, RepoUrl, UrlPolicy};
 use branchyard_model::RepoName;
 
 /// All repos. A repo of both keeps its settings from the file and has its URL from the environment.
-pub(super) fn collect(
-    document: &Document,
-    env: &Environment,
-    home: Option<&Path>,
-) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
-    let policy = UrlPolicy::operator(&document.values().git);
-    let mut repos = named_by(env, &policy, home)?;
-    for (name, section) in &document.values().repos {
+pub(super) fn collect(place: &Place<'_>) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
+    let values = place.document.values();
+    let policy = UrlPolicy::operator(&values.git);
+    let mut repos = named_by(place, &policy)?;
+    for (name, section) in &values.repos {
         let url = match repos.remove(name) {
             Some(named) => named.url,
-            None => read_url(&section.url, document.dir(), home, &policy).map_err(|message| {
-                document.error(&Fault::new(&["repos", name.as_str(), "url"], message))
-            })?,
+            None => read_url(&section.url, place.document.dir(), place.home, &policy)
+                .map_err(|rule| place.error(&["repos", name.as_str(), "url"], rule))?,
         };
         repos.insert(name.clone(), section.clone().with_url(url));
     }
@@ -33,16 +26,15 @@ pub(super) fn collect(
 
 /// The pairs of `BRANCHYARD_REPOS`, by their place in it where they cannot be told by name.
 fn named_by(
-    env: &Environment,
+    place: &Place<'_>,
     policy: &UrlPolicy<'_>,
-    home: Option<&Path>,
 ) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
     let refuse = |message: String| ConfigError::Variable {
         name: REPOS,
         message,
     };
     let mut repos = BTreeMap::new();
-    let pairs = env.text(REPOS)?.unwrap_or("");
+    let pairs = place.env.text(REPOS)?.unwrap_or("");
     let pairs = pairs.split(|c: char| c.is_whitespace() || c == ',');
     for (index, pair) in pairs.filter(|pair| !pair.is_empty()).enumerate() {
         let number = index + 1;
@@ -56,7 +48,7 @@ fn named_by(
                      name=url pairs separated by spaces, commas or newlines"
                 ))
             })?;
-        let url = read_url(url, Path::new(""), home, policy)
+        let url = read_url(url, Path::new(""), place.home, policy)
             .map_err(|message| refuse(format!("{name}: {message}")))?;
         let name = RepoName::parse(name).map_err(|problem| refuse(problem.detail))?;
         if repos.contains_key(&name) {
@@ -88,6 +80,8 @@ fn read_url(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
+    use crate::environment::Environment;
 
     fn collected(file: &str, repos: &str) -> Result<Vec<(String, String)>, String> {
         let document = Document::parse(Path::new("/etc/yard/yard.toml"), file.to_owned());
@@ -95,7 +89,12 @@ mod tests {
             "" => Environment::default(),
             repos => [(REPOS, repos)].into_iter().collect(),
         };
-        collect(&document.unwrap(), &env, Some(Path::new("/home/me")))
+        let place = Place {
+            document: &document.unwrap(),
+            env: &env,
+            home: Some(Path::new("/home/me")),
+        };
+        collect(&place)
             .map(|repos| {
                 let pair =
                     |(name, repo): (RepoName, RepoConfig)| (name.to_string(), repo.url.to_string());

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::BranchGlobs;
-use super::environment::Environment;
 use super::kept::{Keepable, Kept, Keys};
+use super::place::Place;
 use super::reserved::is_own_variable;
 use super::task::{MAX_NAME_BYTES, is_plain_name};
 use super::value::{Text, TextKind};
+use super::{BranchGlobs, ConfigError};
 use branchyard_model::BranchName;
 
 /// Anything shorter also stands in ordinary output, and could not be taken out of it.
@@ -64,21 +64,16 @@ pub struct Secret {
 }
 
 impl SecretConfig {
-    /// The secret, or the key in its section which is at fault and why.
-    pub(super) fn find(
-        &self,
-        name: &SecretName,
-        env: &Environment,
-        base: &Path,
-        home: Option<&Path>,
-    ) -> Result<Secret, (&'static str, String)> {
+    pub(super) fn find(&self, name: &SecretName, place: &Place<'_>) -> Result<Secret, ConfigError> {
+        let section = ["secrets", name.as_str()];
+        let [secrets, own] = section;
         if self.branches.patterns().is_empty() {
             let rule = r#"no branch could have it: name some, such as ["main", "release/*"]; ["**"] is all"#;
-            return Err(("branches", rule.to_owned()));
+            return Err(place.error(&[secrets, own, "branches"], rule));
         }
         if self.env.as_deref().is_some_and(is_own_variable) {
             let rule = "BRANCHYARD_* are the daemon's own settings, and no build's business";
-            return Err(("env", rule.to_owned()));
+            return Err(place.error(&[secrets, own, "env"], rule));
         }
         let keys = Keys {
             variable: ("env", self.env.as_deref()),
@@ -87,7 +82,7 @@ impl SecretConfig {
         Ok(Secret {
             name: name.clone(),
             branches: self.branches.clone(),
-            kept: Kept::find(&keys, env, base, home)?,
+            kept: Kept::find(&keys, place, &section)?,
         })
     }
 }

@@ -18,6 +18,22 @@ pub(super) fn read(path: &Path, max_bytes: usize, what: &str) -> Result<String, 
     Ok(text)
 }
 
+/// The same of a file that holds no secret, and may be open to all.
+pub(super) fn read_public(path: &Path, max_bytes: usize) -> Result<String, String> {
+    let failed = |error| failed(path, &error);
+    // Before it is opened: a pipe without a writer would be waited for.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{} is not a file", path.display()));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let mut text = String::new();
+    let read = file.take(max_bytes as u64 + 1).read_to_string(&mut text);
+    match read.map_err(failed)? > max_bytes {
+        true => Err(format!("{} is too large", path.display())),
+        false => Ok(text),
+    }
+}
+
 /// As [`read`], and the file must be the daemon's own: another who owns it can change it at any time.
 pub(super) fn read_own(path: &Path, max_bytes: usize, what: &str) -> Result<String, String> {
     check_own(path, what)?;

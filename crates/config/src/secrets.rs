@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::document::Document;
-use super::environment::Environment;
-use super::fault::Fault;
+use super::place::Place;
 use super::reserved::is_reserved_variable;
 use super::{ConfigError, EnvName, RepoConfig, Secret, SecretName, SecretValue, TaskName};
 use branchyard_model::RepoName;
@@ -27,25 +25,16 @@ type Granted = BTreeMap<TaskName, BTreeMap<EnvName, Arc<Secret>>>;
 impl Secrets {
     /// What the file says, with everything found that it names.
     pub(super) fn find(
-        document: &Document,
+        place: &Place<'_>,
         repos: &BTreeMap<RepoName, RepoConfig>,
-        env: &Environment,
-        home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
         let mut declared = BTreeMap::new();
-        for (name, settings) in &document.values().secrets {
-            let found = settings.find(name, env, document.dir(), home);
-            let secret = found.map_err(|(key, rule)| {
-                let mut at = vec!["secrets", name.as_str()];
-                at.extend((!key.is_empty()).then_some(key));
-                document.error(&Fault::new(&at, rule))
-            })?;
-            declared.insert(name.clone(), Arc::new(secret));
+        for (name, settings) in &place.document.values().secrets {
+            declared.insert(name.clone(), Arc::new(settings.find(name, place)?));
         }
         let mut granted = BTreeMap::new();
         for (name, repo) in repos {
-            let of_repo = grants(name, repo, &declared).map_err(|fault| document.error(&fault))?;
-            granted.insert(name.clone(), of_repo);
+            granted.insert(name.clone(), grants(place, name, repo, &declared)?);
         }
         Ok(Self { declared, granted })
     }
@@ -80,19 +69,20 @@ impl Secrets {
 /// The secrets that a repo's section names, or what is wrong with it. What stands where a secret's name
 /// belongs is never quoted: it may be the secret itself.
 fn grants(
+    place: &Place<'_>,
     name: &RepoName,
     repo: &RepoConfig,
     declared: &BTreeMap<SecretName, Arc<Secret>>,
-) -> Result<Granted, Fault> {
+) -> Result<Granted, ConfigError> {
     let mut granted = Granted::new();
     for (run, variables) in &repo.secrets {
         let section = ["repos", name.as_str(), "secrets", run.as_str()];
-        check_run(repo, run).map_err(|rule| Fault::new(&section, rule))?;
+        check_run(repo, run).map_err(|rule| place.error(&section, rule))?;
         let mut given = BTreeMap::new();
         for (variable, secret) in variables {
             let refuse = |rule: String| {
                 let [repos, name, secrets, run] = section;
-                Fault::new(&[repos, name, secrets, run, variable.as_str()], rule)
+                place.error(&[repos, name, secrets, run, variable.as_str()], rule)
             };
             check_variable(repo, variable).map_err(refuse)?;
             let secret = declared

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::document::Fault;
 use super::duration::positive;
-use super::fault::Fault;
 use super::value;
 
 /// How long the daemon waits for what.

@@ -1,17 +1,15 @@
 //! `[tls]`: a certificate and its key, as files that are renewed while the daemon runs.
 
 use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::HostName;
-use super::fault::Fault;
-use super::path::resolve;
+use super::place::Place;
 use super::secret_file;
+use super::{ConfigError, HostName};
 
 /// More than any chain of certificates has.
 const MAX_BYTES: usize = 256 * 1024;
@@ -46,27 +44,38 @@ pub struct Pem {
     pub key: String,
 }
 
-/// Which files they were: any that took their place since has another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp([Option<OfFile>; 2]);
+/// Which file it was: any that took its place since has another one. Device, inode, seconds and nanoseconds of the last
+/// change, length; none of a file that is not there.
+pub type Stamp = Option<(u64, u64, i64, i64, u64)>;
 
-/// Device, inode, seconds and nanoseconds of the last change, length.
-type OfFile = (u64, u64, i64, i64, u64);
+pub fn stamp(file: &Path) -> Stamp {
+    let data = fs::metadata(file).ok()?;
+    Some((
+        data.dev(),
+        data.ino(),
+        data.mtime(),
+        data.mtime_nsec(),
+        data.len(),
+    ))
+}
 
 impl TlsConfig {
-    /// Both files or neither, there and readable; `base` is what relative paths start from.
-    pub(super) fn find(&self, base: &Path, home: Option<&Path>) -> Result<Option<Tls>, Fault> {
-        let at = |key: &str, path: &Path| {
-            resolve(path, base, home).map_err(|message| Fault::new(&["tls", key], message))
+    /// Both files or neither, there and readable.
+    pub(super) fn find(&self, place: &Place<'_>) -> Result<Option<Tls>, ConfigError> {
+        let lacks = |missing: &str, given: &str| {
+            let rule =
+                format!("{given} needs {missing} beside it: HTTPS takes a certificate and its key");
+            Err(place.error(&["tls", given], rule))
         };
         let (cert_file, key_file) = match (&self.cert_file, &self.key_file) {
-            (Some(cert), Some(key)) => (at("cert_file", cert)?, at("key_file", key)?),
-            (None, None) => match &self.name {
-                None => return Ok(None),
-                Some(_) => return Err(lacks("cert_file", "name")),
-            },
-            (Some(_), None) => return Err(lacks("key_file", "cert_file")),
-            (None, Some(_)) => return Err(lacks("cert_file", "key_file")),
+            (Some(cert), Some(key)) => (
+                place.path(&["tls", "cert_file"], cert)?,
+                place.path(&["tls", "key_file"], key)?,
+            ),
+            (None, None) if self.name.is_none() => return Ok(None),
+            (None, None) => return lacks("cert_file", "name"),
+            (Some(_), None) => return lacks("key_file", "cert_file"),
+            (None, Some(_)) => return lacks("cert_file", "key_file"),
         };
         let name = self.name.clone();
         let tls = Tls {
@@ -74,62 +83,45 @@ impl TlsConfig {
             key_file,
             name,
         };
-        tls.read()
-            .map_err(|(key, message)| Fault::new(&["tls", key], message))?;
+        let read = tls.read();
+        read.map_err(|(key, rule)| place.error(&["tls", key], rule))?;
         Ok(Some(tls))
     }
-}
-
-fn lacks(missing: &str, given: &str) -> Fault {
-    let message =
-        format!("{given} needs {missing} beside it: HTTPS takes a certificate and its key");
-    Fault::new(&["tls", given], message)
 }
 
 impl Tls {
     /// What is in the files now, or the key that names the one at fault, and the rule that it breaks.
     pub fn read(&self) -> Result<Pem, (&'static str, String)> {
-        let certificates = certificates(&self.cert_file).map_err(|rule| ("cert_file", rule))?;
+        // They are no secret, so the file may be open to all.
+        let certificates = secret_file::read_public(&self.cert_file, MAX_BYTES)
+            .map_err(|rule| ("cert_file", rule))?;
         let key = secret_file::read(&self.key_file, MAX_BYTES, "a private key")
             .map_err(|rule| ("key_file", rule))?;
         Ok(Pem { certificates, key })
     }
 
     /// Take it before [`Tls::read`]: what changes meanwhile is then seen at the next look.
-    pub fn stamp(&self) -> Stamp {
-        Stamp([&self.cert_file, &self.key_file].map(|path| {
-            let data = fs::metadata(path).ok()?;
-            Some((
-                data.dev(),
-                data.ino(),
-                data.mtime(),
-                data.mtime_nsec(),
-                data.len(),
-            ))
-        }))
+    pub fn stamp(&self) -> [Stamp; 2] {
+        [stamp(&self.cert_file), stamp(&self.key_file)]
     }
-}
-
-/// Everybody may know them, so the file may be open to all.
-fn certificates(path: &Path) -> Result<String, String> {
-    let shown = path.display();
-    let failed = |error: io::Error| format!("failed to read {shown}: {error}");
-    let data = fs::metadata(path).map_err(failed)?;
-    if !data.is_file() || data.len() > MAX_BYTES as u64 {
-        return Err(format!("{shown} is not a file with certificates"));
-    }
-    fs::read_to_string(path).map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Environment;
+    use crate::document::Document;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    fn find(text: &str, dir: &Path) -> Result<Option<Tls>, Fault> {
-        let section: TlsConfig = toml::from_str(text).unwrap();
-        section.find(dir, None)
+    fn find(text: &str, dir: &Path) -> Result<Option<Tls>, ConfigError> {
+        let text = format!("[tls]\n{text}");
+        let document = Document::parse(&dir.join("yard.toml"), text).unwrap();
+        document.values().tls.find(&Place {
+            document: &document,
+            env: &Environment::default(),
+            home: None,
+        })
     }
 
     #[test]

@@ -1,15 +1,12 @@
 //! The keys of `[auth.jwt]`, in a file that may be changed under a daemon that runs.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey};
 
 use super::keys::{Key, Keys};
-use branchyard_config::JwtConfig;
+use branchyard_config::{JwtConfig, Stamp, stamp};
 
 const BEGIN: &str = "-----BEGIN ";
 const PUBLIC_KEYS: [&str; 2] = ["PUBLIC KEY", "RSA PUBLIC KEY"];
@@ -24,21 +21,13 @@ pub(super) struct KeyFile {
 
 #[derive(Debug)]
 struct Seen {
-    stamp: Option<FileStamp>,
+    stamp: Stamp,
     keys: Arc<Keys>,
-}
-
-/// Differs when a file was written or replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileStamp {
-    inode: u64,
-    len: u64,
-    modified: SystemTime,
 }
 
 impl KeyFile {
     pub(super) fn open(config: &JwtConfig) -> Result<Self, String> {
-        let stamp = stamp(config);
+        let stamp = stamp(&config.key_file);
         let keys = Arc::new(read(config)?);
         Ok(Self {
             config: config.clone(),
@@ -51,7 +40,7 @@ impl KeyFile {
     pub(super) fn keys(&self) -> Arc<Keys> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Before the content: what is written in between is seen the next time.
-        let stamp = stamp(&self.config);
+        let stamp = stamp(&self.config.key_file);
         if seen.stamp != stamp {
             seen.stamp = stamp;
             let file = self.config.key_file.display();
@@ -67,17 +56,6 @@ impl KeyFile {
         }
         seen.keys.clone()
     }
-}
-
-fn stamp(config: &JwtConfig) -> Option<FileStamp> {
-    let of = |metadata: Metadata| {
-        Some(FileStamp {
-            inode: metadata.ino(),
-            len: metadata.len(),
-            modified: metadata.modified().ok()?,
-        })
-    };
-    std::fs::metadata(&config.key_file).ok().and_then(of)
 }
 
 fn read(config: &JwtConfig) -> Result<Keys, String> {
