@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::reserved::is_own_variable;
 use super::value::{Text, TextKind};
@@ -16,7 +16,7 @@ pub type EnvName = Text<Variables>;
 pub enum Variables {}
 
 /// The value of an environment variable. It may be a secret, so `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub struct EnvValue(String);
 

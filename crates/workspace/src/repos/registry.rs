@@ -9,13 +9,14 @@ use std::sync::Arc;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
 use super::protection::Protection;
 use super::{Repo, RepoError, Source};
-use branchyard_config::{Config, RepoConfig, RepoUrl, UrlPolicy, WebHost};
+use branchyard_config::{
+    BuildOutput, Config, EnvName, EnvValue, RepoConfig, RepoUrl, Task, TaskName, UrlPolicy, WebHost,
+};
 use branchyard_git::{Git, PublicHost, RemoteFailure, Store};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
 use branchyard_runtime::disk::Trash;
@@ -44,13 +45,13 @@ pub struct Registration {
     pub default_branch: Option<BranchName>,
     /// Commands that may be started by name: a program and its arguments each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tasks: BTreeMap<String, Vec<String>>,
+    pub tasks: BTreeMap<TaskName, Task>,
     /// What every run of it has in its environment. It is no place for secrets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
+    pub env: BTreeMap<EnvName, EnvValue>,
     /// What its builds make, as globs; what is usual if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub build_output: Option<Vec<String>>,
+    pub build_output: Option<BuildOutput>,
 }
 
 impl Registration {
@@ -65,24 +66,16 @@ impl Registration {
         }
     }
 
-    /// The same as a section of the configuration has it, by the same rules.
-    fn config(&self, url: RepoUrl) -> Result<RepoConfig, Problem> {
-        let mut config = RepoConfig {
+    /// The same as a section of the configuration has it.
+    fn config(&self, url: RepoUrl) -> RepoConfig {
+        RepoConfig {
             default_branch: self.default_branch.clone(),
-            tasks: as_configured("tasks", &self.tasks)?,
-            env: as_configured("env", &self.env)?,
+            tasks: self.tasks.clone(),
+            env: self.env.clone(),
+            build_output: self.build_output.clone().unwrap_or_default(),
             ..RepoConfig::new(url)
-        };
-        if let Some(globs) = &self.build_output {
-            config.build_output = as_configured("build_output", globs)?;
         }
-        Ok(config)
     }
-}
-
-fn as_configured<T: DeserializeOwned>(field: &str, given: &impl Serialize) -> Result<T, Problem> {
-    let written = serde_json::to_value(given).and_then(serde_json::from_value);
-    written.map_err(|error| Problem::unprocessable(field, error.to_string()))
 }
 
 impl Repos {
@@ -144,7 +137,6 @@ impl Repos {
     /// Refuses what could not be registered, without doing it.
     pub(super) fn check(&self, registration: &Registration) -> Result<RepoUrl, RepoError> {
         let url = RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))?;
-        registration.config(url.clone())?;
         match self.by_name.contains_key(&registration.name) {
             true => Err(exists(&registration.name).into()),
             false => Ok(url),
@@ -162,7 +154,7 @@ impl Repos {
             return Err(Problem::bad("url", detail).help(help).into());
         }
         let name = &registration.name;
-        let config = registration.config(url)?;
+        let config = registration.config(url);
         let repo = self.repo(name, config, Source::Registered);
         match self.by_name.entry(name.clone()) {
             Entry::Occupied(_) => Err(exists(name).into()),
@@ -269,7 +261,7 @@ impl Repos {
                     let url =
                         RepoUrl::parse(&registration.url, &UrlPolicy::caller(&self.config.git))
                             .map_err(|problem| problem.detail)?;
-                    let config = registration.config(url).map_err(|problem| problem.detail)?;
+                    let config = registration.config(url);
                     Ok((registration.name, config))
                 });
             match parsed {
