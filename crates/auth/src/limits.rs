@@ -6,6 +6,7 @@
 //! are bounded for is the work and the records that they cause.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,11 +32,11 @@ pub struct Limiter {
     max_streams: usize,
     requests: Pace<String>,
     failures: Pace<Peer>,
-    in_use: Arc<Mutex<HashMap<String, InUse>>>,
+    in_use: InUse,
 }
 
 /// What a request takes while it is being answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Use {
     /// An answer that has an end of its own.
     Request,
@@ -47,16 +48,11 @@ pub enum Use {
 #[derive(Debug)]
 #[must_use = "it is given back at once"]
 pub struct Permit {
-    what: Use,
-    who: String,
-    in_use: Arc<Mutex<HashMap<String, InUse>>>,
+    of: (Use, String),
+    in_use: InUse,
 }
 
-#[derive(Debug, Default)]
-struct InUse {
-    requests: usize,
-    streams: usize,
-}
+type InUse = Arc<Mutex<HashMap<(Use, String), usize>>>;
 
 impl Limiter {
     pub fn new(limits: &Limits) -> Self {
@@ -78,30 +74,35 @@ impl Limiter {
             let key = "limits.max_requests_per_second";
             return Err(refusal("rate_limited", &detail, key, seconds(wait)));
         }
+        let (most, code, what_of, how, key) = match what {
+            Use::Request => (
+                self.max_requests,
+                "too_many_requests",
+                "requests",
+                "are being answered",
+                "limits.max_concurrent_requests_per_principal",
+            ),
+            Use::Stream => (
+                self.max_streams,
+                "too_many_streams",
+                "streams",
+                "are open",
+                "limits.max_streams_per_principal",
+            ),
+        };
+        let key_of_use = (what, who.to_owned());
         let mut in_use = lock(&self.in_use);
-        let of_theirs = in_use.entry(who.to_owned()).or_default();
-        match what {
-            Use::Request if of_theirs.requests >= self.max_requests => {
-                let most = self.max_requests;
-                let detail = format!("{most} requests of {who} are being answered");
-                let key = "limits.max_concurrent_requests_per_principal";
-                return Err(refusal("too_many_requests", &detail, key, TRY_AGAIN));
-            }
-            Use::Stream if of_theirs.streams >= self.max_streams => {
-                let most = self.max_streams;
-                let detail = format!("{most} streams of {who} are open");
-                let key = "limits.max_streams_per_principal";
-                return Err(refusal("too_many_streams", &detail, key, TRY_AGAIN));
-            }
-            Use::Request => of_theirs.requests += 1,
-            Use::Stream => {
-                of_theirs.streams += 1;
-                metrics::gauge!("branchyard_streams").increment(1.0);
-            }
+        let of_theirs = in_use.entry(key_of_use.clone()).or_default();
+        if *of_theirs >= most {
+            let detail = format!("{most} {what_of} of {who} {how}");
+            return Err(refusal(code, &detail, key, TRY_AGAIN));
+        }
+        *of_theirs += 1;
+        if what == Use::Stream {
+            metrics::gauge!("branchyard_streams").increment(1.0);
         }
         Ok(Permit {
-            what,
-            who: who.to_owned(),
+            of: key_of_use,
             in_use: self.in_use.clone(),
         })
     }
@@ -119,18 +120,14 @@ impl Limiter {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut in_use = lock(&self.in_use);
-        let Some(of_theirs) = in_use.get_mut(&self.who) else {
-            return;
-        };
-        match self.what {
-            Use::Request => of_theirs.requests -= 1,
-            Use::Stream => {
-                of_theirs.streams -= 1;
-                metrics::gauge!("branchyard_streams").decrement(1.0);
+        if let Entry::Occupied(mut of_theirs) = in_use.entry(self.of.clone()) {
+            *of_theirs.get_mut() -= 1;
+            if *of_theirs.get() == 0 {
+                of_theirs.remove();
             }
         }
-        if of_theirs.requests == 0 && of_theirs.streams == 0 {
-            in_use.remove(&self.who);
+        if self.of.0 == Use::Stream {
+            metrics::gauge!("branchyard_streams").decrement(1.0);
         }
     }
 }

@@ -17,32 +17,28 @@ use super::value::{Text, TextKind};
 /// What opens a remote over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
+    default,
     deny_unknown_fields,
     expecting = "a section with token_env or token_file"
 )]
 pub struct CredentialConfig {
     /// The user name that goes with the token; with "bearer" there is none.
-    #[serde(default = "default_username")]
     pub username: Username,
     /// The variable in the daemon's environment that holds the token. Either this or `token_file` has to be there.
-    #[serde(default)]
     #[schemars(extend("example" = "GIT_TOKEN"))]
     pub token_env: Option<String>,
     /// The file that holds the token, mode 600.
-    #[serde(default)]
     #[schemars(extend("example" = "~/.config/branchyard/git-token"))]
     pub token_file: Option<PathBuf>,
     /// How the token is shown to the remote: "basic", or "bearer", which needs git 2.46 or later.
-    #[serde(default)]
     pub scheme: Scheme,
 }
 
 /// How a token is shown to a remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
     /// As the password of a user.
-    #[default]
     Basic,
     /// By itself, as `Authorization: Bearer`.
     Bearer,
@@ -144,8 +140,15 @@ impl Token {
     }
 }
 
-fn default_username() -> Username {
-    Username::known("x-access-token")
+impl Default for CredentialConfig {
+    fn default() -> Self {
+        Self {
+            username: Username::known("x-access-token"),
+            token_env: None,
+            token_file: None,
+            scheme: Scheme::Basic,
+        }
+    }
 }
 
 impl TextKind for Usernames {

@@ -224,7 +224,7 @@ mod tests {
             ),
             (
                 "[git]\nallow_protocols = [\"ext\"]",
-                "yard.toml:2:20: invalid value \"ext\"",
+                "yard.toml:2:20: unknown variant `ext`, expected one of `https`",
             ),
             (
                 "[timeouts]\nremote = \"0s\"",

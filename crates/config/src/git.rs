@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::document::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
-use super::value::{Text, TextKind, TextValue, text_value};
+use super::value::{Text, TextKind};
 use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};
 
 /// Which remotes may be used, who commits, and what is protected.
@@ -19,7 +18,7 @@ use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, dura
 pub struct GitConfig {
     /// Whether repositories on this machine (file:///path, /path) may be used, also by callers who register repos.
     pub allow_local: bool,
-    /// The network protocols that may be used.
+    /// The network protocols that may be used; repositories on this machine are allowed by `allow_local`.
     pub allow_protocols: Vec<Protocol>,
     /// Loopback, link-local and private hosts, and names that lead to such, that callers may register repos of. Those in
     /// this file need not be listed.
@@ -64,7 +63,8 @@ const PROTECTED: [&str; 6] = [
 ];
 
 /// A network protocol of git's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     Https,
     Ssh,
@@ -141,24 +141,6 @@ impl Protocol {
     }
 }
 
-impl TextValue for Protocol {
-    const EXPECTED: &'static str = r#""https", "ssh", "http" or "git""#;
-
-    fn from_text(text: &str) -> Result<Self, String> {
-        Self::of_scheme(text).ok_or_else(|| match text {
-            "file" => "local repositories are allowed by git.allow_local = true".to_owned(),
-            _ => "it is not a protocol that can be allowed".to_owned(),
-        })
-    }
-}
-text_value!(Protocol);
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl TextKind for Identities {
     const EXPECTED: &'static str =
         r#"a name or an address such as "Branchyard" or "branchyard@localhost""#;
@@ -196,7 +178,9 @@ mod tests {
     #[test]
     fn transports_that_run_commands_cannot_be_allowed() {
         for name in ["ext", "fd", "file", "HTTPS", "ftp", ""] {
-            assert!(Protocol::from_text(name).is_err(), "{name} was accepted");
+            let text = format!("allow_protocols = [{name:?}]");
+            let refused = toml::from_str::<GitConfig>(&text).is_err();
+            assert!(refused, "{name} was accepted");
         }
     }
 

@@ -47,7 +47,6 @@ pub struct JwtConfig {
     #[serde(default = "default_role_claim")]
     pub role_claim: String,
     /// The role of tokens that name neither a scope nor a role.
-    #[serde(default)]
     #[schemars(extend("example" = "ui", "x-default" = "none, they may do nothing"))]
     pub default_role: Option<String>,
 }

@@ -27,7 +27,6 @@ pub struct OauthConfig {
     #[schemars(extend("example" = "https://yard.example.org/mcp"))]
     pub audience: SecureUrl,
     /// Where the issuer's keys are.
-    #[serde(default)]
     #[schemars(extend("example" = "https://login.example.org/team/keys", "x-default" = "where its metadata say"))]
     pub jwks_uri: Option<SecureUrl>,
     /// The algorithms that tokens may be signed with; those of public keys only.
@@ -50,11 +49,9 @@ pub struct OauthConfig {
     #[serde(default = "default_role_claim")]
     pub role_claim: String,
     /// The role of tokens that name neither a scope nor a role.
-    #[serde(default)]
     #[schemars(extend("example" = "ui", "x-default" = "none, they may do nothing"))]
     pub default_role: Option<String>,
     /// Certificate authorities to trust in place of the system's.
-    #[serde(default)]
     #[schemars(extend("example" = "/etc/ssl/private-ca.pem"))]
     pub ca_file: Option<PathBuf>,
 }

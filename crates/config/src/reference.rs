@@ -200,7 +200,7 @@ impl DescribedKey<'_> {
             _ if self.is_table() => "none".to_owned(),
             (None, Some(value)) => format!("`{}`", toml(value)),
             (None, None) => {
-                let is_known = self.schema.get("default").is_some();
+                let is_known = self.schema.to_string().contains("null");
                 assert!(is_known, "the default of {} is no Serialize", self.name);
                 "none".to_owned()
             }

@@ -23,10 +23,8 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[schemars(extend("example" = "https://git.example.org/team/demo.git"))]
     pub url: Url,
     /// What opens the remote of this repo, in place of `[git.credentials]`.
-    #[serde(default)]
     pub credential: Option<CredentialConfig>,
     /// The branch that is meant where none is named.
-    #[serde(default)]
     #[schemars(with = "Option<String>", extend("example" = "main", "x-default" = "the remote's HEAD"))]
     pub default_branch: Option<BranchName>,
     /// Branches whose workspaces are made ready at start.

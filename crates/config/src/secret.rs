@@ -38,11 +38,9 @@ pub enum SecretNames {}
 )]
 pub struct SecretConfig {
     /// The variable in the daemon's environment that holds it. Either this or `file` has to be there.
-    #[serde(default)]
     #[schemars(extend("example" = "NPM_TOKEN"))]
     pub env: Option<String>,
     /// The file that holds it, mode 600.
-    #[serde(default)]
     #[schemars(extend("example" = "~/.config/branchyard/npm-token"))]
     pub file: Option<PathBuf>,
     /// The branches whose runs may have it, as globs; `["**"]` is all. These branches are protected in every repo whose runs

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Problem;
+use super::names::{read_from_text, shown_as_text};
 
 /// A run's identifier: a UUID v7, so that sorting by id is sorting by time of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,7 +98,7 @@ made_by_time!(RunId, GroupId, SalvageId);
 
 /// A commit (or tree) as 40 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct CommitId(String);
 
 impl CommitId {
@@ -111,27 +112,7 @@ impl CommitId {
             )
         }
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for CommitId {
-    type Error = Problem;
-    fn try_from(text: String) -> Result<Self, Problem> {
-        Self::parse(&text)
-    }
-}
-
-impl From<CommitId> for String {
-    fn from(id: CommitId) -> String {
-        id.0
-    }
-}
-
-impl fmt::Display for CommitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+shown_as_text!(CommitId);
+read_from_text!(CommitId);

@@ -2,8 +2,6 @@
 //! branch that no git command can read as an option, a revision expression or a path; its
 //! [`DirName`] is the directory (and ref component) that stands for it, injective over all names.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unicode_general_category::{GeneralCategory, get_general_category};
@@ -18,12 +16,12 @@ const HASH_HEX: usize = 16;
 
 /// The name of a repository: letters, digits, `.`, `_` and `-`, at most 63, starting with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct RepoName(String);
 
 /// The short name of a branch (`feature/login`), never `refs/heads/…`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct BranchName(String);
 
 /// The short name of a tag (`v1.2.3`), never `refs/tags/…`. The same names are legal as for branches.
@@ -110,10 +108,6 @@ impl TagName {
             )
             .help("give the short name as `git tag` shows it, such as v1.2.3")),
         }
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 
     /// `refs/tags/<name>`.
@@ -210,10 +204,6 @@ impl DirName {
     pub fn parse(name: &str) -> Option<Self> {
         (is_plain(name) || ends_in_hash(name)).then(|| Self(name.to_owned()))
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// A name that is its own directory: short, lower-case, and not to be mistaken for a hashed one.
@@ -256,49 +246,35 @@ fn readable(name: &str) -> String {
     slug
 }
 
-macro_rules! string_name {
-    ($name:ident) => {
+/// Names and ids that are text inside.
+macro_rules! shown_as_text {
+    ($($name:ident),*) => {$(
         impl $name {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+/// Those that serde reads by way of `parse`.
+macro_rules! read_from_text {
+    ($($name:ident),*) => {$(
         impl TryFrom<String> for $name {
             type Error = Problem;
             fn try_from(name: String) -> Result<Self, Problem> {
                 Self::parse(&name)
             }
         }
-        impl From<$name> for String {
-            fn from(name: $name) -> String {
-                name.0
-            }
-        }
-    };
+    )*};
 }
-string_name!(RepoName);
-string_name!(BranchName);
-
-impl fmt::Display for RepoName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl fmt::Display for BranchName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl fmt::Display for TagName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl fmt::Display for DirName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub(crate) use {read_from_text, shown_as_text};
+shown_as_text!(RepoName, BranchName, TagName, DirName);
+read_from_text!(RepoName, BranchName);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 
 mod claims;
 mod file;
-mod granted;
 mod issuer;
 mod jwks;
 mod keys;

@@ -1,6 +1,5 @@
 //! What a token of one issuer has to say to count, and whose it is then.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -10,8 +9,11 @@ use sha2::{Digest, Sha256};
 use super::claims::Claims;
 use super::refusal::Refusal;
 use super::token::UNKNOWN_ALGORITHM;
-use crate::Principal;
-use branchyard_config::{AuthConfig, JwtConfig, OauthConfig, RepoGlobs, Role};
+use crate::{Area, Grant, Principal};
+use branchyard_config::{
+    AuthConfig, BranchGlobs, JwtConfig, OauthConfig, RepoGlobs, Role, Toolset,
+};
+use branchyard_model::{Scope, Scopes};
 
 /// Longer names than this, and those with strange characters, are hashed.
 const LONGEST_SUBJECT: usize = 200;
@@ -27,9 +29,8 @@ pub(super) struct Rules {
     leeway: Duration,
     scope_claim: String,
     role_claim: String,
-    default_role: Option<Role>,
-    roles: BTreeMap<String, Role>,
-    tenants: BTreeMap<String, RepoGlobs>,
+    default_role: Option<String>,
+    auth: AuthConfig,
 }
 
 impl Rules {
@@ -43,9 +44,8 @@ impl Rules {
             leeway: jwt.leeway,
             scope_claim: jwt.scope_claim.clone(),
             role_claim: jwt.role_claim.clone(),
-            default_role: role(jwt.default_role.as_ref(), auth),
-            roles: auth.roles.clone(),
-            tenants: auth.tenants.clone(),
+            default_role: jwt.default_role.clone(),
+            auth: auth.clone(),
         }
     }
 
@@ -58,30 +58,9 @@ impl Rules {
             leeway: oauth.leeway,
             scope_claim: oauth.scope_claim.clone(),
             role_claim: oauth.role_claim.clone(),
-            default_role: role(oauth.default_role.as_ref(), auth),
-            roles: auth.roles.clone(),
-            tenants: auth.tenants.clone(),
+            default_role: oauth.default_role.clone(),
+            auth: auth.clone(),
         }
-    }
-
-    pub(super) fn scope_claim(&self) -> &str {
-        &self.scope_claim
-    }
-
-    pub(super) fn role_claim(&self) -> &str {
-        &self.role_claim
-    }
-
-    pub(super) fn default_role(&self) -> Option<&Role> {
-        self.default_role.as_ref()
-    }
-
-    pub(super) fn roles(&self) -> &BTreeMap<String, Role> {
-        &self.roles
-    }
-
-    pub(super) fn tenants(&self) -> &BTreeMap<String, RepoGlobs> {
-        &self.tenants
     }
 
     pub(super) fn issuer(&self) -> &str {
@@ -126,10 +105,64 @@ impl Rules {
             grant,
         ))
     }
+
+    fn granted(&self, claims: &Claims) -> Result<Grant, Refusal> {
+        let mut grant = self.allowed(claims)?;
+        if let Some(tenant) = claims.text("tid")? {
+            let repos = self.auth.tenants.get(tenant).cloned();
+            let repos = repos.map_or_else(|| RepoGlobs::parse([]), Ok);
+            grant = grant.within(Area::of_repos(repos.map_err(|_| NO_GLOB)?));
+        }
+        let (repos, branches) = (claims.globs("repos")?, claims.globs("branches")?);
+        if repos.is_some() || branches.is_some() {
+            let repos = repos.map_or(Ok(RepoGlobs::everything()), RepoGlobs::parse);
+            let branches = branches.map_or(Ok(BranchGlobs::everything()), BranchGlobs::parse);
+            grant = grant.within(Area {
+                repos: repos.map_err(|_| NO_GLOB)?,
+                branches: branches.map_err(|_| NO_GLOB)?,
+            });
+        }
+        Ok(grant)
+    }
+
+    /// Roles allow, and scopes narrow that: they are what the caller let this client have of it. Without a
+    /// role the scopes count by themselves. What is not known here counts for nothing.
+    fn allowed(&self, claims: &Claims) -> Result<Grant, Refusal> {
+        let scopes = claims.words(&self.scope_claim)?;
+        let scopes: Scopes = scopes.into_iter().filter_map(Scope::parse).collect();
+        let named = claims.words(&self.role_claim)?;
+        let roles: Vec<&Role> = named
+            .iter()
+            .filter_map(|role| self.auth.roles.get(*role))
+            .collect();
+        if !roles.is_empty() {
+            let mut grant = of_roles(&roles);
+            if !scopes.is_empty() {
+                grant.rights = grant.rights.common(scopes);
+            }
+            return Ok(grant);
+        }
+        let default = self.default_role.as_ref();
+        let default = default.and_then(|role| self.auth.roles.get(role));
+        if let Some(role) = default.filter(|_| scopes.is_empty() && named.is_empty()) {
+            return Ok(Grant::of_role(role));
+        }
+        Ok(Grant {
+            rights: scopes,
+            ..Grant::everything()
+        })
+    }
 }
 
-fn role(name: Option<&String>, auth: &AuthConfig) -> Option<Role> {
-    auth.roles.get(name?).cloned()
+const NO_GLOB: Refusal = Refusal::Token("is bound to something that is no glob");
+
+fn of_roles(roles: &[&Role]) -> Grant {
+    let has = |set: &Toolset| roles.iter().any(|role| role.toolsets.contains(set));
+    Grant {
+        rights: roles.iter().flat_map(|role| role.scopes.iter()).collect(),
+        toolsets: Toolset::ALL.into_iter().filter(has).collect(),
+        ..Grant::everything()
+    }
 }
 
 /// The subject itself where it can be shown anywhere, else its hash; never the one for the other.
