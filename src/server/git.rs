@@ -47,6 +47,12 @@ fn machine_memory() -> u64 {
 fn settings(config: &Config, program: &Path) -> Settings {
     let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
     let access = &config.access;
+    let no_proxy: Vec<_> = access
+        .http()
+        .no_proxy
+        .iter()
+        .map(|host| host.as_str())
+        .collect();
     Settings {
         path: text(&config.path),
         home: config
@@ -59,8 +65,8 @@ fn settings(config: &Config, program: &Path) -> Settings {
             .filter(|_| access.ssh().agent)
             .map(text),
         ssh_command: ssh_command(access.ssh()),
-        proxy: access.http().proxy.clone(),
-        no_proxy: access.http().no_proxy.clone(),
+        proxy: access.http().proxy.as_ref().map(ToString::to_string),
+        no_proxy: (!no_proxy.is_empty()).then(|| no_proxy.join(",")),
         ca_file: access
             .http()
             .ca_file

@@ -8,7 +8,7 @@ use super::credential::{Credential, Scheme, Token};
 use super::place::Place;
 use super::secret_file;
 use super::web_host::CredentialHost;
-use super::{ConfigError, RepoConfig, RepoUrl, WebHost};
+use super::{ConfigError, HttpConfig, RepoConfig, RepoUrl, SshConfig, WebHost};
 use branchyard_model::RepoName;
 
 /// What the daemon's git needs to get at remotes.
@@ -16,35 +16,9 @@ use branchyard_model::RepoName;
 pub struct Access {
     hosts: Vec<(CredentialHost, Arc<Credential>)>,
     repos: BTreeMap<RepoName, Arc<Credential>>,
-    ssh: SshAccess,
-    http: HttpAccess,
-}
-
-/// `[git.ssh]` with its files found.
-#[derive(Debug, Clone)]
-pub struct SshAccess {
-    pub key_file: Option<PathBuf>,
-    pub known_hosts: Option<PathBuf>,
-    pub agent: bool,
-}
-
-/// `[git.http]` with its file found.
-#[derive(Debug, Clone, Default)]
-pub struct HttpAccess {
-    pub proxy: Option<String>,
-    /// Hosts that are reached without the proxy, separated by commas.
-    pub no_proxy: Option<String>,
-    pub ca_file: Option<PathBuf>,
-}
-
-impl Default for SshAccess {
-    fn default() -> Self {
-        Self {
-            key_file: None,
-            known_hosts: None,
-            agent: true,
-        }
-    }
+    /// With their files found.
+    ssh: SshConfig,
+    http: HttpConfig,
 }
 
 impl Access {
@@ -61,11 +35,11 @@ impl Access {
         })
     }
 
-    pub fn ssh(&self) -> &SshAccess {
+    pub fn ssh(&self) -> &SshConfig {
         &self.ssh
     }
 
-    pub fn http(&self) -> &HttpAccess {
+    pub fn http(&self) -> &HttpConfig {
         &self.http
     }
 
@@ -144,10 +118,10 @@ fn of_repos(
     Ok(found)
 }
 
-fn ssh(place: &Place<'_>) -> Result<SshAccess, ConfigError> {
+fn ssh(place: &Place<'_>) -> Result<SshConfig, ConfigError> {
     let ssh = &place.document.values().git.ssh;
     let key = |key| ["git", "ssh", key];
-    Ok(SshAccess {
+    Ok(SshConfig {
         key_file: file(place, &key("key_file"), ssh.key_file.as_deref(), |path| {
             secret_file::check_own(path, "a key")
         })?,
@@ -161,15 +135,15 @@ fn ssh(place: &Place<'_>) -> Result<SshAccess, ConfigError> {
     })
 }
 
-fn http(place: &Place<'_>) -> Result<HttpAccess, ConfigError> {
-    let http = &place.document.values().git.http;
-    let ca_file = ["git", "http", "ca_file"];
-    let no_proxy: Vec<_> = http.no_proxy.iter().map(|host| host.as_str()).collect();
-    Ok(HttpAccess {
-        proxy: http.proxy.as_ref().map(|proxy| proxy.as_str().to_owned()),
-        no_proxy: (!no_proxy.is_empty()).then(|| no_proxy.join(",")),
-        ca_file: file(place, &ca_file, http.ca_file.as_deref(), is_file)?,
-    })
+fn http(place: &Place<'_>) -> Result<HttpConfig, ConfigError> {
+    let http = place.document.values().git.http.clone();
+    let ca_file = file(
+        place,
+        &["git", "http", "ca_file"],
+        http.ca_file.as_deref(),
+        is_file,
+    )?;
+    Ok(HttpConfig { ca_file, ..http })
 }
 
 /// A file that has to be there, in a form that every program on the way takes for one path.

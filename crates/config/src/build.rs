@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::EnvName;
-use super::count::optional;
+use super::count::count;
 use super::value::{Text, TextKind};
 
 /// What every build gets, and what callers may add.
@@ -19,7 +19,7 @@ pub struct BuildConfig {
     pub path: Option<SearchPath>,
     /// How many jobs a `make` run has that says nothing of `-j`. A `-j` without a number is always a share of the cores: all
     /// of them, divided by how many runs there are when it starts.
-    #[serde(deserialize_with = "optional")]
+    #[serde(deserialize_with = "count")]
     #[schemars(extend("example" = 4, "x-default" = "one, as make itself has it"))]
     pub jobs: Option<usize>,
     /// Extra `make` arguments that callers may pass, each given whole.

@@ -28,24 +28,14 @@ impl Visitor<'_> for Count {
     }
 }
 
-/// How many at once.
-pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
-    from.deserialize_i64(Count { most: AT_ONCE })
+/// How many at once; also for a key that may be left out.
+pub(super) fn count<'de, D: Deserializer<'de>, T: From<usize>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_i64(Count { most: AT_ONCE }).map(T::from)
 }
 
 /// How many in all.
-pub(super) fn many<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
-    from.deserialize_i64(Count { most: AT_ALL })
-}
-
-/// For keys that may be left out.
-pub(super) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
-    count(from).map(Some)
-}
-
-/// For keys that may be left out.
-pub(super) fn optional_many<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
-    many(from).map(Some)
+pub(super) fn many<'de, D: Deserializer<'de>, T: From<usize>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_i64(Count { most: AT_ALL }).map(T::from)
 }
 
 /// The number of cores that this process may use.

@@ -43,11 +43,6 @@ pub(super) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D
     Ok(duration)
 }
 
-/// A duration that may be zero.
-pub(super) fn or_zero<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    value::text(from)
-}
-
 /// How far two clocks may be apart; beyond that, an expiry would mean nothing.
 pub(super) fn clock_difference<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     const MOST: Duration = Duration::from_secs(5 * 60);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::place::{Place, resolve};
-use super::{Config, ConfigError, RepoConfig, SandboxConfig};
+use super::{Config, ConfigError, RepoConfig, RepoSandbox, SandboxConfig};
 use branchyard_model::{RepoName, SandboxProfile};
 
 /// What the sandbox itself puts there.
@@ -46,31 +46,28 @@ impl Exposure<'_> {
         repos: &mut BTreeMap<RepoName, RepoConfig>,
     ) -> Result<SandboxConfig, ConfigError> {
         let mut section = section.clone();
-        let mut lists: Vec<(Vec<&str>, bool, &mut Vec<PathBuf>)> = vec![
-            (vec!["sandbox"], false, &mut section.binds_read_only),
-            (vec!["sandbox"], true, &mut section.binds_writable),
-        ];
+        const KEYS: [&str; 2] = ["binds_read_only", "binds_writable"];
+        let of_section = [&mut section.binds_read_only, &mut section.binds_writable];
+        let of_section = KEYS
+            .map(|key| vec!["sandbox", key])
+            .into_iter()
+            .zip(of_section);
+        let mut lists: Vec<_> = of_section.collect();
         for (name, repo) in repos {
-            let key = vec!["repos", name.as_str(), "sandbox"];
-            let own = &mut repo.sandbox;
-            lists.push((key.clone(), false, &mut own.binds_read_only));
-            lists.push((key, true, &mut own.binds_writable));
+            let RepoSandbox {
+                binds_read_only,
+                binds_writable,
+                ..
+            } = &mut repo.sandbox;
+            let keys = KEYS.map(|key| vec!["repos", name.as_str(), "sandbox", key]);
+            lists.extend(keys.into_iter().zip([binds_read_only, binds_writable]));
         }
-        for (key, is_writable, _) in &mut lists {
-            key.push(match is_writable {
-                false => "binds_read_only",
-                true => "binds_writable",
-            });
-        }
-        for (key, _, paths) in &mut lists {
+        for (key, paths) in &mut lists {
             **paths = self.paths(key, paths)?;
         }
-        let writable: Vec<PathBuf> = lists
-            .iter()
-            .filter(|(_, is_writable, _)| *is_writable)
-            .flat_map(|(_, _, paths)| paths.iter().cloned())
-            .collect();
-        for (key, _, paths) in &lists {
+        let writable = lists.iter().filter(|(key, _)| key.ends_with(&KEYS[1..]));
+        let writable: Vec<PathBuf> = writable.flat_map(|(_, paths)| paths.to_vec()).collect();
+        for (key, paths) in &lists {
             for path in paths.iter() {
                 self.check_apart(key, path, &writable)?;
             }

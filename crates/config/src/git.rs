@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
-use super::value::{Text, TextKind};
-use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig, duration};
+use super::value::{self, Text, TextKind};
+use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig};
 
 /// Which remotes may be used, who commits, and what is protected.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub struct GitConfig {
     /// How old what a remote said of a branch may be, for a workspace to be brought up to date with it: within that time
     /// nothing is asked and no process is started, and a commit that was just pushed may not be seen. "0s": every request
     /// asks. (Requests that come together always share one question.)
-    #[serde(deserialize_with = "duration::or_zero")]
+    #[serde(deserialize_with = "value::text")]
     pub freshness: Duration,
     /// Branches that take the scope admin to create, change or push to: globs, in which `*` stays within a segment and `**`
     /// crosses them. The default branch and the branches of a repo's secrets are protected besides.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
-use super::count::{cores, count, many, optional_many};
+use super::count::{cores, count, many};
 use super::document::Fault;
 
 /// How much the daemon does at once, how much it takes or gives in one piece, and what one run may use. A run that goes
@@ -46,7 +46,7 @@ pub struct Limits {
     #[schemars(extend("example" = 4096, "x-default" = "512 for each core, at least 1024 and at most 4096"))]
     pub max_processes: usize,
     /// The files that each process of a run may have open.
-    #[serde(deserialize_with = "optional_many")]
+    #[serde(deserialize_with = "many")]
     #[schemars(extend("example" = 65536, "x-default" = "as many as the daemon"))]
     pub max_open_files: Option<usize>,
     /// Connections of callers with a credential that are open at the same time. When all are taken the one that was idle

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
@@ -9,7 +10,6 @@ use rustix::process::{Resource, getrlimit};
 use super::document::Document;
 use super::environment::Environment;
 use super::exposure::Exposure;
-use super::flags::Flags;
 use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::place::{Place, resolve};
 use super::{Access, Config, ConfigError, Secrets, SigningKey, repos};
@@ -24,6 +24,17 @@ pub struct Sources {
     pub file: Option<PathBuf>,
     pub env: Environment,
     pub flags: Flags,
+}
+
+/// What the command line says. Relative paths start from the current directory.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--listen`
+    pub listen: Option<SocketAddr>,
+    /// `--workspaces`
+    pub workspaces: Option<PathBuf>,
+    /// `--key-file`
+    pub key_file: Option<PathBuf>,
 }
 
 impl Config {

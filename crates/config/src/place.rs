@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Document, Fault};
 use super::environment::Environment;
-use super::flags::Flags;
 use super::known_variables::{SESSION_KEY, SESSION_KEY_FILE, WORKSPACES};
-use super::{AuthConfig, ConfigError, SessionKey};
+use super::{AuthConfig, ConfigError, Flags, SessionKey};
 
 /// The file and what it is read in.
 #[derive(Clone, Copy)]

@@ -47,10 +47,9 @@ pub struct ReaperConfig {
 }
 
 /// What becomes of an agent's branch whose commits the default branch has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergedAgentBranches {
-    #[default]
     Keep,
     /// It goes here, and stays on the remote.
     Local,

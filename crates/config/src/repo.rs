@@ -28,7 +28,7 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[schemars(with = "Option<String>", extend("example" = "main", "x-default" = "the remote's HEAD"))]
     pub default_branch: Option<BranchName>,
     /// Branches whose workspaces are made ready at start.
-    #[serde(default, deserialize_with = "value::names")]
+    #[serde(default, deserialize_with = "value::branches")]
     #[schemars(with = "Vec<String>")]
     pub prewarm: Vec<BranchName>,
     /// Commands that callers may start by name: a program and its arguments, with no shell between.
@@ -51,7 +51,7 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[serde(default)]
     pub build_output: BuildOutput,
     /// How many jobs a `make` run of this repo has that says nothing of `-j`.
-    #[serde(default, deserialize_with = "count::optional")]
+    #[serde(default, deserialize_with = "count::count")]
     #[schemars(extend("example" = 4, "x-default" = "build.jobs"))]
     pub jobs: Option<usize>,
     /// Commands that tell which tools this repo is built with. A run that is asked for with `reuse` is answered from an
@@ -73,7 +73,7 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[serde(default)]
     pub allow_env: Vec<EnvName>,
     /// Runs that execute in this repo at the same time.
-    #[serde(default, deserialize_with = "count::optional")]
+    #[serde(default, deserialize_with = "count::count")]
     #[schemars(extend("example" = 16, "x-default" = "limits.max_concurrent_runs_per_repo"))]
     pub max_concurrent_runs: Option<usize>,
     #[serde(default)]

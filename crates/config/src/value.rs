@@ -10,14 +10,14 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
 use super::redact;
-use branchyard_model::Problem;
+use branchyard_model::BranchName;
 
 /// A value that is written as text.
 pub(super) trait TextValue: Sized {
     /// What a reader should write instead, completing "expected …".
     const EXPECTED: &'static str;
 
-    /// Whether a refusal must not repeat the text, since it may be a secret.
+    /// Whether a refusal does not repeat the text, as where it may be a secret.
     const QUIET: bool = false;
 
     /// The value, or the rule that the text breaks. The rule must not quote a secret.
@@ -127,29 +127,22 @@ pub(super) fn text<'de, D: Deserializer<'de>, T: TextValue>(from: D) -> Result<T
     from.deserialize_str(Text(PhantomData))
 }
 
-/// For lists of names that are parsed by the model: a refusal is placed at its item, not at the list.
-pub(super) fn names<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: TryFrom<String, Error = Problem>,
-{
-    struct Name<T>(T);
-    impl<'de, T: TryFrom<String, Error = Problem>> Deserialize<'de> for Name<T> {
-        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-            from.deserialize_str(Name(PhantomData::<T>))
-        }
+/// For lists of branches: a refusal is placed at its item, not at the list.
+pub(super) fn branches<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<BranchName>, D::Error> {
+    let names = Vec::<Text<BranchName>>::deserialize(from)?;
+    let names = names.iter().map(|name| BranchName::parse(name.as_str()));
+    names.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
+impl TextKind for BranchName {
+    const EXPECTED: &'static str = "a name, in quotes";
+    // What is wrong with a name is said with the name.
+    const QUIET: bool = true;
+
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
+        let parsed = Self::parse(text).map_err(|problem| problem.detail);
+        parsed.map(|_| text.into())
     }
-    impl<T: TryFrom<String, Error = Problem>> Visitor<'_> for Name<PhantomData<T>> {
-        type Value = Name<T>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a name, in quotes")
-        }
-        fn visit_str<E: Error>(self, text: &str) -> Result<Name<T>, E> {
-            T::try_from(text.to_owned()).map(Name).map_err(E::custom)
-        }
-    }
-    let names = Vec::<Name<T>>::deserialize(from)?;
-    Ok(names.into_iter().map(|Name(name)| name).collect())
 }
 
 /// How the schema of the file describes a [`TextValue`].

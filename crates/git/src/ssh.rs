@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use branchyard_config::SshAccess;
+use branchyard_config::SshConfig;
 
 /// The value of `GIT_SSH_COMMAND`, which git hands to a shell.
-pub fn ssh_command(ssh: &SshAccess) -> String {
+pub fn ssh_command(ssh: &SshConfig) -> String {
     let mut options = vec![
         "BatchMode=yes".to_owned(),
         "StrictHostKeyChecking=yes".to_owned(),
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn host_keys_are_strict_whatever_else_is_configured() {
-        let ssh = SshAccess::default();
+        let ssh = SshConfig::default();
         assert_eq!(
             ssh_command(&ssh),
             "ssh '-oBatchMode=yes' '-oStrictHostKeyChecking=yes'"
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn paths_reach_ssh_whole() {
-        let ssh = SshAccess {
+        let ssh = SshConfig {
             key_file: Some("/etc/my key's".into()),
             known_hosts: Some("/etc/100%".into()),
             agent: false,

@@ -11,49 +11,21 @@ use super::names::{read_from_text, shown_as_text};
 
 /// A run's identifier: a UUID v7, so that sorting by id is sorting by time of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct RunId(Uuid);
 
 /// The identifier of a group of runs that were started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct GroupId(Uuid);
 
 /// The identifier of a salvage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct SalvageId(Uuid);
-
-impl SalvageId {
-    pub fn parse(text: &str) -> Result<Self, Problem> {
-        hyphenated(text).map(Self).ok_or_else(|| {
-            Problem::bad("salvage_id", format!("{text:?} is not the id of a salvage"))
-                .help("list them with GET /api/salvage or `branchyard salvage list`")
-        })
-    }
-}
 
 impl RunId {
     /// The random end of the id: enough to tell the runs of one daemon apart.
     pub fn short(self) -> String {
         let text = self.0.simple().to_string();
         text[text.len() - 12..].to_owned()
-    }
-
-    pub fn parse(text: &str) -> Result<Self, Problem> {
-        hyphenated(text).map(Self).ok_or_else(|| {
-            Problem::bad("run_id", format!("{text:?} is not a run id"))
-                .help("list the runs with GET /api/runs or `branchyard runs`")
-        })
-    }
-}
-
-impl GroupId {
-    pub fn parse(text: &str) -> Result<Self, Problem> {
-        hyphenated(text).map(Self).ok_or_else(|| {
-            Problem::bad("group_id", format!("{text:?} is not a group id"))
-                .help("a run of a group names it: GET /api/runs/{run_id}")
-        })
     }
 }
 
@@ -65,8 +37,14 @@ fn hyphenated(text: &str) -> Option<Uuid> {
 }
 
 macro_rules! made_by_time {
-    ($($id:ident),*) => {$(
+    ($($id:ident: $field:literal, $what:literal, $help:literal;)*) => {$(
         impl $id {
+            pub fn parse(text: &str) -> Result<Self, Problem> {
+                hyphenated(text).map(Self).ok_or_else(|| {
+                    Problem::bad($field, format!("{text:?} is not {}", $what)).help($help)
+                })
+            }
+
             /// A new id, later than every id made before it in this process.
             pub fn new() -> Self {
                 Self(Uuid::now_v7())
@@ -94,7 +72,12 @@ macro_rules! made_by_time {
         }
     )*};
 }
-made_by_time!(RunId, GroupId, SalvageId);
+made_by_time! {
+    RunId: "run_id", "a run id", "list the runs with GET /api/runs or `branchyard runs`";
+    GroupId: "group_id", "a group id", "a run of a group names it: GET /api/runs/{run_id}";
+    SalvageId: "salvage_id", "the id of a salvage",
+        "list them with GET /api/salvage or `branchyard salvage list`";
+}
 
 /// A commit (or tree) as 40 lower-case hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

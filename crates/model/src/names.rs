@@ -31,7 +31,6 @@ pub struct TagName(String);
 /// The one directory name that stands for a repo or branch name. Readable, lower-case, no two
 /// names share one: plain names stay as they are, all others carry a hash of the whole name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
 pub struct DirName(String);
 
 impl RepoName {

@@ -89,7 +89,7 @@ impl WhoAmI {
     pub(super) fn new(principal: &Principal, token: Option<&Token>) -> Self {
         Self {
             name: principal.name().to_owned(),
-            role: token.and_then(|token| token.role().map(str::to_owned)),
+            role: token.and_then(|token| token.row().role.clone()),
             created_by: token.map(maker),
             good: Good::of(principal.grant()),
         }
@@ -113,7 +113,7 @@ impl TokenView {
         Self {
             id: token.id().to_owned(),
             name: token.name().to_owned(),
-            role: token.role().map(str::to_owned),
+            role: token.row().role.clone(),
             state: match token.state(now) {
                 Validity::Live => TokenState::Live,
                 Validity::Expired => TokenState::Expired,
@@ -121,7 +121,7 @@ impl TokenView {
                 Validity::Useless => TokenState::Useless,
             },
             good,
-            created_at: token.created_at(),
+            created_at: token.row().created_at,
             created_by: maker(token),
             last_used: token.last_used(),
             revoked_at: token.revoked_at(),

@@ -86,7 +86,7 @@ impl Tokens {
     pub fn list(&self) -> Vec<Arc<Token>> {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = known.values().cloned().collect();
-        all.sort_by(|a, b| (a.created_at(), a.id()).cmp(&(b.created_at(), b.id())));
+        all.sort_by(|a, b| (a.row().created_at, a.id()).cmp(&(b.row().created_at, b.id())));
         all
     }
 
@@ -141,7 +141,7 @@ impl Verifier for Tokens {
             known.get(id).cloned()
         };
         let token = token
-            .filter(|token| bool::from(token.hash().ct_eq(&hash)))
+            .filter(|token| bool::from(token.row().hash.ct_eq(&hash)))
             .ok_or_else(unknown)?;
         let now = Timestamp::now();
         let principal = token.holder(now)?;

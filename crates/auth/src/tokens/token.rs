@@ -18,13 +18,9 @@ const NEVER: i64 = i64::MIN;
 
 #[derive(Debug)]
 pub struct Token {
-    id: String,
-    name: String,
-    role: Option<String>,
-    created_at: Timestamp,
+    row: TokenRow,
     /// The principals above it, from the first one to the one who made it.
     line: Vec<String>,
-    hash: [u8; 32],
     /// What it was given. What it is good for is within that, and in `standing`.
     grant: Grant,
     standing: Result<Principal, Problem>,
@@ -64,12 +60,8 @@ impl Token {
         line.push(row.created_by.clone());
         let micros = |time: Option<Timestamp>| time.map_or(NEVER, Timestamp::as_microsecond);
         let token = Self {
-            id: row.id.clone(),
-            name: row.name.clone(),
-            role: row.role.clone(),
-            created_at: row.created_at,
+            row: row.clone(),
             line,
-            hash: row.hash,
             grant,
             standing,
             revoked,
@@ -84,27 +76,20 @@ impl Token {
     }
 
     pub fn id(&self) -> &str {
-        &self.id
+        &self.row.id
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        &self.row.name
     }
 
-    pub fn role(&self) -> Option<&str> {
-        self.role.as_deref()
-    }
-
-    pub fn created_at(&self) -> Timestamp {
-        self.created_at
+    /// As it was made: its role, when, and the hash of its secret.
+    pub fn row(&self) -> &TokenRow {
+        &self.row
     }
 
     pub fn line(&self) -> &[String] {
         &self.line
-    }
-
-    pub(super) fn hash(&self) -> &[u8; 32] {
-        &self.hash
     }
 
     pub fn grant(&self) -> &Grant {
@@ -114,7 +99,7 @@ impl Token {
     /// Who shows it, or why nobody may any more. Asked only where the secret was right.
     pub(super) fn holder(&self, now: Timestamp) -> Result<Principal, Problem> {
         let over = |why: &str| {
-            let detail = format!("the token {} {why}", self.name);
+            let detail = format!("the token {} {why}", self.row.name);
             Err(unauthorized(&detail)
                 .help("ask whoever made it for another; `branchyard token create` makes one"))
         };
@@ -140,7 +125,7 @@ impl Token {
     }
 
     pub fn principal_name(&self) -> String {
-        principal_name(&self.name)
+        principal_name(&self.row.name)
     }
 
     /// Whether it was made by this principal, or with a token that was.

@@ -143,9 +143,15 @@ fn files_of_ssh_and_http_are_found_beside_the_configuration() {
     assert_eq!(access.ssh.known_hosts, Some(yard.0.path().join("known")));
     assert!(!access.ssh.agent);
     assert_eq!(
-        access.http.proxy.as_deref(),
+        access.http.proxy.as_ref().map(|proxy| proxy.as_str()),
         Some("http://proxy.example:3128")
     );
-    assert_eq!(access.http.no_proxy.as_deref(), Some("a,.b.example"));
+    let no_proxy: Vec<_> = access
+        .http
+        .no_proxy
+        .iter()
+        .map(|host| host.as_str())
+        .collect();
+    assert_eq!(no_proxy, ["a", ".b.example"]);
     assert_eq!(access.http.ca_file, Some(yard.0.path().join("ca.pem")));
 }
