@@ -1,4 +1,4 @@
-//! Branches and their workspaces: list, describe, prepare, remove.
+//! Branches and their workspaces: list, describe, prepare, remove, pin.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,16 +7,62 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Noted;
-use super::extract::{Body, BranchAt, Params, RepoAt};
-use super::listed::Listed;
+use super::extract::{At, Body, BranchAt, Params, RepoAt};
+use super::listed::{Listed, limit};
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, LastRun, Unavailable, branches, runs};
-use branchyard_model::{BranchName, Problem, RepoName, Salvage, Warning};
+use super::route::Access::Needs;
+use super::route::{Route, With, does, reads};
+use crate::app::{AuthorizedApp, LastRun, Unavailable, branches, reaper, runs};
+use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
+
+const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
+const PIN: &str = "/api/repos/{repo}/branches/{branch}/pin";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("listBranches", "List workspaces")
+            .says(
+                "By name. `remote` adds the branches that only the remote has. `unavailable` names \
+                 workspaces that do not answer or are damaged.",
+            )
+            .gives("A page of them.")
+            .get("/api/repos/{repo}/branches", Needs(Scope::RepoRead), list),
+        reads("showBranch", "Describe a workspace")
+            .says("It never makes one.")
+            .gives("The workspace, and how it was last built.")
+            .get(BRANCH, Needs(Scope::RepoRead), show),
+        does("branch.prepare", "prepareBranch", "Make a workspace ready")
+            .says(
+                "Makes it if there is none, and the branch too where `from` says so; brings it up \
+                 to date.",
+            )
+            .gives("The workspace.")
+            .put(BRANCH, Needs(Scope::GitWrite), prepare),
+        does("branch.remove", "removeBranch", "Remove a workspace")
+            .says(
+                "Refused where there is work in it, unless `force` has that saved. The remote \
+                 branch is not touched.",
+            )
+            .or::<Removed>(200, "It is gone, and something of it was saved.")
+            .only(204, "It is gone, and there was nothing to save.")
+            .delete(BRANCH, Needs(Scope::GitWrite), remove),
+        does(
+            "branch.pin",
+            "pinBranch",
+            "Keep a workspace from being reaped or removed",
+        )
+        .gives("The workspace.")
+        .put(PIN, Needs(Scope::GitWrite), pin),
+        does("branch.unpin", "unpinBranch", "Let a workspace go again")
+            .gives("It is not pinned, whether it was or not.")
+            .delete(PIN, Needs(Scope::GitWrite), unpin),
+    ]
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListParams {
+struct ListParams {
     /// Also the branches that only the remote has.
     #[serde(default)]
     remote: bool,
@@ -29,17 +75,13 @@ pub(super) struct ListParams {
 
 /// To describe a workspace is to look at all its files.
 const DEFAULT_PAGE: usize = 100;
-const MAX_PAGE: usize = 500;
 
-pub(super) async fn list(
+async fn list(
     app: AuthorizedApp,
-    RepoAt(repo): RepoAt,
+    At(repo): RepoAt,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Workspaces>, ProblemResponse> {
-    let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-    if limit == 0 {
-        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
-    }
+    let limit = limit(params.limit, DEFAULT_PAGE)?;
     let page =
         branches::branches_after(&app, &repo, params.remote, params.after.as_ref(), limit).await?;
     let items = with_last_runs(&app, &repo, page.items).await?;
@@ -53,7 +95,7 @@ pub(super) async fn list(
 /// A page of workspaces.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "WorkspaceList")]
-pub(super) struct Workspaces {
+struct Workspaces {
     #[serde(flatten)]
     page: Listed<Shown, BranchName>,
     /// Workspaces that should be on this page and cannot be described; left out where there are none.
@@ -67,7 +109,7 @@ pub(super) struct Workspaces {
 /// A workspace, and how it was last built.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Workspace")]
-pub(super) struct Shown {
+struct Shown {
     #[serde(flatten)]
     workspace: Description,
     last_run: Option<LastRun>,
@@ -89,9 +131,9 @@ async fn with_last_runs(
         .collect())
 }
 
-pub(super) async fn show(
+async fn show(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
 ) -> Result<Json<Shown>, ProblemResponse> {
     let workspace = branches::describe(&app, &repo, &branch).await?;
     let last = runs::last_runs(&app, &repo, vec![branch]).await?;
@@ -103,7 +145,7 @@ pub(super) async fn show(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PrepareBody {
+struct PrepareBody {
     /// As in the path.
     #[serde(default)]
     repo: Option<RepoName>,
@@ -125,9 +167,9 @@ pub(super) struct Ready {
     pub(super) warnings: Vec<Warning>,
 }
 
-pub(super) async fn prepare(
+async fn prepare(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     Body(body): Body<PrepareBody>,
 ) -> Result<Json<Ready>, ProblemResponse> {
     if body.repo.is_some_and(|given| given != repo)
@@ -147,7 +189,7 @@ pub(super) async fn prepare(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RemoveParams {
+struct RemoveParams {
     /// Work in it is saved, and it goes all the same.
     #[serde(default)]
     force: bool,
@@ -155,13 +197,13 @@ pub(super) struct RemoveParams {
 
 /// What was saved of a workspace that went.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Removed {
+struct Removed {
     salvage: Salvage,
 }
 
-pub(super) async fn remove(
+async fn remove(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     noted: Noted,
     Params(params): Params<RemoveParams>,
 ) -> Result<Response, ProblemResponse> {
@@ -177,4 +219,29 @@ pub(super) async fn remove(
         }
         None => StatusCode::NO_CONTENT.into_response(),
     })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PinBody {
+    /// Why it is to be kept, for those who wonder.
+    #[serde(default)]
+    #[schemars(length(max = 500))]
+    reason: Option<String>,
+}
+
+async fn pin(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+    Body(body): Body<PinBody>,
+) -> Result<Json<Description>, ProblemResponse> {
+    Ok(Json(reaper::pin(&app, &repo, &branch, body.reason).await?))
+}
+
+async fn unpin(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+) -> Result<With<204, ()>, ProblemResponse> {
+    reaper::unpin(&app, &repo, &branch).await?;
+    Ok(With(()))
 }

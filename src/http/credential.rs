@@ -2,7 +2,6 @@
 
 use axum::http::{HeaderMap, header};
 
-use super::host::without_port;
 use branchyard_auth::unauthorized;
 use branchyard_model::Problem;
 
@@ -58,6 +57,20 @@ pub(super) fn cookie_name(headers: &HeaderMap) -> String {
     let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
     let (_, port) = host.split_at(without_port(host).len());
     format!("branchyard{}", port.replace(':', "-"))
+}
+
+/// `host`, `host:port`, `[v6]`, `[v6]:port`.
+pub(super) fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|b| b.is_ascii_digit())
+                && !name.ends_with(':')
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => host,
+    }
 }
 
 #[cfg(test)]

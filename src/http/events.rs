@@ -11,15 +11,35 @@ use tokio_stream::StreamExt;
 
 use super::extract::Params;
 use super::negotiate::{Format, last_event_id};
+use super::openapi::events::of_the_yard;
 use super::problem::ProblemResponse;
-use super::streams::{FollowParams, streamed};
-use crate::app::{AuthorizedApp, Bulletin, Told, yard_events};
-use branchyard_runtime::yard_events::{EventCursor, EventItem, YardChange};
+use super::route::Access::Needs;
+use super::route::{NDJSON, Route, SSE, reads};
+use super::streams::{FollowParams, LAST_EVENT_ID, streamed};
+use crate::app::{AuthorizedApp, Bulletin, Queue, Told, yard_events};
+use branchyard_model::Scope;
+use branchyard_runtime::yard_events::EventCursor;
 
 /// Proxies close what is silent for longer.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-pub(super) async fn watch(
+const EVENTS: &str = "`Accept` chooses between server-sent events (`id`, `event`, `data`) and NDJSON (the same with `id` \
+    and `type` inside). The first event is `hello` (`version`, `at`). Then come `workspace` (`repo`, `branch`, `change`), \
+    `run` (`change`, `run`), `repo` (`repo`, `change`), `salvage` (`repo`, `branch`, `salvage`, `change`), `reap` \
+    (`action`, `repo`, `branch`, `why`, `bytes`), each with `at`, and `queue` (`running`, `waiting`). `reset` says that \
+    what came in between is not known any more. Take events and fields that you do not know for ones of a later version.";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("watchEvents", "Every change in the yard, as it happens")
+            .says(EVENTS)
+            .headers(&[LAST_EVENT_ID])
+            .streams("The stream. It has no end.", &[SSE, NDJSON], of_the_yard)
+            .get("/stream/events", Needs(Scope::RepoRead), watch),
+    ]
+}
+
+async fn watch(
     app: AuthorizedApp,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
@@ -52,7 +72,8 @@ pub(super) async fn watch(
 }
 
 fn event(told: &Told) -> String {
-    let (kind, data) = (kind(told), data(told));
+    let data = data(told);
+    let kind = data["type"].as_str().unwrap_or_default();
     format!("id: {}\nevent: {kind}\ndata: {data}\n\n", told.place)
 }
 
@@ -62,36 +83,20 @@ fn line(told: &Told) -> String {
     format!("{data}\n")
 }
 
-fn kind(told: &Told) -> &'static str {
-    match &told.news {
-        Bulletin::Hello => "hello",
-        Bulletin::Reset => "reset",
-        Bulletin::Changed(item) => item.change.kind(),
-        Bulletin::Queue(_) => "queue",
-    }
-}
-
 fn data(told: &Told) -> Value {
-    let mut data = match &told.news {
+    match &told.news {
         Bulletin::Hello => {
-            json!({ "version": env!("CARGO_PKG_VERSION"), "at": Timestamp::now() })
+            let version = env!("CARGO_PKG_VERSION");
+            json!({ "type": "hello", "version": version, "at": Timestamp::now() })
         }
-        Bulletin::Reset => json!({}),
-        Bulletin::Changed(item) => changed(item),
-        Bulletin::Queue(queue) => json!(queue),
-    };
-    data["type"] = kind(told).into();
-    data
-}
-
-fn changed(item: &EventItem) -> Value {
-    let mut data = match &item.change {
-        YardChange::Workspace(news) => json!(news),
-        YardChange::Run(news) => json!(news),
-        YardChange::Repo(news) => json!(news),
-        YardChange::Salvage(news) => json!(news),
-        YardChange::Reap(news) => json!(news),
-    };
-    data["at"] = json!(item.at);
-    data
+        Bulletin::Reset => json!({ "type": "reset" }),
+        Bulletin::Queue(Queue { running, waiting }) => {
+            json!({ "type": "queue", "running": running, "waiting": waiting })
+        }
+        Bulletin::Changed(item) => {
+            let mut data = json!(item.change);
+            data["at"] = json!(item.at);
+            data
+        }
+    }
 }

@@ -14,89 +14,41 @@ use crate::app::{App, AuthorizedApp};
 use branchyard_auth::{Principal, unauthorized};
 use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
 
-/// `{repo}` of the path.
-pub(super) struct RepoAt(pub(super) RepoName);
-/// `{repo}` and `{branch}` of the path.
-pub(super) struct BranchAt(pub(super) RepoName, pub(super) BranchName);
-/// `{repo}`, `{branch}` and `{path}` of the path, the last one relative to the workspace.
-pub(super) struct FileAt(
-    pub(super) RepoName,
-    pub(super) BranchName,
-    pub(super) String,
-);
-/// `{run}` of the path.
-pub(super) struct RunAt(pub(super) RunId);
-/// `{group}` of the path.
-pub(super) struct GroupAt(pub(super) GroupId);
-/// `{salvage}` of the path.
-pub(super) struct SalvageAt(pub(super) SalvageId);
-/// `{token}` of the path: a name or an id.
-pub(super) struct TokenAt(pub(super) String);
+/// The parts of the path that are in braces, in their order.
+pub(super) struct At<T>(pub(super) T);
+
+pub(super) type RepoAt = At<RepoName>;
+pub(super) type BranchAt = At<(RepoName, BranchName)>;
+pub(super) type RunAt = At<RunId>;
+pub(super) type GroupAt = At<GroupId>;
+pub(super) type SalvageAt = At<SalvageId>;
+
 /// A JSON body; an empty one is `{}`.
 pub(super) struct Body<T>(pub(super) T);
 /// The query string.
 pub(super) struct Params<T>(pub(super) T);
 
-impl<S: Send + Sync> FromRequestParts<S> for RepoAt {
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for At<T> {
     type Rejection = ProblemResponse;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let name: String = path(parts, state).await?;
-        Ok(Self(RepoName::parse(&name)?))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for BranchAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let (repo, branch): (String, String) = path(parts, state).await?;
-        Ok(Self(RepoName::parse(&repo)?, BranchName::parse(&branch)?))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for FileAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let (repo, branch, file): (String, String, String) = path(parts, state).await?;
-        let (repo, branch) = (RepoName::parse(&repo)?, BranchName::parse(&branch)?);
-        Ok(Self(repo, branch, file))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for RunAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let id: String = path(parts, state).await?;
-        Ok(Self(RunId::parse(&id)?))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for GroupAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let id: String = path(parts, state).await?;
-        Ok(Self(GroupId::parse(&id)?))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for SalvageAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let id: String = path(parts, state).await?;
-        Ok(Self(SalvageId::parse(&id)?))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for TokenAt {
-    type Rejection = ProblemResponse;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
+        let texts: Vec<(String, String)> = path(parts, state).await?;
+        for (name, text) in &texts {
+            check(name, text)?;
+        }
         Ok(Self(path(parts, state).await?))
+    }
+}
+
+/// What is wrong with a part of the path: of more than one, the first.
+fn check(name: &str, text: &str) -> Result<(), Problem> {
+    match name {
+        "repo" => RepoName::parse(text).map(drop),
+        "branch" => BranchName::parse(text).map(drop),
+        "run" => RunId::parse(text).map(drop),
+        "group" => GroupId::parse(text).map(drop),
+        "salvage" => SalvageId::parse(text).map(drop),
+        _ => Ok(()),
     }
 }
 

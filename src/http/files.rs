@@ -4,19 +4,46 @@ use axum::Json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{Body, BranchAt};
+use super::extract::{At, Body, BranchAt};
 use super::problem::ProblemResponse;
+use super::route::Access::Needs;
+use super::route::{Route, reads};
 use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest, inspect};
-use branchyard_model::{BranchName, Problem, RepoName};
+use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
 use branchyard_workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
+
+pub(super) fn routes() -> Vec<Route> {
+    let at = |what| format!("/api/repos/{{repo}}/branches/{{branch}}/{what}");
+    vec![
+        reads(
+            "showEnvironment",
+            "Machine, tools and environment of a build",
+        )
+        .gives("What a build there finds.")
+        .get(at("env"), Needs(Scope::RepoRead), env),
+        reads("listFiles", "List files")
+            .gives("The entries of the directory, or the one file.")
+            .post(at("ls"), Needs(Scope::RepoRead), ls),
+        reads("readFile", "Read lines of a file")
+            .gives("The lines.")
+            .post(at("read_file"), Needs(Scope::RepoRead), read_file),
+        reads("searchFiles", "Search files")
+            .gives("The lines that match.")
+            .post(at("grep"), Needs(Scope::RepoRead), grep),
+        reads("gitQuick", "A short git answer")
+            .says("One of `status`, `log`, `branch`, `diff` and `show`, within 30 seconds.")
+            .gives("What git printed.")
+            .post(at("git/quick"), Needs(Scope::GitRead), git_quick),
+    ]
+}
 
 type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
 
 /// An answer and what it is about.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}Answer")]
-pub(super) struct Said<T> {
+struct Said<T> {
     repo: RepoName,
     branch: BranchName,
     #[serde(flatten)]
@@ -34,10 +61,7 @@ fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> J
     })
 }
 
-pub(super) async fn env(
-    app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
-) -> Answer<EnvironmentReport> {
+async fn env(app: AuthorizedApp, At((repo, branch)): BranchAt) -> Answer<EnvironmentReport> {
     let answer = inspect::environment(&app, &repo, &branch).await?;
     Ok(said(repo, branch, answer))
 }
@@ -46,7 +70,7 @@ pub(super) async fn env(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ListRequest")]
-pub(super) struct LsBody {
+struct LsBody {
     /// Relative to the workspace; the workspace itself if left out.
     #[serde(default)]
     path: Option<String>,
@@ -61,9 +85,9 @@ pub(super) struct LsBody {
     args: Option<Args>,
 }
 
-pub(super) async fn ls(
+async fn ls(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     Body(body): Body<LsBody>,
 ) -> Answer<Listing> {
     let answer = inspect::ls(&app, &repo, &branch, list_request(body)?).await?;
@@ -112,27 +136,27 @@ fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
     Ok(request)
 }
 
-pub(super) async fn read_file(
+async fn read_file(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     Body(request): Body<ReadRequest>,
 ) -> Answer<FileText> {
     let (about, part) = inspect::read_file(&app, &repo, &branch, request).await?;
     Ok(said(repo, branch, (about, FileText::from(part))))
 }
 
-pub(super) async fn grep(
+async fn grep(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     Body(request): Body<GrepRequest>,
 ) -> Answer<Matches> {
     let answer = inspect::grep(&app, &repo, &branch, request).await?;
     Ok(said(repo, branch, answer))
 }
 
-pub(super) async fn git_quick(
+async fn git_quick(
     app: AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    At((repo, branch)): BranchAt,
     Body(request): Body<QuickRequest>,
 ) -> Answer<GitOutput> {
     let answer = inspect::git_quick(&app, &repo, &branch, request).await?;

@@ -12,25 +12,16 @@ use axum::routing::MethodRouter;
 use tokio_stream::StreamExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::audit::{self, Effect, does};
-use super::credential::{Credential, credential};
-use super::host::without_port;
+use super::audit;
+use super::credential::{Credential, credential, without_port};
 use super::limits;
 use super::problem::ProblemResponse;
+use super::route::{Access, Route};
 use super::session::check_page;
 use crate::app::App;
 use branchyard_auth::{Connection, Peer, Principal, unauthorized};
 use branchyard_config::{Config, HostName};
 use branchyard_model::{ErrorKind, Problem, Scope};
-
-/// What a route asks of its caller.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Access {
-    Open,
-    /// A credential, whatever its rights.
-    Known,
-    Needs(Scope),
-}
 
 /// What is checked before a handler is asked.
 #[derive(Debug, Clone)]
@@ -42,13 +33,8 @@ struct Guard {
 }
 
 /// The handler behind the check of its right. The principal is found in the request's extensions.
-pub(super) fn guarded(
-    app: &App,
-    access: Access,
-    effect: &Effect,
-    handler: MethodRouter<App>,
-) -> MethodRouter<App> {
-    let right = match access {
+pub(super) fn guarded(app: &App, route: &Route, handler: MethodRouter<App>) -> MethodRouter<App> {
+    let right = match route.access {
         Access::Open => return handler,
         Access::Known => None,
         Access::Needs(right) => Some(right),
@@ -56,7 +42,10 @@ pub(super) fn guarded(
     let guard = Guard {
         app: app.clone(),
         right,
-        ends_credentials: [does("token.revoke"), does("session.close")].contains(effect),
+        ends_credentials: matches!(
+            route.action.as_deref(),
+            Some("token.revoke" | "session.close")
+        ),
     };
     handler.route_layer(from_fn_with_state(guard, authorize))
 }

@@ -2,57 +2,81 @@
 
 use axum::Json;
 use axum::body::Body as HttpBody;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::{StreamExt, StreamMap};
 
-use super::extract::{Body, GroupAt, Params, RepoAt};
+use super::extract::{At, Body, GroupAt, Params, RepoAt};
 use super::negotiate::{Format, cursor, prefers_async};
 use super::problem::ProblemResponse;
+use super::route::Access::Needs;
+use super::route::{Route, With, does, reads};
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
-use super::streams::{key_and_place, locate, resume, streamed};
+use super::streams::{LAST_EVENT_ID, key_and_place, resume, streamed};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::Cursor;
-use branchyard_model::{GroupId, GroupRecord, GroupState, RepoName};
+use branchyard_model::{GroupId, GroupRecord, GroupState, Problem, Scope};
 use branchyard_runs::{RunBody, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 
-pub(super) async fn make(
-    app: AuthorizedApp,
-    RepoAt(repo): RepoAt,
-    headers: HeaderMap,
-    Body(request): Body<RunBody>,
-) -> Outcome {
-    start(app, repo, headers, request.group_of_make()?).await
+const EVENTS: &str = "`Accept` chooses the format, as for a run. The events are `group` (the record, first), `started` and \
+    `ended` (`branch`, `run_id`, how it ended), with `output` also those of the runs' output, and as the last \
+    `summary` (`state`, `total`, `counts`, `duration_ms`, `results`).";
+
+pub(super) fn routes() -> Vec<Route> {
+    let at = |what| format!("/stream/repos/{{repo}}/{what}");
+    let starting = |read: fn(RunBody) -> Result<RunBody, Problem>| {
+        move |app, place, headers, body| start(app, place, headers, body, read)
+    };
+    let make = starting(RunBody::group_of_make);
+    let task = starting(RunBody::group_of_task);
+    vec![
+        does("group.start", "startGroup", "Run make on many branches")
+            .starts::<GroupRecord>(EVENTS)
+            .needs(&["branches"])
+            .post(at("make"), Needs(Scope::BuildRun), make),
+        does(
+            "group.start",
+            "startTaskGroup",
+            "Run a declared task on many branches",
+        )
+        .starts::<GroupRecord>(EVENTS)
+        .needs(&["branches", "task"])
+        .post(at("task"), Needs(Scope::BuildRun), task),
+        reads("followGroup", "Follow a group")
+            .follows(EVENTS)
+            .headers(&[LAST_EVENT_ID])
+            .get("/stream/groups/{group}", Needs(Scope::RepoRead), follow),
+        reads("showGroup", "Show a group, or wait for its end")
+            .gives("As it is by now.")
+            .or::<GroupRecord>(422, "With `fail`: it has not succeeded.")
+            .get("/api/groups/{group}", Needs(Scope::RepoRead), show),
+        does("group.cancel", "cancelGroup", "Cancel all runs of a group")
+            .gives("The group. Its end is not waited for.")
+            .post("/api/groups/{group}/cancel", Needs(Scope::BuildRun), cancel),
+    ]
 }
 
-pub(super) async fn task(
-    app: AuthorizedApp,
-    RepoAt(repo): RepoAt,
-    headers: HeaderMap,
-    Body(request): Body<RunBody>,
-) -> Outcome {
-    start(app, repo, headers, request.group_of_task()?).await
-}
-
+/// Starts a group; `read` checks that the body has what a group of its kind needs.
 async fn start(
     app: AuthorizedApp,
-    repo: RepoName,
+    At(repo): RepoAt,
     headers: HeaderMap,
-    request: RunBody,
+    Body(body): Body<RunBody>,
+    read: fn(RunBody) -> Result<RunBody, Problem>,
 ) -> Outcome {
+    let request = read(body)?;
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
     let id = runs::start_group(&app, &repo, request, detached, key).await?;
     if detached {
-        let record = runs::group(&app, id)?;
-        let mut response = (StatusCode::ACCEPTED, Json(record)).into_response();
-        locate(&mut response, &at(id));
-        return Ok(response);
+        let record = Json(runs::group(&app, id)?);
+        let location = [(header::LOCATION, at(id))];
+        return Ok((StatusCode::ACCEPTED, location, record).into_response());
     }
     let viewer = runs::live_group(&app, id)?.map(|live| live.viewers().join(true));
     stream(&app, id, from, &headers, viewer, output).await
@@ -60,7 +84,7 @@ async fn start(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FollowParams {
+struct FollowParams {
     /// The `id` of the last event that was seen, where `Last-Event-ID` cannot be sent.
     from: Option<String>,
     /// Whether the output of the runs is wanted too.
@@ -68,9 +92,9 @@ pub(super) struct FollowParams {
     output: bool,
 }
 
-pub(super) async fn follow(
+async fn follow(
     app: AuthorizedApp,
-    GroupAt(id): GroupAt,
+    At(id): GroupAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
@@ -80,26 +104,25 @@ pub(super) async fn follow(
     stream(&app, id, from, &headers, viewer, params.output).await
 }
 
-pub(super) async fn show(
+async fn show(
     app: AuthorizedApp,
-    GroupAt(id): GroupAt,
+    At(id): GroupAt,
     Params(params): Params<Waiting>,
-) -> Outcome {
+) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
     if let (Some(patience), Some(live)) = (params.patience()?, runs::live_group(&app, id)?) {
         // Running out of patience is an answer too: the group as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
     let record = runs::group(&app, id)?;
     let status = status_of(&params, record.state == GroupState::Succeeded);
-    Ok((status, Json(record)).into_response())
+    Ok((status, Json(record)))
 }
 
-pub(super) async fn cancel(
+async fn cancel(
     app: AuthorizedApp,
-    GroupAt(id): GroupAt,
-) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
-    let record = runs::cancel_group(&app, id)?;
-    Ok((StatusCode::ACCEPTED, Json(record)))
+    At(id): GroupAt,
+) -> Result<With<202, Json<GroupRecord>>, ProblemResponse> {
+    Ok(With(Json(runs::cancel_group(&app, id)?)))
 }
 
 async fn stream(

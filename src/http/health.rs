@@ -6,9 +6,36 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::problem::ProblemResponse;
+use super::route::Access::{Needs, Open};
+use super::route::{Route, reads};
 use crate::app::{AuthorizedApp, Load, Readiness, health, load};
+use branchyard_model::Scope;
 
-pub(super) async fn welcome() -> &'static str {
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("healthz", "Is it alive")
+            .gives("It is.")
+            .get("/healthz", Open, healthz),
+        reads("readyz", "Is it ready, and how busy")
+            .gives("It takes new runs.")
+            .or::<Readiness>(
+                503,
+                "It is being stopped, or its disk is too full for new work.",
+            )
+            .get("/readyz", Needs(Scope::Ops), readyz),
+        reads("metrics", "Counters and gauges for Prometheus")
+            .gives("The metrics, as text.")
+            .get("/metrics", Needs(Scope::Ops), metrics),
+        reads(
+            "machine",
+            "How busy the machine is, and what fills its disk",
+        )
+        .gives("As it is now.")
+        .get("/api/machine", Needs(Scope::RepoRead), machine),
+    ]
+}
+
+pub(super) fn welcome() -> &'static str {
     concat!(
         "branchyard ",
         env!("CARGO_PKG_VERSION"),
@@ -23,20 +50,20 @@ pub(super) async fn welcome() -> &'static str {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Alive {
+struct Alive {
     /// `ok`.
     status: &'static str,
     version: &'static str,
 }
 
-pub(super) async fn healthz() -> Json<Alive> {
+async fn healthz() -> Json<Alive> {
     Json(Alive {
         status: "ok",
         version: env!("CARGO_PKG_VERSION"),
     })
 }
 
-pub(super) async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) {
+async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) {
     let readiness = health::readiness(&app);
     let status = match readiness.is_ready() {
         true => StatusCode::OK,
@@ -46,10 +73,10 @@ pub(super) async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) 
 }
 
 /// How busy the machine is, and what fills its disk.
-pub(super) async fn machine(app: AuthorizedApp) -> Result<Json<Load>, ProblemResponse> {
+async fn machine(app: AuthorizedApp) -> Result<Json<Load>, ProblemResponse> {
     Ok(Json(load::current(&app).await?))
 }
 
-pub(super) async fn metrics(app: AuthorizedApp) -> String {
+async fn metrics(app: AuthorizedApp) -> String {
     health::metrics(&app)
 }

@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use branchyard_model::Problem;
+
+const MAX_PAGE: usize = 500;
+
 /// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
@@ -22,5 +26,13 @@ impl<T> Listed<T> {
 impl<T, N> Listed<T, N> {
     pub(super) fn page(items: Vec<T>, next: Option<N>) -> Self {
         Self { items, next }
+    }
+}
+
+/// How many items a page has: as many as are asked for, and never more than [`MAX_PAGE`].
+pub(super) fn limit(given: Option<usize>, default: usize) -> Result<usize, Problem> {
+    match given.unwrap_or(default).min(MAX_PAGE) {
+        0 => Err(Problem::unprocessable("limit", "limit must be at least 1")),
+        limit => Ok(limit),
     }
 }

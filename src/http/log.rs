@@ -4,31 +4,47 @@ mod ask;
 mod found;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 
-use super::extract::{Params, RunAt};
+use super::extract::{At, Params, RunAt};
+use super::negotiate::accepts;
 use super::problem::ProblemResponse;
 use super::range::{self, ByteRange};
+use super::route::Access::Needs;
+use super::route::{IF_RANGE, JSON, RANGE, Route, TEXT, given, is, reads, text};
 use super::sinks::Text;
 use super::streams::body;
 use crate::app::{AuthorizedApp, runs};
-use ask::{Ask, Wanted};
+use ask::{Ask, LogParams, Wanted};
 use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search, Totals, stream};
-use branchyard_model::Problem;
+use branchyard_model::{Problem, Scope};
 use branchyard_runs::View;
-use found::{GrepJson, GrepText};
-
-pub(super) use ask::LogParams;
-pub(super) use found::Found;
+use found::{Found, GrepJson, GrepText};
 
 type Outcome = Result<Response, ProblemResponse>;
 
-const TEXT: &str = "text/plain; charset=utf-8";
+const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 
-pub(super) async fn log(
+pub(super) fn routes() -> Vec<Route> {
+    let output = vec![(TEXT, is(text())), (JSON, given::<Found>())];
+    let says = "The output. With `grep` and `Accept: application/json` what was found.";
+    vec![
+        reads("readLog", "Exactly what a run printed, or a part of it")
+            .says(
+                "Of a run that is under way it goes on to the end; a part is of what is there \
+                 now. `tail`, `lines`, `grep` and `Range` cannot be had together.",
+            )
+            .headers(&[RANGE, IF_RANGE])
+            .answers(200, says, output)
+            .writes(206, "The bytes of the range.", &[TEXT])
+            .get("/api/runs/{run}/log", Needs(Scope::RepoRead), log),
+    ]
+}
+
+async fn log(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
     Params(params): Params<LogParams>,
     method: Method,
     headers: HeaderMap,
@@ -54,19 +70,12 @@ pub(super) async fn log(
             })
             .await
         }
-        Wanted::Matches(query) if accepts_json(&headers) => {
-            search(
-                &view,
-                query,
-                strip_ansi,
-                GrepJson::new(),
-                "application/json",
-            )
-            .await
+        Wanted::Matches(query) if accepts(&headers, JSON) => {
+            search(&view, query, strip_ansi, GrepJson::new(), JSON).await
         }
         Wanted::Matches(query) => {
             let report = GrepText::new(&query);
-            search(&view, query, strip_ansi, report, TEXT).await
+            search(&view, query, strip_ansi, report, CONTENT_TYPE).await
         }
     }
 }
@@ -84,19 +93,14 @@ async fn whole(view: &View, strip_ansi: bool) -> Outcome {
     };
     let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
     let body = body(view, Cursor::START, sink, viewer).await?;
-    let mut response = answer(body, TEXT);
-    if !strip_ansi {
-        set(&mut response, header::ACCEPT_RANGES, "bytes");
-    }
-    if let Some(totals) = totals {
-        set(&mut response, header::ETAG, &etag(totals));
-        set(
-            &mut response,
-            header::CONTENT_LENGTH,
-            &totals.bytes.to_string(),
-        );
-    }
-    Ok(response)
+    let ranges = (!strip_ansi).then_some([(header::ACCEPT_RANGES, "bytes")]);
+    let known = totals.map(|totals| {
+        [
+            (header::ETAG, etag(totals)),
+            (header::CONTENT_LENGTH, totals.bytes.to_string()),
+        ]
+    });
+    Ok((ranges, known, answer(body, CONTENT_TYPE)).into_response())
 }
 
 /// A range of the bytes that are there now.
@@ -119,13 +123,9 @@ async fn part(view: &View, range: ByteRange) -> Outcome {
     let Some((first, count, excerpt)) = found else {
         return Ok(range::unsatisfiable("the output", total));
     };
-    let mut response = range::partial(pieces(excerpt), (first, count), total);
-    set(&mut response, header::CONTENT_TYPE, TEXT);
-    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    if closed {
-        set(&mut response, header::ETAG, &etag(totals));
-    }
-    Ok(response)
+    let tag = closed.then(|| [(header::ETAG, etag(totals))]);
+    let part = range::partial(pieces(excerpt), (first, count), total);
+    Ok((tag, [(header::CONTENT_TYPE, CONTENT_TYPE)], part).into_response())
 }
 
 async fn excerpt(
@@ -137,7 +137,7 @@ async fn excerpt(
     if strip_ansi {
         excerpt = excerpt.without_ansi();
     }
-    Ok(answer(pieces(excerpt), TEXT))
+    Ok(answer(pieces(excerpt), CONTENT_TYPE))
 }
 
 async fn search(
@@ -173,28 +173,10 @@ async fn if_range(view: &View, headers: &HeaderMap) -> Result<bool, Problem> {
     Ok(view.is_closed() && condition.as_bytes() == etag(totals(view).await?).as_bytes())
 }
 
-fn accepts_json(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|part| part.split(';').next().unwrap_or_default().trim() == "application/json")
-}
-
 fn pieces(pieces: impl Pieces) -> Body {
     Body::from_stream(stream(pieces))
 }
 
 fn answer(body: Body, content_type: &'static str) -> Response {
-    let mut response = body.into_response();
-    set(&mut response, header::CONTENT_TYPE, content_type);
-    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    response
-}
-
-fn set(response: &mut Response, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        response.headers_mut().insert(name, value);
-    }
+    ([(header::CONTENT_TYPE, content_type)], body).into_response()
 }

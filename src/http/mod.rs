@@ -8,12 +8,10 @@ mod credential;
 mod events;
 mod extract;
 mod files;
-mod findings;
 mod gate;
 mod groups;
 mod health;
 mod held;
-mod host;
 mod limits;
 mod listed;
 mod log;
@@ -24,7 +22,6 @@ mod page;
 mod problem;
 mod range;
 mod raw;
-mod reap;
 mod repos;
 mod route;
 mod routes;
@@ -35,6 +32,7 @@ mod sinks;
 mod streams;
 mod tag;
 mod tokens;
+mod upkeep;
 mod verbs;
 
 use axum::Router;
@@ -48,17 +46,17 @@ use problem::{ProblemResponse, internal_panic};
 
 pub use held::Held;
 pub use negotiate::Format;
-pub use routes::{Address, Asks, addresses};
+pub use route::Access;
+pub use routes::{Address, addresses};
 pub use sinks::{Events, Output as GroupOutput, Text};
 
 /// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.
 pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     let mut router = Router::new();
-    for route in routes::all(mcp) {
-        let (path, effect) = (&route.path, &route.effect);
-        let noting = audit::noting(&app, path, effect, route.handled.router);
-        let guarded = gate::guarded(&app, route.access, effect, noting);
-        router = router.route(path, audit::recording(&app, path, effect, guarded));
+    for route in routes::all(mcp).iter().flat_map(|section| &section.routes) {
+        let noting = audit::noting(&app, route);
+        let guarded = gate::guarded(&app, route, noting);
+        router = router.route(&route.path, audit::recording(&app, route, guarded));
     }
     router
         .fallback(|| async { ProblemResponse(not_found()) })

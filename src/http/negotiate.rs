@@ -1,6 +1,6 @@
 //! Which of the three stream formats a caller wants, and from where.
 
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 
 use branchyard_journal::Cursor;
 use branchyard_model::Problem;
@@ -16,20 +16,13 @@ pub enum Format {
 impl Format {
     /// The first format in `Accept` that is served here; server-sent events where none is named.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        headers
-            .get_all(header::ACCEPT)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .find_map(
-                |part| match part.split(';').next().unwrap_or_default().trim() {
-                    "text/event-stream" => Some(Self::Sse),
-                    "application/x-ndjson" => Some(Self::Ndjson),
-                    "text/plain" => Some(Self::Text),
-                    _ => None,
-                },
-            )
-            .unwrap_or(Self::Sse)
+        let known = accepted(headers).find_map(|kind| match kind {
+            "text/event-stream" => Some(Self::Sse),
+            "application/x-ndjson" => Some(Self::Ndjson),
+            "text/plain" => Some(Self::Text),
+            _ => None,
+        });
+        known.unwrap_or(Self::Sse)
     }
 
     pub(super) fn content_type(self) -> &'static str {
@@ -39,6 +32,24 @@ impl Format {
             Self::Text => "text/plain; charset=utf-8",
         }
     }
+}
+
+/// The content types that `Accept` names.
+fn accepted(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    listed(headers, "accept").map(|part| part.split(';').next().unwrap_or_default().trim())
+}
+
+pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    accepted(headers).any(|accepted| accepted == kind)
+}
+
+/// What a header lists, with commas between, in however many lines.
+fn listed<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).into_iter();
+    values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
 }
 
 /// Where to resume: `Last-Event-ID`, which a browser sends by itself, or `?from=`.
@@ -58,12 +69,7 @@ pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Problem
 
 /// Whether the caller wants an answer now instead of the stream.
 pub(super) fn prefers_async(headers: &HeaderMap) -> bool {
-    headers
-        .get_all("prefer")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|part| part.trim().eq_ignore_ascii_case("respond-async"))
+    listed(headers, "prefer").any(|part| part.eq_ignore_ascii_case("respond-async"))
 }
 
 /// What makes a repeated request the same request.

@@ -8,16 +8,32 @@ use serde::Serialize;
 
 use super::challenge::WELL_KNOWN;
 use super::problem::ProblemResponse;
+use super::route::Access::Open;
+use super::route::{Route, reads};
 use crate::app::App;
 use branchyard_config::OauthConfig;
 use branchyard_model::{ErrorKind, Problem, Scope};
+
+/// Clients that have no token yet learn here who gives them one.
+pub(super) fn routes() -> Vec<Route> {
+    let operation = |id| {
+        reads(id, "Who gives tokens for this daemon (RFC 9728)")
+            .says("Only with `[auth.oauth]`; else 404.")
+            .gives("The issuer, and what tokens may be asked for.")
+    };
+    let below = format!("{WELL_KNOWN}/{{*path}}");
+    vec![
+        operation("oauthResource").get(WELL_KNOWN, Open, metadata),
+        operation("oauthResourceAt").get(below, Open, metadata),
+    ]
+}
 
 /// Where agents are, whatever the audience is.
 const MCP: &str = "/mcp";
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ProtectedResource")]
-pub(super) struct Metadata {
+struct Metadata {
     resource: String,
     authorization_servers: [String; 1],
     scopes_supported: [&'static str; Scope::ALL.len()],
@@ -41,7 +57,7 @@ impl Metadata {
 type Answer = Result<Json<Metadata>, ProblemResponse>;
 
 /// Clients ask with the path of what they want to reach behind the well-known part, or with none.
-pub(super) async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
+async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
     let oauth = app.config().auth.oauth.as_ref();
     let oauth = oauth.ok_or_else(not_configured)?;
     let path = uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();

@@ -1,65 +1,78 @@
 //! The browser page: files that are part of the program. It is a face like any other and speaks the public API alone.
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::health::welcome;
+use super::negotiate::accepts;
+use super::route::Access::Open;
+use super::route::{Route, TEXT, reads};
 use super::{ProblemResponse, not_found, tag};
 
+pub(super) fn routes() -> Vec<Route> {
+    let operation = |id, summary, kinds: &[&'static str]| {
+        reads(id, summary)
+            .writes(200, "The file.", kinds)
+            .only(304, "It is the one that `If-None-Match` names.")
+    };
+    let summary = "The page for browsers; a few words for everybody else";
+    vec![
+        operation("home", summary, &[TEXT, "text/html"]).get("/", Open, home),
+        operation("apiPage", "The API for people", &["text/html"]).get("/api.html", Open, file),
+        operation("icon", "The page's icon", &["image/svg+xml"]).get("/icon.svg", Open, file),
+        operation("pageScript", "A script of the page", &["text/javascript"]).get(
+            "/js/{*file}",
+            Open,
+            file,
+        ),
+        operation("pageStyle", "A style of the page", &["text/css"]).get(
+            "/style/{*file}",
+            Open,
+            file,
+        ),
+    ]
+}
+
 /// What a browser lets the page do: load what comes from here, ask here, and nothing else.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-     base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-);
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 #[derive(RustEmbed)]
 #[folder = "page/"]
 struct Files;
 
 /// The page for browsers; a few words for everybody else.
-pub(super) async fn home(headers: HeaderMap) -> Response {
-    let wants_page = headers
-        .get(header::ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .is_some_and(|accept| accept.contains("text/html"));
-    let mut response = match Files::get("index.html") {
-        Some(page) if wants_page => sent("index.html", &page, &headers),
-        _ => welcome().await.into_response(),
+async fn home(headers: HeaderMap) -> Response {
+    let response = match Files::get("index.html") {
+        Some(page) if accepts(&headers, "text/html") => sent("index.html", &page, &headers),
+        _ => welcome().into_response(),
     };
-    let by_accept = HeaderValue::from_static("accept");
-    response.headers_mut().insert(header::VARY, by_accept);
-    response
+    ([(header::VARY, "accept")], response).into_response()
 }
 
 /// A file of the page, by its path.
-pub(super) async fn file(uri: Uri, request: Request) -> Response {
+async fn file(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     match Files::get(path) {
-        Some(file) => sent(path, &file, request.headers()),
+        Some(file) => sent(path, &file, &headers),
         None => ProblemResponse(not_found()).into_response(),
     }
 }
 
 fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
     let tag = tag::of_hash(&file.metadata.sha256_hash());
-    let mut response = match tag::is_known(&tag, asked) {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => file.data.clone().into_response(),
-    };
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind(path)));
-    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(
-        header::REFERRER_POLICY,
-        HeaderValue::from_static("same-origin"),
-    );
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
+    let headers = [
+        (header::CONTENT_TYPE, kind(path)),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (header::ETAG, &tag),
+    ];
+    match tag::is_known(&tag, asked) {
+        true => (headers, StatusCode::NOT_MODIFIED).into_response(),
+        false => (headers, file.data.clone()).into_response(),
     }
-    response
 }
 
 fn kind(path: &str) -> &'static str {

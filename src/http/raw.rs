@@ -6,19 +6,50 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::io::AsyncReadExt;
 use tokio_util::io::ReaderStream;
 
-use super::extract::FileAt;
+use super::extract::At;
 use super::problem::ProblemResponse;
 use super::range::{self, ByteRange};
+use super::route::Access::Needs;
+use super::route::{IF_RANGE, RANGE, Route, TEXT, reads, text};
 use super::tag;
 use crate::app::{AuthorizedApp, inspect};
-use branchyard_model::{ErrorKind, Problem};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope};
 use branchyard_workspace::RawFile;
+
+pub(super) fn routes() -> Vec<Route> {
+    let kinds = &[
+        "application/octet-stream",
+        TEXT,
+        "image/png",
+        "image/jpeg",
+        "image/gif",
+        "image/webp",
+    ];
+    let tag = (
+        "If-None-Match",
+        "The `ETag` of what the caller has.",
+        text as fn() -> _,
+    );
+    let path = "/api/repos/{repo}/branches/{branch}/raw/{*path}";
+    vec![
+        reads("readRawFile", "A whole file, byte for byte")
+            .says(
+                "Of any size, as a download. It is told by its content whether it is text or an \
+                 image.",
+            )
+            .headers(&[RANGE, IF_RANGE, tag])
+            .writes(200, "Its bytes.", kinds)
+            .writes(206, "The bytes of the range.", kinds)
+            .only(304, "It is what `If-None-Match` names.")
+            .get(path, Needs(Scope::RepoRead), raw),
+    ]
+}
 
 /// What is read and sent at once.
 const PIECE: usize = 256 * 1024;
@@ -28,48 +59,35 @@ const TELLING: u64 = 8 * 1024;
 /// What a name needs no escape for in a header.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-pub(super) async fn raw(
+async fn raw(
     app: AuthorizedApp,
-    FileAt(repo, branch, path): FileAt,
+    At((repo, branch, path)): At<(RepoName, BranchName, String)>,
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
     let raw = inspect::raw_file(&app, &repo, &branch, &path).await?;
     let tag = tag::of_stamp(&raw.stamp);
     let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, &headers));
-    let mut response = match is_known {
+    let response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => answer(raw, tag.as_deref(), &method, &headers)
             .await
             .map_err(unreadable)?,
     };
     let name = path.rsplit('/').next().unwrap_or_default();
-    let tag = tag.map(|tag| (header::ETAG, tag));
-    let named = (header::CONTENT_DISPOSITION, attachment(name));
-    for (field, value) in tag.into_iter().chain([named]) {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(field, value);
-        }
-    }
-    for (field, value) in [
+    let named = [(header::CONTENT_DISPOSITION, attachment(name))];
+    let rules = [
         (header::ACCEPT_RANGES, "bytes"),
         // It may change at any moment, and is for callers who may read it alone.
         (header::CACHE_CONTROL, "private, no-cache"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (
             header::CONTENT_SECURITY_POLICY,
             "sandbox; default-src 'none'",
         ),
-        (CROSS_ORIGIN_RESOURCE_POLICY, "same-origin"),
-    ] {
-        let value = HeaderValue::from_static(value);
-        response.headers_mut().insert(field, value);
-    }
-    Ok(response)
+    ];
+    let tag = tag.map(|tag| [(header::ETAG, tag)]);
+    Ok((tag, named, rules, response).into_response())
 }
-
-const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
-    header::HeaderName::from_static("cross-origin-resource-policy");
 
 /// The bytes that were asked for, and of which kind they are.
 async fn answer(
@@ -82,11 +100,11 @@ async fn answer(
     let wanted = range::asked(method, headers)
         .filter(|_| tag::allows_range(tag, headers))
         .and_then(|range| ByteRange::parse(range.to_str().ok()?));
-    let part = match wanted.map(|range| range.within(size)) {
-        Some(None) => return Ok(range::unsatisfiable("the file", size)),
-        Some(Some(part)) => Some(part),
-        None => None,
-    };
+    let part = wanted.map(|range| range.within(size));
+    if part == Some(None) {
+        return Ok(range::unsatisfiable("the file", size));
+    }
+    let part = part.flatten();
     let (first, count) = part.unwrap_or((0, size));
     let reading = tokio::task::spawn_blocking(move || {
         let mut file = raw.file;
@@ -98,36 +116,20 @@ async fn answer(
     let (file, kind) = reading.await.map_err(std::io::Error::other)??;
     let reader = tokio::fs::File::from_std(file).take(count);
     let body = Body::from_stream(ReaderStream::with_capacity(reader, PIECE));
-    let mut response = match part {
+    let response = match part {
         Some(part) => range::partial(body, part, size),
         None => ([(header::CONTENT_LENGTH, size)], body).into_response(),
     };
-    let kind = HeaderValue::from_static(kind);
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    Ok(response)
+    Ok(([(header::CONTENT_TYPE, kind)], response).into_response())
 }
 
 /// By what the file holds, for its name may say anything. An SVG is text here: as an image it could run scripts.
 fn kind(head: &[u8]) -> &'static str {
     match head {
-        [0x89, b'P', b'N', b'G', ..] => "image/png",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [b'G', b'I', b'F', b'8', ..] => "image/gif",
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => "image/webp",
+        _ if head.starts_with(b"\x89PNG") => "image/png",
+        _ if head.starts_with(b"\xff\xd8\xff") => "image/jpeg",
+        _ if head.starts_with(b"GIF8") => "image/gif",
+        _ if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") => "image/webp",
         _ if is_text(head) => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }

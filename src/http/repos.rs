@@ -1,43 +1,72 @@
-//! Repositories: list, register, show, forget.
+//! Repositories: list, register, show, forget, maintain.
 
 use axum::Json;
-use axum::http::StatusCode;
 
 use super::audit::Noted;
-use super::extract::{Body, RepoAt};
+use super::extract::{At, Body, RepoAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
-use crate::app::{AuthorizedApp, RepoSummary, branches, repos};
-use branchyard_workspace::repos::Registration;
+use super::route::Access::Needs;
+use super::route::{Route, With, does, reads};
+use crate::app::{AuthorizedApp, RepoSummary, branches, inconsistencies, repos};
+use branchyard_model::Scope;
+use branchyard_workspace::repos::{Maintained, Registration};
 
-pub(super) async fn list(app: AuthorizedApp) -> Json<Listed<RepoSummary>> {
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("listRepos", "List repositories")
+            .gives("Those that one may see.")
+            .get("/api/repos", Needs(Scope::RepoRead), list),
+        does("repo.register", "registerRepo", "Register a repository")
+            .says("Nothing is cloned yet; the first use does. It is kept across restarts.")
+            .gives("The repository.")
+            .post("/api/repos", Needs(Scope::Admin), register),
+        reads("showRepo", "Show a repository")
+            .gives("The repository.")
+            .get("/api/repos/{repo}", Needs(Scope::RepoRead), show),
+        does("repo.remove", "removeRepo", "Forget a repository")
+            .says("Refused while it has workspaces, or branches that may not be on the remote.")
+            .gives("It is forgotten.")
+            .delete("/api/repos/{repo}", Needs(Scope::Admin), remove),
+        does(
+            "repo.maintain",
+            "maintainRepo",
+            "Pack a repository's objects now",
+        )
+        .gives("How they were kept before, and are now.")
+        .post("/api/repos/{repo}/maintain", Needs(Scope::Ops), maintain),
+    ]
+}
+
+async fn list(app: AuthorizedApp) -> Json<Listed<RepoSummary>> {
     let repos = app.repos();
     let items = repos.iter().map(|repo| repos::repo_summary(&app, repo));
     Json(Listed::all(items.collect()))
 }
 
-pub(super) async fn register(
+async fn register(
     app: AuthorizedApp,
     noted: Noted,
     Body(registration): Body<Registration>,
-) -> Result<(StatusCode, Json<RepoSummary>), ProblemResponse> {
+) -> Result<With<201, Json<RepoSummary>>, ProblemResponse> {
     noted.at(Some(&registration.name), None);
     let repo = branches::register(&app, &registration).await?;
-    Ok((StatusCode::CREATED, Json(repos::repo_summary(&app, &repo))))
+    Ok(With(Json(repos::repo_summary(&app, &repo))))
 }
 
-pub(super) async fn show(
-    app: AuthorizedApp,
-    RepoAt(name): RepoAt,
-) -> Result<Json<RepoSummary>, ProblemResponse> {
+async fn show(app: AuthorizedApp, At(name): RepoAt) -> Result<Json<RepoSummary>, ProblemResponse> {
     let repo = app.repo(&name)?;
     Ok(Json(repos::repo_summary(&app, &repo)))
 }
 
-pub(super) async fn remove(
-    app: AuthorizedApp,
-    RepoAt(name): RepoAt,
-) -> Result<StatusCode, ProblemResponse> {
+async fn remove(app: AuthorizedApp, At(name): RepoAt) -> Result<With<204, ()>, ProblemResponse> {
     branches::remove_repo(&app, &name).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(With(()))
+}
+
+async fn maintain(
+    app: AuthorizedApp,
+    At(repo): RepoAt,
+) -> Result<Json<Maintained>, ProblemResponse> {
+    Ok(Json(inconsistencies::maintain(&app, &repo).await?))
 }

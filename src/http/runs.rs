@@ -4,29 +4,54 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::extract::{Params, RunAt};
-use super::listed::Listed;
+use super::extract::{At, Params, RunAt};
+use super::listed::{Listed, limit};
 use super::problem::ProblemResponse;
+use super::route::Access::Needs;
+use super::route::{Route, With, does, reads};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
-    BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, moment,
+    BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Scope,
+    moment,
 };
 
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("listRuns", "List runs")
+            .gives("A page of them, the latest first.")
+            .get("/api/runs", Needs(Scope::RepoRead), list),
+        reads("showRun", "Show a run, or wait for its end")
+            .gives("As it is by now.")
+            .or::<RunRecord>(422, "With `fail`: it has not succeeded.")
+            .get("/api/runs/{run}", Needs(Scope::RepoRead), show),
+        reads(
+            "showDiagnostics",
+            "Errors and warnings in what a run printed",
+        )
+        .gives("Errors first, each once.")
+        .get(
+            "/api/runs/{run}/diagnostics",
+            Needs(Scope::RepoRead),
+            diagnostics,
+        ),
+        does("run.cancel", "cancelRun", "Cancel a run")
+            .gives("The run. Its end is not waited for.")
+            .post("/api/runs/{run}/cancel", Needs(Scope::BuildRun), cancel),
+    ]
+}
+
 const DEFAULT_PAGE: usize = 50;
-const MAX_PAGE: usize = 500;
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ListParams {
+struct ListParams {
     /// Only runs of this repository.
     repo: Option<RepoName>,
     /// Only runs of this branch.
@@ -49,7 +74,7 @@ pub(super) struct ListParams {
     limit: Option<usize>,
 }
 
-pub(super) async fn list(
+async fn list(
     app: AuthorizedApp,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Listed<RunRecord, RunId>>, ProblemResponse> {
@@ -59,13 +84,13 @@ pub(super) async fn list(
         kind: params.kind,
         state: params.state.as_deref().map(state).transpose()?,
         group: params.group.as_deref().map(group).transpose()?,
-        since: params.since.as_deref().map(since).transpose()?,
+        since: params
+            .since
+            .map(|text| moment("since", &text))
+            .transpose()?,
         before: params.before.as_deref().map(before).transpose()?,
     };
-    let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-    if limit == 0 {
-        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
-    }
+    let limit = limit(params.limit, DEFAULT_PAGE)?;
     let (items, more) = runs::runs_by(&app, filter, limit).await?;
     let next = items.last().filter(|_| more).map(|run| run.run_id);
     Ok(Json(Listed::page(items, next)))
@@ -103,11 +128,11 @@ pub(super) fn status_of(waiting: &Waiting, succeeded: bool) -> StatusCode {
     }
 }
 
-pub(super) async fn show(
+async fn show(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
     Params(params): Params<Waiting>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<(StatusCode, Json<RunRecord>), ProblemResponse> {
     if let (Some(patience), Some(live)) = (params.patience()?, runs::live_run(&app, id)?) {
         // Running out of patience is an answer too: the run as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
@@ -117,19 +142,19 @@ pub(super) async fn show(
         &params,
         record.state == RunState::Ended(EndState::Succeeded),
     );
-    Ok((status, Json(record)).into_response())
+    Ok((status, Json(record)))
 }
 
-pub(super) async fn diagnostics(
+async fn diagnostics(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
 ) -> Result<Json<Diagnostics>, ProblemResponse> {
     Ok(Json(runs::diagnostics(&app, id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CancelParams {
+struct CancelParams {
     /// End it even if others asked for it too.
     #[serde(default)]
     force: bool,
@@ -137,20 +162,20 @@ pub(super) struct CancelParams {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CancelledRun")]
-pub(super) struct Cancelled {
+struct Cancelled {
     #[serde(flatten)]
     record: RunRecord,
     /// How many others still want it: it goes on for them.
     wanted_by: usize,
 }
 
-pub(super) async fn cancel(
+async fn cancel(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
     Params(params): Params<CancelParams>,
-) -> Result<(StatusCode, Json<Cancelled>), ProblemResponse> {
+) -> Result<With<202, Json<Cancelled>>, ProblemResponse> {
     let (record, wanted_by) = runs::cancel_run(&app, id, params.force)?;
-    Ok((StatusCode::ACCEPTED, Json(Cancelled { record, wanted_by })))
+    Ok(With(Json(Cancelled { record, wanted_by })))
 }
 
 fn state(text: &str) -> Result<RunState, Problem> {
@@ -168,8 +193,4 @@ fn group(text: &str) -> Result<GroupId, Problem> {
 
 fn before(text: &str) -> Result<RunId, Problem> {
     RunId::parse(text).map_err(|problem| problem.field("before"))
-}
-
-fn since(text: &str) -> Result<Timestamp, Problem> {
-    moment("since", text)
 }

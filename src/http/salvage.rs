@@ -1,57 +1,88 @@
 //! Salvage: list, show, restore, let go.
 
 use axum::Json;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::branches::Ready;
-use super::extract::{Body, Params, SalvageAt};
+use super::extract::{At, Body, Params, SalvageAt};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
+use super::route::Access::Needs;
+use super::route::{Route, With, does, reads};
 use crate::app::{
     AuthorizedApp, RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem, salvage,
 };
+use branchyard_model::Scope;
 
-pub(super) async fn list(
+const SALVAGE: &str = "/api/salvage/{salvage}";
+
+pub(super) fn routes() -> Vec<Route> {
+    let at = |what| format!("{SALVAGE}/{what}");
+    vec![
+        reads("listSalvage", "List work that was saved")
+            .gives("The newest first.")
+            .get("/api/salvage", Needs(Scope::GitRead), list),
+        reads("showSalvage", "Show a salvage with its files")
+            .gives("The salvage.")
+            .get(SALVAGE, Needs(Scope::GitRead), show),
+        does(
+            "salvage.drop",
+            "dropSalvage",
+            "Let go of a salvage for good",
+        )
+        .gives("It is gone.")
+        .delete(SALVAGE, Needs(Scope::Ops), forget),
+        reads("readSalvagedFile", "One file of a salvage")
+            .writes(200, "Its bytes.", &["application/octet-stream"])
+            .get(at("file"), Needs(Scope::GitRead), file),
+        does("salvage.restore", "restoreSalvage", "Bring saved work back")
+            .says(
+                "Files, modes, index, HEAD, an operation under way, dropped stashes. The salvage \
+                 is kept.",
+            )
+            .gives("The workspace.")
+            .post(at("restore"), Needs(Scope::GitWrite), restore),
+    ]
+}
+
+async fn list(
     app: AuthorizedApp,
     Params(filter): Params<SalvageFilter>,
 ) -> Result<Json<Listed<SalvageItem>>, ProblemResponse> {
     Ok(Json(Listed::all(salvage::salvages(&app, &filter).await?)))
 }
 
-pub(super) async fn show(
+async fn show(
     app: AuthorizedApp,
-    SalvageAt(id): SalvageAt,
+    At(id): SalvageAt,
 ) -> Result<Json<SalvageDetail>, ProblemResponse> {
     Ok(Json(salvage::get(&app, id).await?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FileParams {
+struct FileParams {
     /// Relative to the workspace.
     path: String,
 }
 
-pub(super) async fn file(
+async fn file(
     app: AuthorizedApp,
-    SalvageAt(id): SalvageAt,
+    At(id): SalvageAt,
     Params(params): Params<FileParams>,
 ) -> Result<Response, ProblemResponse> {
     let bytes = salvage::salvaged_file(&app, id, &params.path).await?;
     // Whatever it holds, a browser is not to take it for a page.
-    let headers = [
-        (header::CONTENT_TYPE, "application/octet-stream"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
-    Ok((headers, bytes).into_response())
+    let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
+    Ok((kind, bytes).into_response())
 }
 
-pub(super) async fn restore(
+async fn restore(
     app: AuthorizedApp,
-    SalvageAt(id): SalvageAt,
+    At(id): SalvageAt,
     Body(request): Body<RestoreRequest>,
 ) -> Result<Json<Ready>, ProblemResponse> {
     let (workspace, warnings) = salvage::restore(&app, id, &request).await?;
@@ -61,10 +92,7 @@ pub(super) async fn restore(
     }))
 }
 
-pub(super) async fn forget(
-    app: AuthorizedApp,
-    SalvageAt(id): SalvageAt,
-) -> Result<StatusCode, ProblemResponse> {
+async fn forget(app: AuthorizedApp, At(id): SalvageAt) -> Result<With<204, ()>, ProblemResponse> {
     salvage::drop_salvage(&app, id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(With(()))
 }

@@ -5,15 +5,19 @@
 //! of our own can add.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::credential::{Credential, cookie_name, credential};
+use super::extract::At;
 use super::limits;
+use super::negotiate::accepts;
 use super::problem::ProblemResponse;
+use super::route::Access::{Known, Open};
+use super::route::{Route, With, does, reads};
 use crate::app::{App, AuthorizedApp, Session, WhoAmI, session, tokens};
 use branchyard_auth::Peer;
 use branchyard_model::{ErrorKind, Problem};
@@ -21,12 +25,41 @@ use branchyard_model::{ErrorKind, Problem};
 /// What a page of our own says of itself.
 const OWN_PAGE: &str = "branchyard-page";
 
+/// A credential for a cookie and back, or for a link that logs in once.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("showSession", "Who is logged in, if anybody")
+            .or::<Visitor>(200, "To ask is no failure.")
+            .get("/api/session", Open, show),
+        does(
+            "session.open",
+            "openSession",
+            "Log in to the page: the credential for a cookie",
+        )
+        .gives("Whoever is logged in now; the cookie comes with it.")
+        .post("/api/session", Known, open),
+        does("session.close", "closeSession", "Log out of the page")
+            .gives("The cookie is good no more.")
+            .delete("/api/session", Known, close),
+        does(
+            "session.ticket",
+            "createTicket",
+            "A link that logs a browser in, once",
+        )
+        .gives("The link.")
+        .post("/api/session/ticket", Known, ticket),
+        reads("redeemTicket", "Follow a link that logs in")
+            .only(303, "To the page; the cookie comes with it.")
+            .get("/open/{ticket}", Open, redeem),
+    ]
+}
+
 type Cookie = [(HeaderName, String); 1];
 
 /// Who is logged in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Session")]
-pub(super) struct Visitor {
+struct Visitor {
     /// `null` where nobody is.
     principal: Option<WhoAmI>,
 }
@@ -34,7 +67,7 @@ pub(super) struct Visitor {
 /// A link that logs a browser in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Ticket")]
-pub(super) struct Link {
+struct Link {
     /// Where to go: good once.
     path: String,
     /// For how many seconds it is good.
@@ -42,7 +75,7 @@ pub(super) struct Link {
 }
 
 /// Logs in whoever showed a credential.
-pub(super) async fn open(
+async fn open(
     State(app): State<App>,
     authorized: AuthorizedApp,
     headers: HeaderMap,
@@ -55,7 +88,7 @@ pub(super) async fn open(
 }
 
 /// Who is logged in, if anybody: to ask is no failure.
-pub(super) async fn show(
+async fn show(
     State(app): State<App>,
     peer: Option<axum::Extension<Peer>>,
     headers: HeaderMap,
@@ -79,34 +112,32 @@ pub(super) async fn show(
 }
 
 /// Logs out; a credential that came in another way is not a session, and stays good.
-pub(super) async fn close(
+async fn close(
     authorized: AuthorizedApp,
     headers: HeaderMap,
-) -> Result<(StatusCode, Cookie), ProblemResponse> {
+) -> Result<With<204, (Cookie, ())>, ProblemResponse> {
     if let Some(Credential::Cookie(_)) = credential(&headers)? {
         session::log_out(&authorized).await?;
     }
-    Ok((StatusCode::NO_CONTENT, [forgotten(&headers)]))
+    Ok(With(([forgotten(&headers)], ())))
 }
 
 /// A link that logs a browser in, once.
-pub(super) async fn ticket(
-    authorized: AuthorizedApp,
-) -> Result<(StatusCode, Json<Link>), ProblemResponse> {
+async fn ticket(authorized: AuthorizedApp) -> Result<With<201, Json<Link>>, ProblemResponse> {
     let ticket = session::ticket(&authorized)?;
     let link = Link {
         path: format!("/open/{}", ticket.text),
         expires_in: ticket.good_for.as_secs(),
     };
-    Ok((StatusCode::CREATED, Json(link)))
+    Ok(With(Json(link)))
 }
 
 /// Follows such a link. Only a browser that goes there uses it up: programs that look at links before a person
 /// does (HEAD, prefetching, previews within a page) learn nothing of it.
-pub(super) async fn redeem(
+async fn redeem(
     State(app): State<App>,
     peer: Option<axum::Extension<Peer>>,
-    Path(ticket): Path<String>,
+    At(ticket): At<String>,
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ProblemResponse> {
@@ -126,7 +157,7 @@ pub(super) async fn redeem(
         let refusal = limits::unknown(&app, peer.as_deref(), problem);
         return Ok(match refusal.status() {
             // A person is told by the page, which can also let them in.
-            StatusCode::UNAUTHORIZED if accepts_html(&headers) => {
+            StatusCode::UNAUTHORIZED if accepts(&headers, "text/html") => {
                 let to_the_page = [(header::LOCATION, "../#/?link=used")];
                 (StatusCode::SEE_OTHER, to_the_page).into_response()
             }
@@ -137,13 +168,6 @@ pub(super) async fn redeem(
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
-}
-
-fn accepts_html(headers: &HeaderMap) -> bool {
-    let accept = headers
-        .get(header::ACCEPT)
-        .and_then(|accept| accept.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
 /// Whether a request is what it says of itself: a person going to an address. Programs that say nothing count too.

@@ -3,38 +3,108 @@
 use std::collections::BTreeMap;
 use std::pin::Pin;
 
+use axum::Json;
 use axum::body::{Body as HttpBody, Bytes};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 use tokio_stream::{Stream, StreamExt};
 
-use super::extract::{Body, BranchAt, Params, RunAt};
+use super::extract::{At, Body, BranchAt, Params, RunAt};
 use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
+use super::openapi::events::of_runs;
 use super::problem::ProblemResponse;
-use super::route::{Handled, post};
+use super::route::Access::Needs;
+use super::route::{Header, NDJSON, Operation, Route, SSE, TEXT, does, reads, text};
 use super::sinks::{Events, Text};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::{Cursor, Sink};
-use branchyard_model::{Problem, RunId};
+use branchyard_model::{BranchName, Problem, RepoName, RunId, RunRecord, Scope};
 use branchyard_runs::{RunBody, RunRequest, View, ViewerGuard};
 
 type Outcome = Result<Response, ProblemResponse>;
 /// A body on its way.
 pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>;
 
-/// A handler that starts runs of one kind; `read` makes of the body what that kind needs.
-pub(super) fn starting(read: fn(RunBody) -> Result<RunRequest, Problem>) -> Handled {
-    post(
-        move |app: AuthorizedApp,
-              place: BranchAt,
-              headers: HeaderMap,
-              Body(body): Body<RunBody>| async move {
-            body.check_place(&place.0, &place.1)?;
-            start(&app, place, &headers, read(body)?).await
-        },
-    )
+pub(super) const LAST_EVENT_ID: Header = (
+    "Last-Event-ID",
+    "The `id` of the last event that was seen: what follows it is sent. `0` is the start.",
+    text,
+);
+const IDEMPOTENCY_KEY: Header = (
+    "Idempotency-Key",
+    "Makes it safe to ask again: for 24 hours the same key finds the same run.",
+    || json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" }),
+);
+const PREFER: Header = (
+    "Prefer",
+    "`respond-async` gives 202 and the record in place of the stream.",
+    text,
+);
+const EVENTS: &str = "`Accept` chooses the format: server-sent events (`id`, `event`, `data`), NDJSON (the same with `id` and \
+    `type` inside) or the output as text with one last line. The events are `status` (`state`: `queued`, `preparing`, \
+    `running`; the first has `run_id`), `stdout` and `stderr` (`line` or `b64`, perhaps `eol`), `warning` (`code`, \
+    `message`), `gap` (`bytes` that are missing), and as the last `complete` (`state`, `exit_code`, `commit`, \
+    `duration_ms`, perhaps `signal`, `reason`, `diagnostics`) or, of a run that was rejected, `error` (`kind`, `code`, \
+    `detail`, perhaps `field`, `help`). Take events and fields that you do not know for ones of a later version.";
+
+pub(super) fn routes() -> Vec<Route> {
+    let at = |what| format!("/stream/repos/{{repo}}/branches/{{branch}}/{what}");
+    let starting = |read: fn(RunBody) -> Result<RunRequest, Problem>| {
+        move |app, place, headers, body| begin(app, place, headers, body, read)
+    };
+    // The words of the stream are the same for all; what git asks besides is said in its summary.
+    let git = "Run git; a verb that writes or uses the network needs `git:write`";
+    vec![
+        does("make", "startMake", "Run make")
+            .starts::<RunRecord>(EVENTS)
+            .post(at("make"), Needs(Scope::BuildRun), starting(RunBody::make)),
+        does("git", "startGit", git)
+            .starts::<RunRecord>(EVENTS)
+            .needs(&["operation"])
+            .post(at("git"), Needs(Scope::GitRead), starting(RunBody::git)),
+        does("task", "startTask", "Run a declared task")
+            .starts::<RunRecord>(EVENTS)
+            .needs(&["task"])
+            .post(at("task"), Needs(Scope::BuildRun), starting(RunBody::task)),
+        does("run.rerun", "rerun", "Run the same again")
+            .starts::<RunRecord>(EVENTS)
+            .post("/stream/runs/{run}/rerun", Needs(Scope::BuildRun), rerun),
+        reads("followRun", "Follow a run")
+            .follows(EVENTS)
+            .headers(&[LAST_EVENT_ID])
+            .get("/stream/runs/{run}", Needs(Scope::RepoRead), follow),
+    ]
+}
+
+impl Operation {
+    /// Answers with a stream, or with nothing where all was seen.
+    pub(super) fn follows(self, events: &'static str) -> Self {
+        self.says(events)
+            .streams("The stream.", &[SSE, NDJSON, TEXT], of_runs)
+            .only(204, "There is nothing after the last event that was seen.")
+    }
+
+    /// Starts what has the record `R`, and answers with its stream.
+    pub(super) fn starts<R: JsonSchema>(self, events: &'static str) -> Self {
+        self.follows(events)
+            .headers(&[PREFER, IDEMPOTENCY_KEY, LAST_EVENT_ID])
+            .or::<R>(202, "It is started; with `Prefer: respond-async`.")
+    }
+}
+
+/// Starts a run; `read` makes of the body what a run of its kind needs.
+async fn begin(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+    headers: HeaderMap,
+    Body(body): Body<RunBody>,
+    read: fn(RunBody) -> Result<RunRequest, Problem>,
+) -> Outcome {
+    body.check_place(&repo, &branch)?;
+    start(&app, (repo, branch), &headers, read(body)?).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,9 +114,9 @@ pub(super) struct FollowParams {
     pub(super) from: Option<String>,
 }
 
-pub(super) async fn follow(
+async fn follow(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
 ) -> Outcome {
@@ -58,26 +128,26 @@ pub(super) async fn follow(
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RerunBody {
+struct RerunBody {
     /// The variables of the run, where it has ended or another principal set them.
     #[serde(default)]
     env: BTreeMap<String, String>,
 }
 
 /// Starts a run with the same request as an earlier one.
-pub(super) async fn rerun(
+async fn rerun(
     app: AuthorizedApp,
-    RunAt(id): RunAt,
+    At(id): RunAt,
     headers: HeaderMap,
     Body(body): Body<RerunBody>,
 ) -> Outcome {
     let (repo, branch, request) = runs::asked_for(&app, id, body.env)?;
-    start(&app, BranchAt(repo, branch), &headers, request).await
+    start(&app, (repo, branch), &headers, request).await
 }
 
 async fn start(
     app: &AuthorizedApp,
-    BranchAt(repo, branch): BranchAt,
+    (repo, branch): (RepoName, BranchName),
     headers: &HeaderMap,
     mut request: RunRequest,
 ) -> Outcome {
@@ -86,10 +156,9 @@ async fn start(
     request.set_unwatched(detached);
     let started = runs::start(app, &repo, &branch, request, key).await?;
     if detached {
-        let record = runs::get(app, started.id)?;
-        let mut response = (StatusCode::ACCEPTED, axum::Json(record)).into_response();
-        locate(&mut response, &at(started.id));
-        return Ok(response);
+        let record = Json(runs::get(app, started.id)?);
+        let location = [(header::LOCATION, at(started.id))];
+        return Ok((StatusCode::ACCEPTED, location, record).into_response());
     }
     let viewer = started.live.as_ref().map(|live| live.viewers().join(true));
     let view = runs::view_run(app, started.id)?;
@@ -134,23 +203,13 @@ pub(super) async fn resume(
 
 /// The answer that a stream is.
 pub(super) fn streamed(body: HttpBody, format: Format, location: &str) -> Response {
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(format.content_type()),
-    );
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("no-cache, no-transform"),
-    );
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    headers.insert(
-        "x-content-type-options",
-        HeaderValue::from_static("nosniff"),
-    );
-    locate(&mut response, location);
-    response
+    let headers = [
+        (header::CONTENT_TYPE, format.content_type()),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+        (header::LOCATION, location),
+    ];
+    (headers, body).into_response()
 }
 
 pub(super) async fn body(
@@ -169,10 +228,4 @@ pub(super) async fn body(
 
 fn at(run: RunId) -> String {
     format!("/api/runs/{run}")
-}
-
-pub(super) fn locate(response: &mut Response, location: &str) {
-    if let Ok(location) = HeaderValue::from_str(location) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
 }

@@ -1,22 +1,56 @@
 //! Tokens: make, list, show, revoke; and who one is.
 
 use axum::Json;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, header};
 
-use super::extract::{Body, Params, TokenAt};
+use super::extract::{At, Body, Params};
 use super::listed::Listed;
 use super::problem::ProblemResponse;
+use super::route::Access::Known;
+use super::route::{Route, With, does, reads};
 use crate::app::{
     AuthorizedApp, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI, tokens,
 };
 
-pub(super) async fn whoami(app: AuthorizedApp) -> Json<WhoAmI> {
+/// Whoever may do something may make a token for less; the app says who sees and revokes which.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        reads("whoami", "What one may do, where, and until when")
+            .gives("Whoever asks.")
+            .get("/api/whoami", Known, whoami),
+        reads(
+            "listTokens",
+            "The tokens that one made; all of them for `admin`",
+        )
+        .gives("The tokens, without their text.")
+        .get("/api/tokens", Known, list),
+        does(
+            "token.create",
+            "createToken",
+            "Make a token, for less than one has oneself",
+        )
+        .gives("The token, and this once its text.")
+        .post("/api/tokens", Known, make),
+        reads("showToken", "Show a token")
+            .gives("The token, without its text.")
+            .get("/api/tokens/{token}", Known, show),
+        does(
+            "token.revoke",
+            "revokeToken",
+            "Take a token back, with those that were made with it",
+        )
+        .gives("What went.")
+        .delete("/api/tokens/{token}", Known, revoke),
+    ]
+}
+
+async fn whoami(app: AuthorizedApp) -> Json<WhoAmI> {
     Json(tokens::whoami(&app))
 }
 
-type Made = (StatusCode, [(HeaderName, String); 2], Json<MadeToken>);
+type Made = With<201, ([(HeaderName, String); 2], Json<MadeToken>)>;
 
-pub(super) async fn make(
+async fn make(
     app: AuthorizedApp,
     Body(request): Body<TokenRequest>,
 ) -> Result<Made, ProblemResponse> {
@@ -26,26 +60,23 @@ pub(super) async fn make(
         // Nobody on the way keeps the secret.
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    Ok((StatusCode::CREATED, headers, Json(made)))
+    Ok(With((headers, Json(made))))
 }
 
-pub(super) async fn list(
-    app: AuthorizedApp,
-    Params(filter): Params<TokenFilter>,
-) -> Json<Listed<TokenView>> {
+async fn list(app: AuthorizedApp, Params(filter): Params<TokenFilter>) -> Json<Listed<TokenView>> {
     Json(Listed::all(tokens::list(&app, &filter)))
 }
 
-pub(super) async fn show(
+async fn show(
     app: AuthorizedApp,
-    TokenAt(named): TokenAt,
+    At(named): At<String>,
 ) -> Result<Json<TokenView>, ProblemResponse> {
     Ok(Json(tokens::get(&app, &named)?))
 }
 
-pub(super) async fn revoke(
+async fn revoke(
     app: AuthorizedApp,
-    TokenAt(named): TokenAt,
+    At(named): At<String>,
 ) -> Result<Json<RevokedTokens>, ProblemResponse> {
     Ok(Json(tokens::revoke_token(&app, &named).await?))
 }

@@ -1,46 +1,67 @@
 //! Git verbs: one address for each, under the branch that it is about.
 
 use axum::Json;
-use serde_json::{Map, Value};
+use axum::response::{IntoResponse, Response};
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
 
-use super::audit::Effect;
-use super::extract::{Body, BranchAt};
-use super::gate::Access::Needs;
+use super::extract::{At, Body, BranchAt};
 use super::problem::ProblemResponse;
-use super::route::{Route, post};
+use super::route::Access::Needs;
+use super::route::{JSON, Route, Schemas, does, of, reads, whole};
 use crate::app::AuthorizedApp;
 use crate::app::audit::of_verb;
-use crate::app::verbs::{At, Verb, verbs};
+use crate::app::verbs::{At as Place, Common, Verb, verbs};
 
-pub(super) fn routes() -> impl Iterator<Item = Route> {
-    verbs().iter().map(|verb| Route {
-        path: format!(
-            "/api/repos/{{repo}}/branches/{{branch}}/git/{}",
-            verb.entry().name
-        )
-        .into(),
-        access: Needs(verb.least_right()),
-        effect: match verb.entry().effect.writes {
-            true => Effect::Does(of_verb(verb.entry().name).into()),
-            false => Effect::Reads,
-        },
-        handled: post(
-            move |app: AuthorizedApp,
-                  BranchAt(repo, branch): BranchAt,
-                  Body(given): Body<Map<String, Value>>| {
-                let at = At { repo, branch };
-                call(app, verb, at, given)
-            },
-        ),
-    })
+pub(super) fn routes() -> Vec<Route> {
+    verbs().iter().map(route).collect()
+}
+
+fn route(verb: &'static Verb) -> Route {
+    let entry = verb.entry();
+    let id = format!("git_{}", entry.name);
+    let operation = match entry.effect.writes {
+        true => does(of_verb(entry.name), id, entry.title),
+        false => reads(id, entry.title),
+    };
+    let takes = move |schemas: &mut Schemas| {
+        let takes = whole(SchemaSettings::draft2020_12(), verb.takes());
+        schemas.named(&format!("{}Request", type_name(entry.name)), takes)
+    };
+    let gives = move |schemas: &mut Schemas| {
+        let common = schemas.given(of::<Common>());
+        let gives = whole(SchemaSettings::draft2020_12().for_serialize(), verb.gives());
+        let gives = json!({ "allOf": [common, gives] });
+        schemas.named(&format!("{}Answer", type_name(entry.name)), gives)
+    };
+    let path = format!("/api/repos/{{repo}}/branches/{{branch}}/git/{}", entry.name);
+    operation
+        .says(entry.description)
+        .takes_content(Box::new(takes))
+        .answers(200, "What came of it.", vec![(JSON, Box::new(gives))])
+        .post(path, Needs(verb.least_right()), move |app, place, body| {
+            call(app, verb, place, body)
+        })
+}
+
+/// `cherry_pick` is `GitCherryPick`.
+fn type_name(verb: &str) -> String {
+    let mut name = "Git".to_owned();
+    for word in verb.split('_') {
+        let (first, rest) = word.split_at(1);
+        name.push_str(&first.to_ascii_uppercase());
+        name.push_str(rest);
+    }
+    name
 }
 
 async fn call(
     app: AuthorizedApp,
     verb: &'static Verb,
-    at: At,
-    given: Map<String, Value>,
-) -> Result<Json<Value>, ProblemResponse> {
+    At((repo, branch)): BranchAt,
+    Body(given): Body<Map<String, Value>>,
+) -> Result<Response, ProblemResponse> {
+    let at = Place { repo, branch };
     let said = verb.call(&app, at, Value::Object(given)).await?;
-    Ok(Json(said.json()?))
+    Ok(Json(said.json()?).into_response())
 }

@@ -14,30 +14,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
 use super::problem::{ProblemCode, ProblemResponse, status};
+use super::route::Route;
 use crate::app::App;
 use crate::app::audit::{Answer, AuditCall as Call, AuditOutcome, Auditor, Named, Sender, Via};
 use branchyard_auth::{Peer, Principal};
 use branchyard_model::Problem;
 
 pub(super) use note::Noted;
-pub(super) use read::{AuditParams, list};
+pub(super) use read::routes;
 
 /// By which a proxy or a caller knows a request again.
 const REQUEST_ID: &str = "x-request-id";
-
-/// What a route does to the yard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// Nothing that anybody has to answer for: only refusals are recorded.
-    Reads,
-    /// By the name that the audit has for it: every call is recorded.
-    Does(Cow<'static, str>),
-}
-
-/// One that changes the yard; see [`crate::app::audit::ACTIONS`].
-pub(super) const fn does(action: &'static str) -> Effect {
-    Effect::Does(Cow::Borrowed(action))
-}
 
 /// What was answered is recorded already.
 #[derive(Debug, Clone, Copy)]
@@ -46,44 +33,30 @@ struct Recorded;
 #[derive(Debug)]
 struct Watched {
     auditor: Auditor,
-    effect: Effect,
+    action: Option<Cow<'static, str>>,
     /// As it stands in the table of routes.
     path: String,
 }
 
 /// The handler, with a note of every call that reaches it, where its route changes something.
-pub(super) fn noting(
-    app: &App,
-    path: &str,
-    effect: &Effect,
-    handler: MethodRouter<App>,
-) -> MethodRouter<App> {
-    match effect {
-        Effect::Reads => handler,
-        Effect::Does(_) => {
-            handler.route_layer(from_fn_with_state(watched(app, path, effect), noted))
-        }
+pub(super) fn noting(app: &App, route: &Route) -> MethodRouter<App> {
+    let handler = route.handler.clone();
+    match route.action {
+        None => handler,
+        Some(_) => handler.route_layer(from_fn_with_state(watched(app, route), noted)),
     }
 }
 
 /// The handler behind its gate, with every refusal recorded.
-pub(super) fn recording(
-    app: &App,
-    path: &str,
-    effect: &Effect,
-    guarded: MethodRouter<App>,
-) -> MethodRouter<App> {
-    guarded.route_layer(from_fn_with_state(
-        watched(app, path, effect),
-        record_refusal,
-    ))
+pub(super) fn recording(app: &App, route: &Route, guarded: MethodRouter<App>) -> MethodRouter<App> {
+    guarded.route_layer(from_fn_with_state(watched(app, route), record_refusal))
 }
 
-fn watched(app: &App, path: &str, effect: &Effect) -> Arc<Watched> {
+fn watched(app: &App, route: &Route) -> Arc<Watched> {
     Arc::new(Watched {
         auditor: app.auditor(),
-        effect: effect.clone(),
-        path: path.to_owned(),
+        action: route.action.clone(),
+        path: route.path.clone().into_owned(),
     })
 }
 
@@ -143,7 +116,11 @@ async fn record_refusal(
 pub(super) async fn turned_away(app: &App, parts: &mut request::Parts, problem: &Problem) {
     let path = parts.extensions.get::<MatchedPath>();
     let path = path.map_or_else(|| "?".to_owned(), |path| path.as_str().to_owned());
-    let route = watched(app, &path, &Effect::Reads);
+    let route = Watched {
+        auditor: app.auditor(),
+        action: None,
+        path,
+    };
     let (call, _) = route.call(parts).await;
     let status = status(problem.kind).as_u16();
     let code = Some(problem.code.as_str().into());
@@ -156,9 +133,9 @@ pub(super) async fn turned_away(app: &App, parts: &mut request::Parts, problem: 
 impl Watched {
     /// What a request is, as far as it says so itself; and what it names.
     async fn call(&self, parts: &mut request::Parts) -> (Call, Named) {
-        let action = match &self.effect {
-            Effect::Does(action) => action.clone().into_owned(),
-            Effect::Reads => format!("{} {}", parts.method, self.path),
+        let action = match &self.action {
+            Some(action) => action.clone().into_owned(),
+            None => format!("{} {}", parts.method, self.path),
         };
         let mut call = Call::new(Via::Http, action);
         call.sent_by(&sender(parts));

@@ -11,17 +11,29 @@ use tokio_stream::StreamExt;
 use crate::app::AuthorizedApp;
 use crate::app::audit::{AuditFilter, AuditOutcome, AuditRecord};
 use crate::http::extract::Params;
-use crate::http::listed::Listed;
+use crate::http::listed::{self, Listed};
 use crate::http::negotiate::Format;
 use crate::http::problem::ProblemResponse;
-use branchyard_model::{BranchName, Problem, RepoName, moment};
+use crate::http::route::Access::Needs;
+use crate::http::route::{JSON, NDJSON, Route, given, is, reads, text};
+use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
+
+pub(in crate::http) fn routes() -> Vec<Route> {
+    let page = given::<Listed<AuditRecord, i64>>();
+    let says = "A page, the newest first; as NDJSON all of it, the oldest first, a record a line.";
+    let row = reads("listAudit", "Who did what, and who was refused").answers(
+        200,
+        says,
+        vec![(JSON, page), (NDJSON, is(text()))],
+    );
+    vec![row.get("/api/audit", Needs(Scope::Admin), list)]
+}
 
 const DEFAULT_PAGE: usize = 50;
-const MAX_PAGE: usize = 500;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::http) struct AuditParams {
+struct AuditParams {
     /// Only calls of this principal.
     principal: Option<String>,
     /// Only calls that did this, such as `git.push`.
@@ -48,7 +60,7 @@ pub(in crate::http) struct AuditParams {
     limit: Option<usize>,
 }
 
-pub(in crate::http) async fn list(
+async fn list(
     app: AuthorizedApp,
     Params(params): Params<AuditParams>,
     headers: HeaderMap,
@@ -65,10 +77,7 @@ pub(in crate::http) async fn list(
         let kind = [(header::CONTENT_TYPE, Format::Ndjson.content_type())];
         return Ok((kind, Body::from_stream(lines)).into_response());
     }
-    let limit = limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-    if limit == 0 {
-        return Err(Problem::unprocessable("limit", "limit must be at least 1").into());
-    }
+    let limit = listed::limit(limit, DEFAULT_PAGE)?;
     let (items, more) = app.auditor().page(app.principal(), filter, limit).await?;
     let next = items.last().filter(|_| more).map(|record| record.id);
     Ok(Json(Listed::page(items, next)).into_response())

@@ -15,7 +15,7 @@ const MAX_MATCHES: usize = 10_000;
 /// The query string as it comes: text, so that what is wrong with a value is said under its name.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::http) struct LogParams {
+pub(super) struct LogParams {
     /// The last so many lines.
     #[schemars(with = "Option<u64>")]
     tail: Option<String>,

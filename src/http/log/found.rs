@@ -9,7 +9,7 @@ use branchyard_journal::{Query, Report, SearchLine};
 #[derive(JsonSchema)]
 #[schemars(rename = "LogMatches")]
 #[expect(dead_code, reason = "it is there to be described")]
-pub(in crate::http) struct Found {
+pub(super) struct Found {
     items: Vec<FoundLine>,
     /// There are more, beyond the limit.
     truncated: bool,

@@ -3,23 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::schemas::{Schemas, Shape, of};
 use crate::app::Queue;
+use crate::http::route::{Schemas, Shape, of};
 use branchyard_model::{BranchName, Event, RunId};
 use branchyard_runtime::yard_events::{Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent};
 
-pub(super) const SSE: &str = "text/event-stream";
-pub(super) const NDJSON: &str = "application/x-ndjson";
-
-/// The schema of one event of a stream.
-pub(super) type Item = fn(&mut Schemas) -> Value;
-
-/// Whether a stream of this kind has events, and not the output alone.
-pub(super) fn are_in(kind: &str) -> bool {
-    kind == SSE || kind == NDJSON
-}
-
-pub(super) fn of_runs(schemas: &mut Schemas) -> Value {
+pub(in crate::http) fn of_runs(schemas: &mut Schemas) -> Value {
     let event = schemas.given(of::<Event>());
     let output = output(schemas);
     schemas.named("StreamEvent", json!({ "anyOf": [event, output] }))
@@ -44,7 +33,7 @@ fn output(schemas: &mut Schemas) -> Value {
     schemas.named("Output", output)
 }
 
-pub(super) fn of_the_yard(schemas: &mut Schemas) -> Value {
+pub(in crate::http) fn of_the_yard(schemas: &mut Schemas) -> Value {
     let time = json!({ "type": "string", "format": "date-time" });
     let hello = json!({
         "type": "object",

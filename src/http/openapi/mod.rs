@@ -1,14 +1,11 @@
-//! The API as an OpenAPI document: every route with what it takes, answers and asks of its callers. What a
-//! route asks is that of the route table, and schemas are those of the types that are read and written.
+//! The API as an OpenAPI document: every route with what it takes, answers and asks of its callers. The rows of
+//! the routes say it, and the types that their handlers read and write.
 
-mod events;
-mod operation;
-mod operations;
-mod schemas;
+pub(super) mod events;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -17,34 +14,47 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::problem::Document;
-use super::routes::addresses;
+use super::route::Access::Open;
+use super::route::{JSON, PROBLEM, Route, Schemas, Section, is, of, reads, reference};
 use super::tag;
-use operation::{JSON, PROBLEM};
-use schemas::{Schemas, of, reference};
 
 /// The document as it is sent, and what it is known by.
-static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
-    let text = document().to_string();
-    let tag = tag::of_hash(&Sha256::digest(text.as_bytes()).into());
-    (text.into(), tag)
-});
+static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();
 
-pub(super) async fn show(headers: HeaderMap) -> Response {
-    let (document, tag) = &*DOCUMENT;
+pub(super) fn route(sections: fn() -> Vec<Section>) -> Route {
+    let document = vec![(JSON, is(json!({ "type": "object" })))];
+    reads("openapi", "This document")
+        .answers(200, "The document.", document)
+        .only(304, "It is the one that `If-None-Match` names.")
+        .get("/openapi.json", Open, async move |headers: HeaderMap| {
+            show(&headers, sections)
+        })
+}
+
+fn show(headers: &HeaderMap, sections: fn() -> Vec<Section>) -> Response {
+    let (document, tag) = DOCUMENT.get_or_init(|| {
+        let text = document(sections()).to_string();
+        let tag = tag::of_hash(&Sha256::digest(text.as_bytes()).into());
+        (text.into(), tag)
+    });
     let known_by = [
         (header::ETAG, tag.as_str()),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    if tag::is_known(tag, &headers) {
+    if tag::is_known(tag, headers) {
         return (StatusCode::NOT_MODIFIED, known_by).into_response();
     }
     let kind = [(header::CONTENT_TYPE, JSON)];
     (known_by, kind, document.clone()).into_response()
 }
 
-fn document() -> Value {
+fn document(sections: Vec<Section>) -> Value {
     let mut schemas = Schemas::new();
-    let paths = paths(&mut schemas);
+    let tags: Vec<_> = sections
+        .iter()
+        .map(|section| json!({ "name": section.tag, "description": section.about }))
+        .collect();
+    let paths = paths(sections, &mut schemas);
     schemas.given(of::<Document>());
     let (taken, mut all) = schemas.into_parts();
     all.extend(taken);
@@ -58,7 +68,7 @@ fn document() -> Value {
             "license": { "name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE") },
         },
         "servers": [{ "url": "/", "description": "The daemon that serves this document." }],
-        "tags": operations::tags(),
+        "tags": tags,
         "paths": paths,
         "components": {
             "schemas": all,
@@ -83,19 +93,14 @@ const SESSION: &str = "What `POST /api/session` sets; `branchyard-PORT` where th
     whatever is not a GET has to have a header `branchyard-page`.";
 
 /// Every route with its operation.
-fn paths(schemas: &mut Schemas) -> Map<String, Value> {
-    let mut operations = operations::all(schemas);
+fn paths(sections: Vec<Section>, schemas: &mut Schemas) -> Map<String, Value> {
     let mut paths = Map::new();
-    for address in addresses() {
-        for method in &address.methods {
-            let found = operations.iter().position(|operation| {
-                operation.method() == *method && operation.path() == address.path
-            });
-            if let Some(found) = found {
-                let written = operations.swap_remove(found).write(&address, schemas);
-                let path = paths.entry(template(&address.path)).or_insert(json!({}));
-                path[method.as_str().to_ascii_lowercase()] = written;
-            }
+    for section in sections {
+        for route in section.routes {
+            let operation = route.operation;
+            let written = operation.write(section.tag, &route.path, route.access, schemas);
+            let path = paths.entry(template(&route.path)).or_insert(json!({}));
+            path[route.method.as_str().to_ascii_lowercase()] = written;
         }
     }
     paths

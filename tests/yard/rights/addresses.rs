@@ -136,10 +136,10 @@ fn every_address_says_what_it_needs_and_stands_in_the_matrix() {
     let (mut open, mut personal) = (Vec::new(), Vec::new());
     let mut declared: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for address in branchyard::http::addresses() {
-        match address.asks {
-            branchyard::http::Asks::Nothing => open.push(address.path),
-            branchyard::http::Asks::ForACredential => personal.push(address.path),
-            branchyard::http::Asks::ForRight(right) => declared
+        match address.access {
+            branchyard::http::Access::Open => open.push(address.path),
+            branchyard::http::Access::Known => personal.push(address.path),
+            branchyard::http::Access::Needs(right) => declared
                 .entry(address.path)
                 .or_default()
                 .push(right.as_str().to_owned()),
@@ -155,28 +155,30 @@ fn every_address_says_what_it_needs_and_stands_in_the_matrix() {
 
 /// What anybody may see.
 const OPEN: &[&str] = &[
+    "/healthz",
+    "/openapi.json",
+    "/api/session",
+    "/open/{ticket}",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/{*path}",
     "/",
     "/api.html",
     "/icon.svg",
     "/js/{*file}",
     "/style/{*file}",
-    "/openapi.json",
-    "/healthz",
-    "/.well-known/oauth-protected-resource",
-    "/.well-known/oauth-protected-resource/{*path}",
-    "/api/session",
-    "/open/{ticket}",
 ];
 /// What needs a credential and is about its holder.
 const PERSONAL: &[&str] = &[
-    "/api/session",
-    "/api/session",
-    "/api/session/ticket",
     "/api/whoami",
     "/api/tokens",
     "/api/tokens",
     "/api/tokens/{token}",
     "/api/tokens/{token}",
+    "/api/session",
+    "/api/session",
+    "/api/session/ticket",
+    "/mcp",
+    "/mcp",
     "/mcp",
 ];
 

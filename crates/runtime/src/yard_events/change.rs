@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use branchyard_model::{BranchName, RepoName, RunRecord, RunState, SalvageId};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum YardChange {
     Workspace(WorkspaceEvent),
     Run(Box<RunEvent>),
@@ -98,17 +99,6 @@ pub struct Reaped {
 }
 
 impl YardChange {
-    /// What it is called on the wire.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Workspace(_) => "workspace",
-            Self::Run(_) => "run",
-            Self::Repo(_) => "repo",
-            Self::Salvage(_) => "salvage",
-            Self::Reap(_) => "reap",
-        }
-    }
-
     pub fn repo(&self) -> &RepoName {
         match self {
             Self::Workspace(events) => &events.repo,

@@ -5,10 +5,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 /// The schema of a type, for whoever has a generator.
-pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
+pub(in crate::http) type Shape = fn(&mut SchemaGenerator) -> Schema;
 
 /// A field that may be left out is described one way where it is read and another where it is written.
-pub(super) struct Schemas {
+pub(in crate::http) struct Schemas {
     taken: SchemaGenerator,
     given: SchemaGenerator,
     /// Those of types that are not known here.
@@ -16,7 +16,7 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    pub(super) fn new() -> Self {
+    pub(in crate::http) fn new() -> Self {
         Self {
             taken: in_components(SchemaSettings::draft2020_12()).into_generator(),
             given: in_components(SchemaSettings::draft2020_12().for_serialize()).into_generator(),
@@ -24,22 +24,22 @@ impl Schemas {
         }
     }
 
-    pub(super) fn taken(&mut self, shape: Shape) -> Value {
+    pub(in crate::http) fn taken(&mut self, shape: Shape) -> Value {
         clean(shape(&mut self.taken))
     }
 
-    pub(super) fn given(&mut self, shape: Shape) -> Value {
+    pub(in crate::http) fn given(&mut self, shape: Shape) -> Value {
         clean(shape(&mut self.given))
     }
 
     /// Keeps a schema under a name; the reference to it.
-    pub(super) fn named(&mut self, name: &str, schema: Value) -> Value {
+    pub(in crate::http) fn named(&mut self, name: &str, schema: Value) -> Value {
         self.named.insert(name.to_owned(), schema);
         reference(name)
     }
 
     /// What was kept under a name while something taken was described.
-    pub(super) fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
+    pub(in crate::http) fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(name_of);
         let known = name.and_then(|name| {
             let taken = self.taken.definitions().get(name);
@@ -49,7 +49,7 @@ impl Schemas {
     }
 
     /// The fields of a type as parameters of the query.
-    pub(super) fn parameters(&mut self, shape: Shape) -> Vec<Value> {
+    pub(in crate::http) fn parameters(&mut self, shape: Shape) -> Vec<Value> {
         let mut object = self.taken(shape);
         let required = object["required"].take();
         let is_required = |name: &String| {
@@ -76,7 +76,7 @@ impl Schemas {
     }
 
     /// All that has a name: first what is taken, then what is given. What is in both is the same.
-    pub(super) fn into_parts(mut self) -> (Map<String, Value>, Map<String, Value>) {
+    pub(in crate::http) fn into_parts(mut self) -> (Map<String, Value>, Map<String, Value>) {
         let mut taken = self.taken.take_definitions(false);
         let mut given = self.given.take_definitions(false);
         taken.values_mut().chain(given.values_mut()).for_each(strip);
@@ -86,7 +86,10 @@ impl Schemas {
 }
 
 /// The schema of a type that is described as a whole: without references, so that it needs no names.
-pub(super) fn whole(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Schema) -> Value {
+pub(in crate::http) fn whole(
+    settings: SchemaSettings,
+    shape: fn(SchemaGenerator) -> Schema,
+) -> Value {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -98,17 +101,17 @@ pub(super) fn whole(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Sche
     schema
 }
 
-pub(super) fn reference(name: &str) -> Value {
+pub(in crate::http) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{COMPONENTS}{name}") })
 }
 
-pub(super) fn of<T: JsonSchema>() -> Shape {
+pub(in crate::http) fn of<T: JsonSchema>() -> Shape {
     SchemaGenerator::subschema_for::<T>
 }
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-pub(super) fn name_of(reference: &str) -> Option<&str> {
+pub(in crate::http) fn name_of(reference: &str) -> Option<&str> {
     reference.strip_prefix(COMPONENTS)
 }
 
