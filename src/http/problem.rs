@@ -124,29 +124,141 @@ pub(super) fn internal_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use branchyard_reference::{Table, check, heading, literals_after, source};
+
     use super::*;
+
+    const KINDS: [(ErrorKind, &str, u16); 16] = [
+        (ErrorKind::BadRequest, "BadRequest", 400),
+        (ErrorKind::Unauthorized, "Unauthorized", 401),
+        (ErrorKind::Forbidden, "Forbidden", 403),
+        (ErrorKind::NotFound, "NotFound", 404),
+        (ErrorKind::MethodNotAllowed, "MethodNotAllowed", 405),
+        (ErrorKind::Conflict, "Conflict", 409),
+        (ErrorKind::TooLarge, "TooLarge", 413),
+        (ErrorKind::UnsupportedMedia, "UnsupportedMedia", 415),
+        (ErrorKind::RangeNotSatisfiable, "RangeNotSatisfiable", 416),
+        (ErrorKind::Unprocessable, "Unprocessable", 422),
+        (ErrorKind::TooMany, "TooMany", 429),
+        (ErrorKind::Internal, "Internal", 500),
+        (ErrorKind::Upstream, "Upstream", 502),
+        (ErrorKind::Unavailable, "Unavailable", 503),
+        (ErrorKind::UpstreamTimeout, "UpstreamTimeout", 504),
+        (ErrorKind::StorageFull, "StorageFull", 507),
+    ];
 
     #[test]
     fn kinds_have_the_statuses_that_clients_rely_on() {
-        for (kind, code) in [
-            (ErrorKind::BadRequest, 400),
-            (ErrorKind::Unauthorized, 401),
-            (ErrorKind::Forbidden, 403),
-            (ErrorKind::NotFound, 404),
-            (ErrorKind::MethodNotAllowed, 405),
-            (ErrorKind::Conflict, 409),
-            (ErrorKind::TooLarge, 413),
-            (ErrorKind::UnsupportedMedia, 415),
-            (ErrorKind::RangeNotSatisfiable, 416),
-            (ErrorKind::Unprocessable, 422),
-            (ErrorKind::TooMany, 429),
-            (ErrorKind::Internal, 500),
-            (ErrorKind::Upstream, 502),
-            (ErrorKind::Unavailable, 503),
-            (ErrorKind::UpstreamTimeout, 504),
-            (ErrorKind::StorageFull, 507),
-        ] {
+        for (kind, _, code) in KINDS {
             assert_eq!(status(kind).as_u16(), code);
         }
+    }
+
+    /// Codes that are not a literal right beside their kind.
+    const ELSEWHERE: [(&str, &str); 5] = [
+        ("bad_body", "BadRequest"),
+        ("bad_body", "TooLarge"),
+        ("nothing_to_commit", "Conflict"),
+        ("remote_timed_out", "UpstreamTimeout"),
+        ("workspace_unresponsive", "Unavailable"),
+    ];
+    /// What makes a problem of one kind from a code, and the kind.
+    const MAKERS: [(&str, &str); 4] = [
+        ("conflict(", "Conflict"),
+        ("unwritten(", "Internal"),
+        ("refusal(", "TooMany"),
+        ("=> ", "Upstream"),
+    ];
+
+    #[test]
+    fn the_reference_page_of_errors_is_up_to_date() {
+        // By kind: the codes, each with the sentence that stands beside it.
+        let mut codes: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
+        for (code, kind) in ELSEWHERE {
+            codes
+                .entry(kind)
+                .or_default()
+                .insert(code.to_owned(), String::new());
+        }
+        let mut found = BTreeSet::new();
+        for text in source().values() {
+            let of_kinds = KINDS.map(|(_, kind, _)| (format!("ErrorKind::{kind},"), kind));
+            let makers = MAKERS.map(|(start, kind)| (start.to_owned(), kind));
+            for (start, kind) in of_kinds.into_iter().chain(makers) {
+                for (code, rest) in literals_after(text, &start) {
+                    let is_code = code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                    let is_of_remote = code.starts_with("remote_") && code != "remote_timed_out";
+                    if !is_code || (kind == "Upstream" && start == "=> " && !is_of_remote) {
+                        continue;
+                    }
+                    found.insert(code.to_owned());
+                    let said = codes
+                        .entry(kind)
+                        .or_default()
+                        .entry(code.to_owned())
+                        .or_default();
+                    if said.is_empty() {
+                        *said = sentence(text, rest);
+                    }
+                }
+            }
+        }
+        assert!(found.len() > 150, "{found:?}");
+        let mut page = heading("Error codes");
+        page.push_str(
+            "A refusal is a problem document with a `code`, which is for programs and stays.\n\
+             [API.md](../API.md#problems) describes the document. A run that is rejected after it was queued\n\
+             has the same codes in its `error` event. The sentence is an example of a `detail`, where the\n\
+             source has it in one piece; `…` stands for a name or number.\n",
+        );
+        for (kind, name, status) in KINDS {
+            let Some(codes) = codes.get(name) else {
+                continue;
+            };
+            let title = super::status(kind);
+            page.push_str(&format!(
+                "\n## {status} {}\n\n",
+                title.canonical_reason().unwrap_or_default()
+            ));
+            let mut table = Table::new(&["code", "sentence"]);
+            for (code, said) in codes {
+                table.row(&[format!("`{code}`"), said.clone()]);
+            }
+            page.push_str(&table.to_string());
+        }
+        check("docs/reference/errors.md", &page);
+    }
+
+    /// What `detail` is: the literal that comes next among the arguments, or the one that the variable is set to.
+    fn sentence(text: &str, rest: &str) -> String {
+        let rest = rest.trim_start_matches([',', ' ', '\n']);
+        let before = &text[..text.len() - rest.len()];
+        let function = before.rfind("fn ").map_or(before, |at| &before[at..]);
+        let set = function
+            .rfind("let detail = ")
+            .map(|at| &function[at + 13..]);
+        let said = match set {
+            Some(set) if rest.starts_with("detail") => set,
+            _ => rest,
+        };
+        let said = said.strip_prefix("format!(").unwrap_or(said).trim_start();
+        let Some(said) = said.strip_prefix('"') else {
+            return String::new();
+        };
+        let said = said.replace("\\\"", "\u{1}").replace("\\\n", "");
+        let said = said
+            .split('"')
+            .next()
+            .unwrap_or_default()
+            .replace('\u{1}', "\"");
+        let mut parts = said.split('{');
+        let mut sentence = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            sentence.push('…');
+            sentence.push_str(part.split_once('}').map_or(part, |(_, after)| after));
+        }
+        sentence
     }
 }

@@ -3,6 +3,7 @@
 //! The test beside a fact (a route, a tool, a key) generates its page and calls [`check`]. `make test` fails when the
 //! committed file differs; `make reference` writes it. Only tests depend on this package.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -27,6 +28,44 @@ pub fn check(path: &str, generated: &str) {
     if let Some(difference) = difference(&committed, generated) {
         panic!("{path} is out of date. `make reference` generates it again\n{difference}");
     }
+}
+
+/// The source files of the product by their paths, each without its tests.
+pub fn source() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = BTreeMap::new();
+    let mut pending = vec![root.join("src"), root.join("crates")];
+    while let Some(dir) = pending.pop() {
+        let entries =
+            std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() && !path.ends_with("tests") && !path.ends_with("crates/reference") {
+                pending.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs")
+                && !path.ends_with("tests.rs")
+            {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let text = text
+                    .split("\n#[cfg(test)]\nmod tests {")
+                    .next()
+                    .unwrap_or_default();
+                let name = path.strip_prefix(&root).unwrap_or(&path).display();
+                found.insert(name.to_string(), text.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The string literals that come right after `start` in a source text, and what comes after each.
+pub fn literals_after<'a>(
+    text: &'a str,
+    start: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    text.match_indices(start).filter_map(move |(at, _)| {
+        let rest = text[at + start.len()..].trim_start().strip_prefix('"')?;
+        rest.split_once('"')
+    })
 }
 
 /// The first line that differs, as it is committed and as it should be.
