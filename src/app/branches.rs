@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -35,7 +35,7 @@ pub struct BranchPage {
 const LISTING_AGE: Duration = Duration::from_secs(60);
 
 /// A workspace that a list leaves out, because it does not answer or is damaged.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "UnavailableWorkspace")]
 pub struct Unavailable {
     pub branch: BranchName,

@@ -1,17 +1,19 @@
 //! How the daemon is doing, for those who look after it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{AuthorizedApp, Machine};
 use branchyard_runs::SandboxReport;
 use branchyard_runtime::background::LoopStatus;
 
 /// Whether new runs can be had, and what there is to know about it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Readiness {
     /// `ready`, `draining`, `disk_full`, or `degraded` while a background loop is down.
-    pub status: &'static str,
+    pub status: Cow<'static, str>,
     pub runs: usize,
     pub viewers: usize,
     pub limits_held_by: String,
@@ -34,12 +36,12 @@ pub fn readiness(app: &AuthorizedApp) -> Readiness {
     let (runs, viewers) = yard.runs.census();
     let shortage = yard.margin.shortage().map(|shortage| shortage.to_string());
     Readiness {
-        status: match (yard.runs.is_draining(), &shortage) {
+        status: Cow::Borrowed(match (yard.runs.is_draining(), &shortage) {
             (true, _) => "draining",
             (false, Some(_)) => "disk_full",
             (false, None) if yard.loops.is_any_down() => "degraded",
             (false, None) => "ready",
-        },
+        }),
         runs,
         viewers,
         limits_held_by: yard.runs.held_by(),

@@ -4,7 +4,7 @@ use std::fs;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{AuthorizedApp, Queue};
 use crate::app::yard_events;
@@ -13,7 +13,8 @@ use branchyard_runtime::background::LoopStatus;
 use branchyard_runtime::disk::Room;
 use branchyard_workspace::sizes;
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Load {
     pub cores: usize,
     /// Over the last one, five and fifteen minutes.
@@ -30,20 +31,23 @@ pub struct Load {
 }
 
 /// Bytes.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Memory {
     pub total: u64,
     pub available: Option<u64>,
 }
 
 /// Bytes of the file system that the workspaces are on.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Space {
     pub total: Option<u64>,
     pub free: Option<u64>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Slots {
     #[serde(flatten)]
     pub queue: Queue,
@@ -51,7 +55,7 @@ pub struct Slots {
     pub at_once: usize,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingRun {
     pub run_id: RunId,
     pub repo: RepoName,
@@ -63,7 +67,7 @@ pub struct WaitingRun {
 }
 
 /// Bytes that a repo takes up, as they were last measured.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RepoUsage {
     pub repo: RepoName,
     pub workspaces: usize,

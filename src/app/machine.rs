@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use branchyard_process::{Timeouts, capture, find_program, plain_command};
 
@@ -17,14 +17,14 @@ const TOOLS: [&str; 14] = [
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a build finds.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentReport {
     pub machine: Machine,
     pub tools: Vec<Tool>,
     pub environment: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     pub os: String,
     pub cpus: usize,
@@ -33,7 +33,7 @@ pub struct Machine {
     pub disk_free_bytes: u64,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
     pub path: String,

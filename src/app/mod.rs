@@ -47,7 +47,9 @@ pub use repos::RepoSummary;
 pub use runs::LastRun;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};
 pub use session::{Session, Ticket};
-pub use tokens::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI};
+pub use tokens::{
+    Good, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenState, TokenView, WhoAmI,
+};
 pub use yard_events::{Bulletin, Queue, Told};
 
 /// The way in for those who come with a credential; cheap to clone.

@@ -1,13 +1,13 @@
 //! A repository as people and programs see it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
 use branchyard_model::RepoName;
 use branchyard_workspace::repos::{Repo, Source};
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RepoSummary {
     pub name: RepoName,
     pub url: String,

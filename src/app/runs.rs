@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
 use branchyard_db::run_index::Filter;
@@ -20,7 +20,7 @@ use branchyard_runs::{
 };
 
 /// How a branch was last built, or whatever else was run there.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LastRun {
     pub run_id: RunId,
     pub kind: RunKind,

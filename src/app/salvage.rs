@@ -26,7 +26,7 @@ pub struct SalvageFilter {
 }
 
 /// A salvage in a list.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SalvageItem {
     #[serde(flatten)]
     pub salvage: Salvage,
@@ -35,7 +35,7 @@ pub struct SalvageItem {
 }
 
 /// A salvage with the files that it holds.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SalvageDetail {
     #[serde(flatten)]
     pub item: SalvageItem,
@@ -43,7 +43,7 @@ pub struct SalvageDetail {
 }
 
 /// Where a salvage is to be restored.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RestoreRequest {
     /// A new branch; none to restore into the branch that it was saved from.

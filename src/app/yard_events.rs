@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio_stream::Stream;
 
 use super::AuthorizedApp;
@@ -29,7 +29,8 @@ pub enum Bulletin {
 }
 
 /// How many runs are at work, and how many wait for their lock or a slot.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Queue {
     pub running: usize,
     pub waiting: usize,

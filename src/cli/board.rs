@@ -8,9 +8,10 @@ use super::outlet::Outlet;
 use super::render::{Cell, Console, Listing, human_duration, printable};
 use super::rows::Rows;
 use super::signals::Clear;
-use super::stream::{Channel, Complete, Ending, Event, Group, GroupEvent, MemberEnded, Summary};
+use super::stream::{Channel, Ending, Event};
 use super::verdict;
 use super::watch::Viewer;
+use branchyard_model::{Complete, EndState, GroupRecord, GroupState, MemberEnded, Summary};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -36,31 +37,23 @@ impl Board {
         self.rows.clearing()
     }
 
-    fn event(&mut self, event: GroupEvent) -> Result<(), Failure> {
-        match event {
-            GroupEvent::Named(group) => {
-                self.rows.name(&group);
-                if !self.rows.are_shown() {
-                    self.say(&named(&group))?;
-                }
-            }
-            GroupEvent::Started(member) => {
-                self.rows.started(&member);
-                if !self.rows.are_shown() {
-                    self.say(&format!("{}: started", member.branch))?;
-                }
-            }
-            GroupEvent::Ended(ended) => {
-                self.rows.ended(&ended, &sentence(&ended));
-                if self.output {
-                    self.say(&sentence(&ended))?;
-                } else if !(self.rows.are_shown() && self.console.stdout_is_terminal()) {
-                    let line = row(&ended);
-                    self.outlet.write(Channel::Stdout, &[line.as_bytes()])?;
-                }
-            }
+    fn member_ended(&mut self, ended: &MemberEnded) -> Result<(), Failure> {
+        self.rows.ended(ended, &sentence(ended));
+        if self.output {
+            self.say(&sentence(ended))?;
+        } else if !(self.rows.are_shown() && self.console.stdout_is_terminal()) {
+            let line = row(ended);
+            self.outlet.write(Channel::Stdout, &[line.as_bytes()])?;
         }
         Ok(())
+    }
+
+    /// Says what the rows show by themselves.
+    fn say_without_rows(&mut self, text: &str) -> Result<(), Failure> {
+        match self.rows.are_shown() {
+            true => Ok(()),
+            false => self.say(text),
+        }
     }
 
     /// Words of our own, in their place among the output.
@@ -76,8 +69,10 @@ impl Board {
         if self.console.quiet() {
             return;
         }
-        let took = summary.duration_ms.map(human_duration);
-        let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
+        let took = match summary.duration_ms {
+            0 => String::new(),
+            millis => format!(" in {}", human_duration(millis)),
+        };
         let all = summary.results.len();
         let failed: Vec<&MemberEnded> = failures(summary).collect();
         for ended in &failed {
@@ -87,11 +82,12 @@ impl Board {
         }
         let verdict = match failed.len() {
             // A record that tells no more than this.
-            0 if all == 0 => format!("{}{took}", summary.state),
+            0 if all == 0 => format!("{}{took}", summary.state.as_str()),
             0 => format!("all {all} succeeded{took}"),
             count => format!("{count} of {all} did not succeed{took}"),
         };
-        self.console.verdict(&verdict, summary.state == "succeeded");
+        let is_good = summary.state == GroupState::Succeeded;
+        self.console.verdict(&verdict, is_good);
     }
 }
 
@@ -109,7 +105,16 @@ impl Viewer for Board {
                 let parts: [&[u8]; 4] = [branch.as_bytes(), b" | ", &bytes, b"\n"];
                 self.outlet.write(to, &parts)
             }
-            Event::Group(event) => self.event(event),
+            Event::Group(group) => {
+                self.rows.name(&group);
+                self.say_without_rows(&named(&group))
+            }
+            Event::Started(started) => {
+                self.rows.started(&started.member);
+                let branch = &started.member.branch;
+                self.say_without_rows(&format!("{branch}: started"))
+            }
+            Event::MemberEnded(ended) => self.member_ended(&ended),
             Event::Warning(text) | Event::Gap(text) => {
                 self.outlet.flush()?;
                 let console = self.console;
@@ -154,24 +159,24 @@ impl Viewer for Board {
 
 fn failures(summary: &Summary) -> impl Iterator<Item = &MemberEnded> {
     let results = summary.results.iter();
-    results.filter(|ended| ended.state != "succeeded")
+    results.filter(|ended| ended.state != EndState::Succeeded)
 }
 
 /// That of the first run whose command failed, else of the first that did not succeed.
 fn exit_code(summary: &Summary) -> u8 {
-    if summary.state == "succeeded" {
+    if summary.state == GroupState::Succeeded {
         return exit::OK;
     }
     let worst = failures(summary)
-        .find(|ended| ended.state == "failed")
+        .find(|ended| ended.state == EndState::Failed)
         .or_else(|| failures(summary).next());
     worst.map_or(exit::LOCAL, |ended| {
-        exit::of_run(&ended.state, ended.exit_code, ended.signal)
+        exit::of_run(ended.state, ended.exit_code, ended.signal)
     })
 }
 
 /// `group 0197…: main, release/1.0`
-fn named(group: &Group) -> String {
+fn named(group: &GroupRecord) -> String {
     let branches: Vec<&str> = group
         .members
         .iter()
@@ -183,34 +188,44 @@ fn named(group: &Group) -> String {
 /// `main: failed with exit code 2 in 1.2s: src/a.c:3:5: error: …`
 fn sentence(ended: &MemberEnded) -> String {
     let how = verdict::words(&Complete {
-        state: ended.state.clone(),
+        state: ended.state,
         exit_code: ended.exit_code,
         signal: ended.signal,
         commit: None,
         duration_ms: ended.duration_ms,
+        head_moved: false,
         cached: None,
         reason: None,
         incremental: ended.incremental,
         warm: None,
         diagnostics: None,
     });
-    let because = ended.because().filter(|_| ended.state != "succeeded");
-    let because = because.map(|why| format!(": {why}")).unwrap_or_default();
+    let because = because(ended).map(|why| format!(": {why}"));
+    let because = because.unwrap_or_default();
     format!("{}: {how}{because}", ended.member.branch)
+}
+
+/// What is most worth knowing about an end that is no success.
+fn because(ended: &MemberEnded) -> Option<String> {
+    let error = ended.error.as_ref().map(|error| error.detail.clone());
+    let found = ended.diagnostics.as_ref();
+    let found = found.and_then(|found| found.first_error());
+    error
+        .or_else(|| found.map(ToString::to_string))
+        .or_else(|| ended.reason.clone())
+        .filter(|_| ended.state != EndState::Succeeded)
 }
 
 /// Branch, state, exit code, run, milliseconds, and why, with tabs between.
 fn row(ended: &MemberEnded) -> String {
-    let number = |number: Option<String>| Cell::text(number.unwrap_or_default());
-    let because = ended.because().filter(|_| ended.state != "succeeded");
     let mut listing = Listing::new(&["BRANCH", "STATE", "EXIT", "RUN", "TOOK", "WHY"]);
     listing.row(vec![
         Cell::text(&ended.member.branch),
-        Cell::text(&ended.state),
-        number(ended.exit_code.map(|code| code.to_string())),
-        Cell::text(ended.member.run_id.to_string()),
-        number(ended.duration_ms.map(|millis| millis.to_string())),
-        Cell::text(because.unwrap_or_default()),
+        Cell::text(ended.state.as_str()),
+        Cell::maybe(ended.exit_code),
+        Cell::text(ended.member.run_id),
+        Cell::text(ended.duration_ms),
+        Cell::maybe(because(ended)),
     ]);
     listing.plain()
 }
@@ -251,8 +266,10 @@ mod tests {
     fn a_group_ends_us_as_its_first_failure_does() {
         let code = |state: &str, results: &[&str]| {
             exit_code(&Summary {
-                state: state.to_owned(),
-                duration_ms: None,
+                state: serde_json::from_value(state.into()).unwrap(),
+                total: results.len(),
+                counts: std::collections::BTreeMap::new(),
+                duration_ms: 0,
                 results: results.iter().map(|rest| ended(rest)).collect(),
             })
         };

@@ -1,196 +1,84 @@
-//! `branches`, `prepare` and `rm`: the workspaces of a repository.
-
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Value, json};
+//! `branches`: the workspaces of a repository.
 
 use super::Context;
-use super::args::{BranchesArgs, PrepareArgs, RmArgs};
-use super::client::{Answer, branch_path, encode, repo_path};
-use super::exit::{self, Failure};
+use super::client::{Answer, Query, repo_path};
+use super::exit::Failure;
 use super::progress::patiently;
-use super::render::{Cell, Listing, Tone, short_commit};
-use super::stream::Holder;
+use super::render::{Cell, Listing, Tone};
+use super::values;
+use branchyard::http::{Shown, Workspaces};
+use branchyard_model::RepoName;
+use branchyard_workspace::Description;
+use serde_json::{Value, json};
 
-#[derive(Deserialize)]
-struct BranchesPage {
-    items: Vec<Workspace>,
-    #[serde(default)]
-    unavailable: Vec<Unavailable>,
-    #[serde(default)]
-    notice: Option<String>,
-}
-
-/// A workspace that does not answer or is damaged.
-#[derive(Deserialize)]
-struct Unavailable {
-    branch: String,
-    reason: String,
-}
-
-/// A page as it came, and after which branch the next one begins.
-#[derive(Deserialize)]
-struct Part {
-    items: Vec<Value>,
-    #[serde(default)]
-    unavailable: Vec<Value>,
-    #[serde(default)]
-    next: Option<String>,
-}
-
-/// A workspace, or with no path a branch that only the remote has.
-#[derive(Deserialize)]
-struct Workspace {
-    branch: String,
-    #[serde(default)]
-    path: Option<String>,
-    #[serde(default)]
-    commit: Option<String>,
-    #[serde(default)]
-    dirty: Option<bool>,
-    /// Whether there are untracked files, or how many.
-    #[serde(default)]
-    untracked: Value,
-    #[serde(default)]
-    ahead: Option<u64>,
-    #[serde(default)]
-    behind: Option<u64>,
-    #[serde(default)]
-    gone_upstream: bool,
-    #[serde(default)]
-    pins: Vec<String>,
-    #[serde(default)]
-    size: Option<u64>,
-    #[serde(default)]
-    last_used: Option<Timestamp>,
-    #[serde(default)]
-    holder: Option<Holder>,
-}
-
-/// A workspace that was made ready, and what was left undone on the way.
-#[derive(Deserialize)]
-struct Prepared {
-    #[serde(flatten)]
-    workspace: Workspace,
-    #[serde(default)]
-    warnings: Vec<Warning>,
-}
-
-#[derive(Deserialize)]
-struct Warning {
-    message: String,
+/// List the workspaces of a repository
+///
+/// With --remote also the branches that have no workspace yet.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard branches app
+  branchyard branches app --remote --json")]
+pub(crate) struct Args {
+    /// The repository's name
+    #[arg(value_parser = values::repo)]
+    repo: RepoName,
+    /// Also the remote's branches that have no workspace
+    #[arg(long)]
+    remote: bool,
 }
 
 /// All pages of the list, as one.
-async fn all(context: &Context, args: &BranchesArgs) -> Result<Answer, Failure> {
-    let mut query = if args.remote { "?remote=true" } else { "" }.to_owned();
+async fn all(context: &Context, args: &Args) -> Result<Answer, Failure> {
     let (mut items, mut unavailable) = (Vec::new(), Vec::new());
+    let mut after = None;
     loop {
-        let path = repo_path(&args.repo, &format!("/branches{query}"));
-        let answer = context.client.get_slowly(&path).await?;
-        let page: Part = answer.parse()?;
-        if page.next.is_none() && items.is_empty() {
+        let query = Query::default().flag("remote", args.remote);
+        let path = query.with("after", after).after("/branches");
+        let answer = context
+            .client
+            .get_slowly(&repo_path(&args.repo, &path))
+            .await?;
+        // As it came: it may hold more than this version knows.
+        let mut page: Value = answer.parse()?;
+        after = page["next"].as_str().map(str::to_owned);
+        if after.is_none() && items.is_empty() {
             return Ok(answer);
         }
-        items.extend(page.items);
-        unavailable.extend(page.unavailable);
-        let Some(last) = page.next else {
+        let mut take = |field: &str, all: &mut Vec<Value>| {
+            if let Value::Array(more) = page[field].take() {
+                all.extend(more);
+            }
+        };
+        take("items", &mut items);
+        take("unavailable", &mut unavailable);
+        if after.is_none() {
             let mut body = json!({"items": items, "next": null});
             if !unavailable.is_empty() {
                 body["unavailable"] = unavailable.into();
             }
-            let body = body.to_string();
-            return Ok(Answer { body: body.into() });
-        };
-        query = format!("?remote={}&after={}", args.remote, encode(&last));
+            return Ok(Answer::ours(&body));
+        }
     }
 }
 
-pub(super) async fn list(context: &Context, args: &BranchesArgs) -> Result<u8, Failure> {
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let console = &context.console;
     let answer = patiently(console, "asking the remote", all(context, args)).await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
-    }
-    let page: BranchesPage = answer.parse()?;
-    for missing in &page.unavailable {
-        console.warning(&format!("{}: {}", missing.branch, missing.reason));
-    }
-    let notice = page.notice.clone();
-    let listing = listing(page);
-    if let Some(notice) = &notice {
-        console.warning(notice);
-    }
-    if listing.is_empty() && notice.is_none() {
-        console.note("no workspaces; --remote lists the branches that could have one");
-    } else if !listing.is_empty() {
-        console.print_listing(&listing)?;
-    }
-    Ok(exit::OK)
-}
-
-pub(super) async fn prepare(context: &Context, args: &PrepareArgs) -> Result<u8, Failure> {
-    let console = &context.console;
-    let path = branch_path(&args.repo, &args.branch, "");
-    let body = match &args.from {
-        Some(from) => json!({"from": from}),
-        None => json!({}),
-    };
-    let message = format!("preparing {} of {}", args.branch, args.repo);
-    let answer = patiently(console, &message, context.client.put(&path, &body)).await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
-    }
-    let prepared: Prepared = answer.parse()?;
-    for warning in &prepared.warnings {
-        console.warning(&warning.message);
-    }
-    let workspace = prepared.workspace;
-    if console.stderr_is_terminal() {
-        let commit = workspace.commit.as_deref().unwrap_or("no commit");
-        console.note(&format!(
-            "{} is ready at {}",
-            args.branch,
-            short_commit(commit)
-        ));
-    }
-    console.print_line(&workspace.path.unwrap_or_default())?;
-    Ok(exit::OK)
-}
-
-pub(super) async fn remove(context: &Context, args: &RmArgs) -> Result<u8, Failure> {
-    let query = if args.force { "?force=true" } else { "" };
-    let path = branch_path(&args.repo, &args.branch, query);
-    let message = format!("removing {} of {}", args.branch, args.repo);
-    let answer = patiently(&context.console, &message, context.client.delete(&path)).await?;
-    // Where there was nothing to save, the daemon has nothing to say.
-    let saved: Value = match answer.body.is_empty() {
-        true => Value::Null,
-        false => answer.parse()?,
-    };
-    let salvage = &saved["salvage"];
-    if context.console.json() {
-        let done = json!({
-            "repo": args.repo, "branch": args.branch, "removed": true, "salvage": salvage,
-        });
-        context.console.print_json(&Answer::ours(&done))?;
-    } else {
-        if let Some(id) = salvage["id"].as_str() {
-            context.console.warning(&format!(
-                "what was in it is saved; `branchyard salvage restore {id}` brings it back"
-            ));
+    context.show(&answer, |list: Workspaces| {
+        for missing in &list.unavailable {
+            console.warning(&format!("{}: {}", missing.branch, missing.reason));
         }
-        context.console.note(&format!(
-            "removed the workspace of {} of {}",
-            args.branch, args.repo
-        ));
-    }
-    Ok(exit::OK)
+        if let Some(notice) = &list.notice {
+            console.warning(notice);
+        } else if list.page.items.is_empty() {
+            console.note("no workspaces; --remote lists the branches that could have one");
+        }
+        console.print_listing(&listing(list.page.items))
+    })
 }
 
-fn listing(page: BranchesPage) -> Listing {
+fn listing(workspaces: Vec<Shown>) -> Listing {
     let mut listing = Listing::new(&[
         "BRANCH",
         "COMMIT",
@@ -203,43 +91,39 @@ fn listing(page: BranchesPage) -> Listing {
         "PINNED BY",
         "PATH",
     ]);
-    for workspace in page.items {
+    for Shown { workspace, .. } in workspaces {
         let (state, tone) = state(&workspace);
-        let count = |count: Option<u64>| count.map(|n| n.to_string()).unwrap_or_default();
+        let path = workspace
+            .path
+            .map(|path| path.to_string_lossy().into_owned());
+        let holder = workspace.holder.map(|holder| holder.what);
         listing.row(vec![
             Cell::whole(workspace.branch),
-            Cell::commit(workspace.commit.as_deref()),
+            Cell::commit(workspace.commit.as_ref().map(|commit| commit.as_str())),
             Cell::text(state).tone(tone),
-            Cell::number(count(workspace.ahead)),
-            Cell::number(count(workspace.behind)),
+            Cell::number(Some(workspace.ahead)),
+            Cell::number(Some(workspace.behind)),
             Cell::size(workspace.size),
             Cell::moment(workspace.last_used),
-            Cell::text(
-                workspace
-                    .holder
-                    .map(|holder| holder.what)
-                    .unwrap_or_default(),
-            ),
+            Cell::text(holder.unwrap_or_default()),
             Cell::text(workspace.pins.join(", ")),
-            Cell::path(workspace.path.unwrap_or_default()).tone(Tone::Faint),
+            Cell::path(path.unwrap_or_default()).tone(Tone::Faint),
         ]);
     }
     listing
 }
 
 /// What a glance should tell: `dirty,untracked`, `clean`, `remote`.
-fn state(workspace: &Workspace) -> (String, Tone) {
-    let mut words = Vec::new();
-    if workspace.dirty == Some(true) {
-        words.push("dirty");
-    }
-    let untracked = &workspace.untracked;
-    if untracked.as_bool() == Some(true) || untracked.as_u64().is_some_and(|count| count > 0) {
-        words.push("untracked");
-    }
-    if workspace.gone_upstream {
-        words.push("gone upstream");
-    }
+fn state(workspace: &Description) -> (String, Tone) {
+    let words: Vec<_> = [
+        (workspace.dirty, "dirty"),
+        (workspace.untracked > 0, "untracked"),
+        (workspace.gone_upstream, "gone upstream"),
+    ]
+    .iter()
+    .filter(|(is_so, _)| *is_so)
+    .map(|(_, word)| *word)
+    .collect();
     match (words.is_empty(), workspace.path.is_some()) {
         (true, true) => ("clean".to_owned(), Tone::Good),
         (true, false) => ("remote".to_owned(), Tone::Faint),
@@ -253,20 +137,22 @@ mod tests {
 
     #[test]
     fn workspaces_and_remote_branches_are_told_apart() {
-        let page = serde_json::from_str(
-            r#"{"items":[
-                {"repo":"app","branch":"main","path":"/w/app/main","commit":"1a2b3c4d5e","tree":"t","dirty":true,
-                 "untracked":2,"ahead":1,"behind":0,"fetched_at":null,"gone_upstream":false,"pins":["unpushed commits"],
-                 "size":2048,"last_used":"2024-05-06T07:08:09Z",
-                 "holder":{"what":"make test","run_id":null,"who":"ci","since":"2024-05-06T07:08:09Z"}},
-                {"repo":"app","branch":"next","path":null,"commit":"ffff","untracked":false,"pins":[],"size":null}
-            ],"next":null}"#,
-        )
+        let commit = "1a2b3c4d5e1a2b3c4d5e1a2b3c4d5e1a2b3c4d5e";
+        let list: Workspaces = serde_json::from_value(json!({"items": [
+            {"repo": "app", "branch": "main", "path": "/w/app/main", "commit": commit, "tree": commit, "dirty": true,
+             "untracked": 2, "ahead": 1, "behind": 0, "fetched_at": null, "gone_upstream": false,
+             "pins": ["unpushed commits"], "size": 2048, "last_used": "2024-05-06T07:08:09Z",
+             "holder": {"what": "make test", "run_id": null, "who": "ci", "since": "2024-05-06T07:08:09Z"}},
+            {"repo": "app", "branch": "next", "path": null, "commit": commit, "untracked": 0, "pins": [],
+             "size": null}
+        ], "next": null}))
         .unwrap();
         assert_eq!(
-            listing(page).plain(),
-            "main\t1a2b3c4d5e\tdirty,untracked\t1\t0\t2048\t2024-05-06T07:08:09Z\tmake test\tunpushed commits\t/w/app/main\n\
-             next\tffff\tremote\t\t\t\t\t\t\t\n"
+            listing(list.page.items).plain(),
+            format!(
+                "main\t{commit}\tdirty,untracked\t1\t0\t2048\t2024-05-06T07:08:09Z\tmake test\tunpushed commits\t/w/app/main\n\
+                 next\t{commit}\tremote\t0\t0\t\t\t\t\t\n"
+            )
         );
     }
 }

@@ -1,23 +1,35 @@
 //! `cancel`: end runs, or say who keeps them going.
 
-use serde::Deserialize;
-
 use super::Context;
-use super::args::CancelArgs;
 use super::exit::{self, Failure};
 use super::subject::Subject;
-use branchyard_model::{GroupId, RunId};
+use super::values;
+use branchyard::http::Cancelled;
+use branchyard_model::{GroupId, GroupRecord, GroupState, RunId};
 
-/// A run or a group, as far as its end goes.
-#[derive(Deserialize)]
-struct CancelAnswer {
-    state: String,
-    /// How many others want it still.
-    #[serde(default)]
-    wanted_by: usize,
+/// Cancel runs
+///
+/// Asks the command to stop, and after a grace period ends it and all that it started. Does
+/// not wait for that; `branchyard follow` does. A run that others joined goes on for them,
+/// unless --force is given.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard cancel 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard cancel --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c")]
+pub(crate) struct Args {
+    /// The ids of the runs
+    #[arg(value_name = "RUN", value_parser = values::run, required_unless_present = "group")]
+    runs: Vec<RunId>,
+    /// Cancel all runs of this group
+    #[arg(long, value_name = "ID", value_parser = values::group)]
+    group: Option<GroupId>,
+    /// End the runs even if others asked for them too
+    #[arg(long, conflicts_with = "group")]
+    force: bool,
 }
 
-pub(super) async fn cancel(context: &Context, args: &CancelArgs) -> Result<u8, Failure> {
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     if let Some(group) = args.group {
         cancel_group(context, group).await?;
     }
@@ -33,36 +45,32 @@ pub(super) async fn cancel(context: &Context, args: &CancelArgs) -> Result<u8, F
     failed.map_or(Ok(exit::OK), Err)
 }
 
-async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<(), Failure> {
+async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<u8, Failure> {
     let answer = context.client.cancel(Subject::Run(run), force).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let cancelled: CancelAnswer = answer.parse()?;
-    let note = match (cancelled.state.as_str(), cancelled.wanted_by) {
-        ("queued" | "preparing" | "running", 0) => format!("cancelling {run}"),
-        ("queued" | "preparing" | "running", others) => {
-            let others = match others {
-                1 => "another one wants".to_owned(),
-                _ => format!("{others} others want"),
-            };
-            format!("{run} goes on: {others} it still; --force ends it for all")
-        }
-        (state, _) => format!("{run} has ended already: {state}"),
-    };
-    context.console.note(&note);
-    Ok(())
+    context.show(&answer, |cancelled: Cancelled| {
+        let state = cancelled.record.state;
+        context.console.note(&match cancelled.wanted_by {
+            _ if state.is_ended() => format!("{run} has ended already: {}", state.as_str()),
+            0 => format!("cancelling {run}"),
+            others => {
+                let others = match others {
+                    1 => "another one wants".to_owned(),
+                    _ => format!("{others} others want"),
+                };
+                format!("{run} goes on: {others} it still; --force ends it for all")
+            }
+        });
+        Ok(())
+    })
 }
 
-async fn cancel_group(context: &Context, group: GroupId) -> Result<(), Failure> {
+async fn cancel_group(context: &Context, group: GroupId) -> Result<u8, Failure> {
     let answer = context.client.cancel(Subject::Group(group), false).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let cancelled: CancelAnswer = answer.parse()?;
-    context.console.note(&match cancelled.state.as_str() {
-        "running" => format!("cancelling the runs of {group}"),
-        state => format!("{group} has ended already: {state}"),
-    });
-    Ok(())
+    context.show(&answer, |cancelled: GroupRecord| {
+        context.console.note(&match cancelled.state {
+            GroupState::Running => format!("cancelling the runs of {group}"),
+            state => format!("{group} has ended already: {}", state.as_str()),
+        });
+        Ok(())
+    })
 }

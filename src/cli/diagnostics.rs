@@ -1,40 +1,74 @@
 //! `diagnostics`: what a run's output complains about, a line each.
 
-use serde::Deserialize;
-
 use super::Context;
-use super::args::DiagnosticsArgs;
-use super::exit::{self, Failure};
-use super::finding::{Finding, Findings};
+use super::exit::Failure;
 use super::render::printable;
+use super::values;
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_model::{DiagnosticsSummary, RunId};
 
-#[derive(Deserialize)]
-struct DiagnosticsPage {
-    items: Vec<Finding>,
-    summary: Findings,
-    #[serde(default)]
-    truncated: bool,
+/// Print the errors and warnings in a run's output
+///
+/// One on each line, spelt as compilers do, so that editors find the place:
+/// file:line:column: error: message.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  vim -q <(branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b)")]
+pub(crate) struct Args {
+    /// The run's id
+    #[arg(value_parser = values::run)]
+    run: RunId,
 }
 
-pub(super) async fn list(context: &Context, args: &DiagnosticsArgs) -> Result<u8, Failure> {
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let console = &context.console;
     let path = format!("/api/runs/{}/diagnostics", args.run);
     let answer = context.client.get(&path).await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
+    context.show(&answer, |found: Diagnostics| {
+        let lines = found.items.iter();
+        let lines = lines.map(|found| format!("{}\n", printable(&found.to_string())));
+        console.print(lines.collect::<String>().as_bytes())?;
+        let mut note = count(&found.summary);
+        if found.truncated {
+            note.push_str(&format!("; only the first {} were kept", found.items.len()));
+        }
+        console.note(&note);
+        Ok(())
+    })
+}
+
+/// `2 errors, 1 warning`
+fn count(found: &DiagnosticsSummary) -> String {
+    let some = |count: usize, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{count} {noun}s")),
+    };
+    let counts = [some(found.errors, "error"), some(found.warnings, "warning")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    match counts.is_empty() {
+        true => "no errors or warnings".to_owned(),
+        false => counts.join(", "),
     }
-    let found: DiagnosticsPage = answer.parse()?;
-    let lines: String = found
-        .items
-        .iter()
-        .map(|finding| format!("{}\n", printable(&finding.to_string())))
-        .collect();
-    console.print(lines.as_bytes())?;
-    let mut note = found.summary.count();
-    if found.truncated {
-        note.push_str(&format!("; only the first {} were kept", found.items.len()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_words() {
+        let count = |errors, warnings| {
+            count(&DiagnosticsSummary {
+                errors,
+                warnings,
+                first: None,
+            })
+        };
+        assert_eq!(count(2, 1), "2 errors, 1 warning");
+        assert_eq!(count(0, 3), "3 warnings");
+        assert_eq!(count(0, 0), "no errors or warnings");
     }
-    console.note(&note);
-    Ok(exit::OK)
 }

@@ -6,20 +6,41 @@ mod sandbox;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 use super::client::{Answer, Client};
 use super::endpoint::{Endpoint, Lookup};
 use super::exit::{self, Failure};
 use super::render::{Cell, Console, Listing, Tone, human_size};
+use branchyard::app::Load;
+use branchyard::http::{Alive, Amiss, Listed};
+use branchyard_workspace::{Finding, Mended};
 use branchyard_git::{OLDEST, git_version};
 
 const DISK: &str = "disk";
+const ON_DISK: &str = "on disk";
 const DISK_LOW: u64 = 5 << 30;
 const DISK_FULL: u64 = 256 << 20;
 
-pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Result<u8, Failure> {
+/// Check that this machine and the daemon are in order
+///
+/// Looks for git, make and a C compiler, finds the daemon, asks it whether it is well and
+/// whether it takes the key and what it finds amiss on disk, and measures free disk. Exits with 1 if
+/// something fails.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard doctor
+  branchyard doctor --fix
+  branchyard doctor --json")]
+pub(crate) struct Args {
+    /// Have the daemon mend what it finds amiss; nothing of anybody's is deleted
+    #[arg(long)]
+    fix: bool,
+}
+
+pub(super) async fn run(console: &Console, lookup: &Lookup, args: &Args) -> Result<u8, Failure> {
     let mut checks = vec![git(), make(), compiler(), curl()];
     let endpoint = lookup.find();
     checks.push(found(&endpoint));
@@ -27,7 +48,7 @@ pub(super) async fn doctor(console: &Console, lookup: &Lookup, fix: bool) -> Res
     if let Ok(endpoint) = endpoint {
         workspaces = endpoint.workspaces().map(Path::to_owned).or(workspaces);
         let client = Client::to(endpoint, lookup.clone())?;
-        checks.extend(daemon(&client, fix).await);
+        checks.extend(daemon(&client, args.fix).await);
     }
     let has_disk = checks.iter().any(|check| check.name == DISK);
     if !has_disk {
@@ -177,16 +198,8 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
 
 /// How much is free where the daemon keeps its workspaces, which this command may not be able to look at.
 async fn room(client: &Client) -> Option<Check> {
-    #[derive(Deserialize)]
-    struct Machine {
-        disk: Disk,
-    }
-    #[derive(Deserialize)]
-    struct Disk {
-        free: Option<u64>,
-    }
     let answer = client.get("/api/machine").await.ok()?;
-    let free = answer.parse::<Machine>().ok()?.disk.free?;
+    let free = answer.parse::<Load>().ok()?.disk.free?;
     let place = client.endpoint().workspaces();
     let place = place.map_or_else(
         || "the daemon's".to_owned(),
@@ -197,67 +210,46 @@ async fn room(client: &Client) -> Option<Check> {
 
 /// What the daemon finds amiss in its workspaces, or has just mended.
 async fn on_disk(client: &Client, fix: bool) -> Vec<Check> {
-    const NAME: &str = "on disk";
-    let answer = match fix {
-        true => client.post("/api/findings/mend", &json!({})).await,
-        false => client.get("/api/findings").await,
-    };
-    let page = match answer {
-        Ok(answer) => answer.parse::<ReposPage>(),
-        Err(error) => Err(error.into()),
-    };
-    match page {
-        Ok(page) => {
-            let amiss = page.items.into_iter().chain(page.mended_at_start);
-            let mut checks: Vec<_> = amiss.map(Amiss::check).collect();
-            if checks.is_empty() {
-                checks.push(Check::ok(NAME, "all as it should be"));
-            }
-            checks
-        }
-        Err(failure) => vec![Check::of_failure(NAME, failure)],
+    match amiss(client, fix).await {
+        Ok(found) if found.is_empty() => vec![Check::ok(ON_DISK, "all as it should be")],
+        Ok(found) => found.into_iter().map(amiss_check).collect(),
+        Err(failure) => vec![Check::of_failure(ON_DISK, failure)],
     }
 }
 
-#[derive(Deserialize)]
-struct ReposPage {
-    items: Vec<Amiss>,
-    #[serde(default)]
-    mended_at_start: Vec<Amiss>,
+async fn amiss(client: &Client, fix: bool) -> Result<Vec<Mended>, Failure> {
+    if fix {
+        let answer = client.post("/api/findings/mend", &json!({})).await?;
+        return Ok(answer.parse::<Listed<Mended>>()?.items);
+    }
+    let found: Amiss = client.get("/api/findings").await?.parse()?;
+    let now = found.now.items.into_iter();
+    let now = now.map(|finding| Mended {
+        finding,
+        done: None,
+    });
+    Ok(now.chain(found.mended_at_start).collect())
 }
 
-/// One finding of the daemon.
-#[derive(Deserialize)]
-struct Amiss {
-    code: String,
-    path: PathBuf,
-    detail: String,
-    #[serde(default)]
-    mend: Option<String>,
-    #[serde(default)]
-    done: Option<String>,
-}
-
-impl Amiss {
-    fn check(self) -> Check {
-        const NAME: &str = "on disk";
-        let found = format!("{}: {} ({})", self.code, self.detail, self.path.display());
-        match (self.done, self.mend) {
-            (Some(done), _) => Check::ok(NAME, format!("{found}: {done}")),
-            (None, Some(mend)) => Check::warn(NAME, found, format!("--fix: {mend}")),
-            (None, None) => Check::warn(NAME, found, "left alone; look at it"),
-        }
+fn amiss_check(amiss: Mended) -> Check {
+    let Finding {
+        code,
+        detail,
+        path,
+        mend,
+        ..
+    } = amiss.finding;
+    let found = format!("{code}: {detail} ({})", path.display());
+    match (amiss.done, mend) {
+        (Some(done), _) => Check::ok(ON_DISK, format!("{found}: {done}")),
+        (None, Some(mend)) => Check::warn(ON_DISK, found, format!("--fix: {mend}")),
+        (None, None) => Check::warn(ON_DISK, found, "left alone; look at it"),
     }
 }
 
 fn health(answer: &Answer) -> Check {
-    #[derive(Deserialize)]
-    struct Health {
-        status: String,
-        version: String,
-    }
     let ours = env!("CARGO_PKG_VERSION");
-    match answer.parse::<Health>() {
+    match answer.parse::<Alive>() {
         Ok(health) if health.status != "ok" => Check::fail(
             "daemon",
             format!("version {} says it is {:?}", health.version, health.status),
@@ -323,8 +315,8 @@ fn listing(checks: &[Check]) -> Listing {
         listing.row(vec![
             Cell::text(check.name),
             Cell::text(word).tone(tone),
-            Cell::text(check.detail.as_str()),
-            Cell::text(check.mend.clone().unwrap_or_default()),
+            Cell::text(&check.detail),
+            Cell::maybe(check.mend.as_ref()),
         ]);
     }
     listing

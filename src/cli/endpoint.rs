@@ -15,11 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use reqwest::header::HeaderValue;
-use serde::Deserialize;
 
-use super::args::Global;
+use super::Global;
 use super::exit::Failure;
 use address::{SOCKET, checked_socket, checked_url};
+use branchyard::server::EndpointFile;
 use branchyard_config::STATE_IN_HOME;
 use key::read_key;
 
@@ -266,24 +266,11 @@ impl Endpoint {
     }
 }
 
-/// What a daemon writes about itself.
-#[derive(Deserialize)]
-struct EndpointFile {
-    version: u32,
-    url: String,
-    #[serde(default)]
-    socket: Option<PathBuf>,
-    #[serde(default)]
-    auth_header: Option<PathBuf>,
-    #[serde(default)]
-    workspaces: Option<PathBuf>,
-}
-
 fn from_file(place: &Path, text: &str) -> Result<Endpoint, Failure> {
     let source = place.display().to_string();
     let file: EndpointFile = serde_json::from_str(text)
         .map_err(|error| Failure::daemon(format!("{source} is not an endpoint file: {error}")))?;
-    if file.version != 1 {
+    if file.version != EndpointFile::VERSION {
         return Err(Failure::daemon(format!(
             "{source} has format {}, and this branchyard knows only format 1",
             file.version

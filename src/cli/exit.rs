@@ -18,6 +18,8 @@ use std::io;
 
 use reqwest::StatusCode;
 
+use branchyard_model::EndState;
+
 pub(super) const OK: u8 = 0;
 pub(super) const LOCAL: u8 = 1;
 pub(super) const USAGE: u8 = 2;
@@ -26,22 +28,22 @@ pub(super) const DAEMON: u8 = 125;
 pub(super) const CANCELLED: u8 = 130;
 pub(super) const BROKEN_PIPE: u8 = 141;
 
-/// The exit code for a run's end state, as the wire spells it.
-pub(super) fn of_run(state: &str, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
+/// The exit code for a run's end.
+pub(super) fn of_run(state: EndState, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
     match state {
-        "succeeded" => OK,
+        EndState::Succeeded => OK,
         // Failed is failed, also where the code is missing or is one that no shell could pass on.
-        "failed" => match exit_code.map(u8::try_from) {
+        EndState::Failed => match exit_code.map(u8::try_from) {
             Some(Ok(code)) if code != 0 => code,
             _ => LOCAL,
         },
-        "signalled" => signal
+        EndState::Signalled => signal
             .and_then(|signal| u8::try_from(signal).ok())
             .and_then(|signal| signal.checked_add(128))
             .unwrap_or(DAEMON),
-        "timed_out" => TIMED_OUT,
-        "cancelled" => CANCELLED,
-        _ => DAEMON,
+        EndState::TimedOut => TIMED_OUT,
+        EndState::Cancelled => CANCELLED,
+        EndState::Lost | EndState::Rejected => DAEMON,
     }
 }
 
@@ -134,9 +136,9 @@ mod tests {
             ("cancelled", None, Some(15), 130),
             ("lost", None, None, 125),
             ("rejected", None, None, 125),
-            ("a state of tomorrow", Some(0), None, 125),
         ] {
-            assert_eq!(of_run(state, exit_code, signal), code, "{state}");
+            let ended = serde_json::from_value(state.into()).unwrap();
+            assert_eq!(of_run(ended, exit_code, signal), code, "{state}");
         }
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Context;
-use super::args::{EitherId, FollowArgs};
 use super::board::Board;
 use super::client::ClientError;
 use super::exit::Failure;
@@ -12,9 +11,37 @@ use super::screen::Screen;
 use super::signals::{Clear, Interrupts, Role};
 use super::stream::EventStream;
 use super::subject::Subject;
+use super::values;
 use super::watch::watch;
+use branchyard_model::RunId;
 
-pub(super) async fn follow(context: &Context, args: &FollowArgs) -> Result<u8, Failure> {
+/// Show a run's output, or how a group goes, from the start or from a cursor
+///
+/// Works for queued, running and finished runs alike, and ends with the run's exit code. Goes
+/// on where it was when the daemon is started anew meanwhile. Ctrl-C stops looking; the run
+/// goes on.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json
+  branchyard follow --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c --output")]
+pub(crate) struct Args {
+    /// The id of a run, or of a group
+    #[arg(value_parser = values::run)]
+    id: RunId,
+    /// It is a group's
+    #[arg(long)]
+    group: bool,
+    /// Of a group: show what its runs print too
+    #[arg(long)]
+    output: bool,
+    /// Begin after this event: the "id" of a line that --json printed
+    #[arg(long, value_name = "CURSOR")]
+    from: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let progress = Progress::new(&context.console);
     let mut board = Board::new(context.console, args.output);
     let (line, lines) = (progress.clearing(), board.clearing());
@@ -30,20 +57,21 @@ pub(super) async fn follow(context: &Context, args: &FollowArgs) -> Result<u8, F
     }
 }
 
-async fn open(context: &Context, args: &FollowArgs) -> Result<EventStream, Failure> {
+async fn open(context: &Context, args: &Args) -> Result<EventStream, Failure> {
     let opened = async |subject, output| {
         let (client, from) = (context.client.clone(), args.from.clone());
         EventStream::follow(client, subject, from, output).await
     };
-    let group = Subject::Group(args.id.group());
+    let id = args.id;
+    let group = Subject::Group(values::group(&id.to_string()).map_err(Failure::usage)?);
     if args.group {
         return Ok(opened(group, args.output).await?);
     }
-    match opened(Subject::Run(args.id.run()), false).await {
+    match opened(Subject::Run(id), false).await {
         // Ids look alike: what is no run may be a group.
         Err(error) if error.is_not_found() => opened(group, args.output)
             .await
-            .map_err(|error| nowhere(error, args.id)),
+            .map_err(|error| nowhere(error, id)),
         stream => Ok(stream?),
     }
 }
@@ -64,10 +92,28 @@ pub(super) async fn watch_one(
     watch(stream, interrupts, &mut screen).await
 }
 
-fn nowhere(error: ClientError, id: EitherId) -> Failure {
+fn nowhere(error: ClientError, id: RunId) -> Failure {
     match error.is_not_found() {
-        true => Failure::daemon(format!("there is no run or group {}", id.run()))
+        true => Failure::daemon(format!("there is no run or group {id}"))
             .help("`branchyard runs` lists the runs and their ids"),
         false => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::parse;
+    use super::super::{ClientCommand, Command};
+
+    const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
+
+    #[test]
+    fn a_cursor_is_passed_on_as_written() {
+        let Command::Client(ClientCommand::Follow(args)) =
+            parse(&["follow", RUN, "--from", "17.3"]).command
+        else {
+            panic!("not follow");
+        };
+        assert_eq!(args.from.as_deref(), Some("17.3"));
     }
 }

@@ -6,30 +6,35 @@
 //! and the exit code says how it ended (see [`exit`]). It never prints the key, and it reads the
 //! environment in [`endpoint`] only.
 
-mod args;
 mod audit;
 mod board;
 mod branches;
 mod cancel;
+mod cat;
+mod check_config;
 mod client;
 mod completions;
 mod diagnostics;
 mod doctor;
 mod endpoint;
+mod env;
 mod exit;
-mod fan_out;
-mod files;
-mod finding;
 mod follow;
+mod git;
 mod log;
+mod ls;
+mod make;
 mod mcp;
 mod open;
 mod outlet;
+mod pin;
+mod prepare;
 mod progress;
 mod reap;
 mod render;
 mod repos;
-mod request;
+mod rerun;
+mod rm;
 mod rows;
 mod run;
 mod runs;
@@ -39,24 +44,156 @@ mod serve;
 mod signals;
 mod stream;
 mod subject;
+mod task;
 mod terminal;
 mod token;
 mod top;
+mod unpin;
+mod values;
 mod verdict;
 mod watch;
+mod whoami;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::future::Future;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use args::{Cli, ClientCommand, Command, McpAction};
-use client::Client;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use serde::de::DeserializeOwned;
+
+use client::{Answer, Client};
 use endpoint::{Lookup, Surroundings};
 use exit::Failure;
-use render::Console;
+use render::{Console, Listing};
 
+use branchyard::http::Listed;
 use branchyard_git::{CREDENTIAL_COMMAND, credential_helper_main};
 use branchyard_process::{INIT_COMMAND, SUPERVISOR_COMMAND, init_main, supervisor_main};
+
+const EXAMPLES: &str = "\
+Examples:
+  branchyard serve                                   start the daemon
+  branchyard repos add app https://example.org/app   tell it about a repository
+  branchyard make app main -- -j8 test               build a branch, here and now
+  branchyard make app feature/login --detach         build another meanwhile
+  branchyard make app 'release/*' main -- test       build several at the same time
+  branchyard runs --repo app                         see how they went
+
+Finding the daemon, in this order:
+  --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
+  branchyard/endpoint.json in $XDG_RUNTIME_DIR or in ~/.local/state;
+  ~/build-workspaces/.branchyard/endpoint.json
+
+Exit codes: the command's own; 2 wrong usage; 124 timed out; 125 the daemon refused, failed
+or is not there; 128+n ended by signal n; 130 cancelled.";
+
+/// Build every branch of every repository at the same time
+///
+/// Branchyard clones a repository once, gives each branch a git worktree of its own, and runs
+/// make, git and declared tasks there. This command starts the daemon and speaks to it.
+#[derive(Debug, Parser)]
+#[command(name = "branchyard", version, arg_required_else_help = true)]
+#[command(max_term_width = 100, after_long_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+impl Cli {
+    /// Reads a command line, the program's name first.
+    fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
+        let mut cli = Self::try_parse_from(words)?;
+        if let Command::Client(ClientCommand::Make(args)) = &mut cli.command {
+            args.settle(ends_in_hyphens).map_err(|why| {
+                let mut command = Self::command();
+                command.build();
+                let command = command.find_subcommand_mut("make").cloned();
+                let mut command = command.unwrap_or_else(Self::command);
+                command.error(ErrorKind::ValueValidation, why)
+            })?;
+        }
+        Ok(cli)
+    }
+}
+
+/// What every command understands.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+struct Global {
+    /// The daemon's address, such as http://127.0.0.1:3344, https://yard.example.org or unix:/path
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
+    /// A file that holds the key, or the line "Authorization: Bearer KEY"
+    #[arg(long, global = true, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Certificate authorities to trust in place of the system's, PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Print the daemon's JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+    /// Say nothing but what was asked for, warnings and errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// Each command is a file with its arguments, its help and what it does. They stand here in the order of the help.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    CheckConfig(check_config::Args),
+    #[command(flatten)]
+    Client(ClientCommand),
+    Mcp(mcp::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+}
+
+/// The commands that speak to a daemon.
+#[derive(Debug, Subcommand)]
+enum ClientCommand {
+    Make(make::Args),
+    Git(git::Args),
+    Task(task::Args),
+    Ls(ls::Args),
+    Cat(cat::Args),
+    Env(env::Args),
+    Repos(repos::Args),
+    Branches(branches::Args),
+    Prepare(prepare::Args),
+    Rm(rm::Args),
+    Salvage(salvage::Args),
+    Token(token::Args),
+    Whoami(whoami::Args),
+    Reap(reap::Args),
+    Pin(pin::Args),
+    Unpin(unpin::Args),
+    Rerun(rerun::Args),
+    Runs(runs::Args),
+    Cancel(cancel::Args),
+    Follow(follow::Args),
+    Log(log::Args),
+    Diagnostics(diagnostics::Args),
+    Open(open::Args),
+    Top(top::Args),
+    Audit(audit::Args),
+}
 
 /// Parses the command line and does what it says.
 pub(crate) fn main() -> ExitCode {
@@ -97,6 +234,64 @@ struct Context {
 }
 
 impl Context {
+    /// Prints the daemon's JSON where that is wanted; else `show` does what people want to see of it.
+    fn show<T: DeserializeOwned>(
+        &self,
+        answer: &Answer,
+        show: impl FnOnce(T) -> Result<(), Failure>,
+    ) -> Result<u8, Failure> {
+        if self.console.json() {
+            self.console.print_json(answer)?;
+        } else {
+            let left_out = |what: &str| {
+                let note = format!("left out what this version does not know: {what}");
+                self.console.warning(&note);
+            };
+            show(answer.read(left_out)?)?;
+        }
+        Ok(exit::OK)
+    }
+
+    /// The same of something that was done: a note is enough.
+    fn done(&self, answer: &Answer, note: &str) -> Result<u8, Failure> {
+        match self.console.json() {
+            true => self.console.print_json(answer)?,
+            false => self.console.note(note),
+        }
+        Ok(exit::OK)
+    }
+
+    /// The same of a list, which may be empty.
+    fn list<T: DeserializeOwned>(
+        &self,
+        answer: &Answer,
+        none: &str,
+        listing: impl FnOnce(Vec<T>) -> Listing,
+    ) -> Result<u8, Failure> {
+        self.page(answer, none, listing, |()| String::new())
+    }
+
+    /// The same of a page; `more` is the command that shows the next one.
+    fn page<T: DeserializeOwned, N: DeserializeOwned>(
+        &self,
+        answer: &Answer,
+        none: &str,
+        listing: impl FnOnce(Vec<T>) -> Listing,
+        more: impl FnOnce(N) -> String,
+    ) -> Result<u8, Failure> {
+        self.show(answer, |page: Listed<T, N>| {
+            if page.items.is_empty() {
+                self.console.note(none);
+            }
+            self.console.print_listing(&listing(page.items))?;
+            if let Some(next) = page.next {
+                let note = format!("there are more: `{}`", more(next));
+                self.console.note(&note);
+            }
+            Ok(())
+        })
+    }
+
     /// Prints an answer byte for byte, as it comes; `broke_off` says what to do about one that ends early.
     async fn print_as_it_comes(
         &self,
@@ -108,7 +303,7 @@ impl Context {
             match response.chunk().await {
                 Ok(Some(chunk)) => passage.print(&chunk)?,
                 Ok(None) => return Ok(exit::OK),
-                Err(error) => return Err(broke_off(self.client.broken(&error).into())),
+                Err(error) => return Err(broke_off(self.client.unreachable(&error).into())),
             }
         }
     }
@@ -118,17 +313,11 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
     let lookup = Lookup::new(&cli.global, surroundings);
     match cli.command {
         // The daemon makes its own runtime.
-        Command::Serve(args) => Ok(serve::serve(&args)?),
-        Command::CheckConfig(args) => serve::check_config(&console, &args),
-        Command::Completions(args) => completions::print(&console, args.shell),
-        Command::Mcp(args) => match args.action {
-            Some(McpAction::Config(args)) => mcp::config(&console, &lookup, &args),
-            None => {
-                let client = Client::find(lookup)?;
-                block_on(mcp::serve(console, client, &args.scope))
-            }
-        },
-        Command::Doctor(args) => block_on(doctor::doctor(&console, &lookup, args.fix)),
+        Command::Serve(args) => Ok(serve::run(&args)?),
+        Command::CheckConfig(args) => check_config::run(&console, &args),
+        Command::Completions(args) => completions::run(&console, &args),
+        Command::Mcp(args) => mcp::run(console, lookup, &args),
+        Command::Doctor(args) => block_on(doctor::run(&console, &lookup, &args)),
         Command::Client(command) => {
             let client = Client::find(lookup)?;
             block_on(ask(&Context { console, client }, command))
@@ -137,32 +326,33 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
 }
 
 async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
+    use ClientCommand as On;
     match command {
-        ClientCommand::Make(args) => run::make(context, &args).await,
-        ClientCommand::Git(args) => run::git(context, &args).await,
-        ClientCommand::Task(args) => run::task(context, &args).await,
-        ClientCommand::Rerun(args) => run::rerun(context, &args).await,
-        ClientCommand::Follow(args) => follow::follow(context, &args).await,
-        ClientCommand::Log(args) => log::log(context, &args).await,
-        ClientCommand::Diagnostics(args) => diagnostics::list(context, &args).await,
-        ClientCommand::Ls(args) => files::ls(context, &args).await,
-        ClientCommand::Cat(args) => files::cat(context, &args).await,
-        ClientCommand::Env(args) => files::env(context, &args).await,
-        ClientCommand::Repos(args) => repos::repos(context, args.action).await,
-        ClientCommand::Branches(args) => branches::list(context, &args).await,
-        ClientCommand::Prepare(args) => branches::prepare(context, &args).await,
-        ClientCommand::Rm(args) => branches::remove(context, &args).await,
-        ClientCommand::Salvage(args) => salvage::salvage(context, &args.action).await,
-        ClientCommand::Token(args) => token::token(context, &args.action).await,
-        ClientCommand::Whoami => token::whoami(context).await,
-        ClientCommand::Reap(args) => reap::reap(context, &args).await,
-        ClientCommand::Pin(args) => reap::pin(context, &args).await,
-        ClientCommand::Unpin(args) => reap::unpin(context, &args).await,
-        ClientCommand::Runs(args) => runs::list(context, &args).await,
-        ClientCommand::Open(args) => open::open(context, &args).await,
-        ClientCommand::Top => top::top(context).await,
-        ClientCommand::Audit(args) => audit::audit(context, &args).await,
-        ClientCommand::Cancel(args) => cancel::cancel(context, &args).await,
+        On::Make(args) => make::run(context, &args).await,
+        On::Git(args) => git::run(context, &args).await,
+        On::Task(args) => task::run(context, args).await,
+        On::Ls(args) => ls::run(context, args).await,
+        On::Cat(args) => cat::run(context, args).await,
+        On::Env(args) => env::run(context, &args).await,
+        On::Repos(args) => repos::run(context, &args).await,
+        On::Branches(args) => branches::run(context, &args).await,
+        On::Prepare(args) => prepare::run(context, args).await,
+        On::Rm(args) => rm::run(context, &args).await,
+        On::Salvage(args) => salvage::run(context, args).await,
+        On::Token(args) => token::run(context, args).await,
+        On::Whoami(_) => whoami::run(context).await,
+        On::Reap(args) => reap::run(context, &args).await,
+        On::Pin(args) => pin::run(context, args).await,
+        On::Unpin(args) => unpin::run(context, &args).await,
+        On::Rerun(args) => rerun::run(context, &args).await,
+        On::Runs(args) => runs::run(context, &args).await,
+        On::Cancel(args) => cancel::run(context, &args).await,
+        On::Follow(args) => follow::run(context, &args).await,
+        On::Log(args) => log::run(context, &args).await,
+        On::Diagnostics(args) => diagnostics::run(context, &args).await,
+        On::Open(args) => open::run(context, &args).await,
+        On::Top(_) => top::run(context).await,
+        On::Audit(args) => audit::run(context, &args).await,
     }
 }
 
@@ -177,4 +367,119 @@ fn block_on(answer: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
     // Nothing that is still under way (a name lookup, say) may hold up the exit.
     runtime.shutdown_background();
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
+
+    pub(super) fn parse(words: &[&str]) -> Cli {
+        let words = ["branchyard"].iter().chain(words);
+        Cli::read(words.map(Into::into).collect()).unwrap()
+    }
+
+    pub(super) fn refusal(words: &[&str]) -> clap::Error {
+        let words = ["branchyard"].iter().chain(words);
+        Cli::read(words.map(Into::into).collect()).unwrap_err()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_by_example() {
+        for mut command in Cli::command().get_subcommands().cloned() {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Example"), "{} has none", command.get_name());
+            assert!(help.contains("  branchyard "), "{}", command.get_name());
+        }
+    }
+
+    #[test]
+    fn names_and_values_are_refused_before_anyone_is_asked() {
+        for words in [
+            &["make", "../app", "main"][..],
+            &["make", "app", "-x"],
+            &["make", "app", "a..b"],
+            &["make", "app", "main", "--commit", "abc"],
+            &["make", "app", "main", "--timeout", "soon"],
+            &["make", "app", "main", "--env", "A"],
+            &["make", "app", "main", "--sync", "commit"],
+            &["cancel", "../repos"],
+            &["cancel"],
+            &["runs", "--since", "yesterday"],
+            &["log", RUN, "-C", "3"],
+            &["cat", "app", "main", "x", "--lines", "9-3"],
+            &["mcp", "--repo", "../app"],
+            &["mcp", "--branch", "a..b"],
+            &["mcp", "--toolsets", "yard,everything"],
+            &["mcp", "--toolsets", ","],
+            &["mcp", "--role", "a\nb"],
+            &["mcp", "config", "emacs"],
+            &["token", "create"],
+            &["token", "create", "--role", "dev", "--scopes", "ops"],
+            &["token", "create", "--scopes", "repo:write"],
+            &["token", "create", "--role", "dev", "--expires", "soon"],
+            &[
+                "token",
+                "create",
+                "--role",
+                "dev",
+                "--toolsets",
+                "everything",
+            ],
+            &["token", "revoke", "a/b"],
+            &["mcp", "config", "codex", "--stdio", "--http"],
+        ] {
+            let refusal = refusal(words);
+            assert_eq!(refusal.exit_code(), 2, "{words:?}");
+            assert_ne!(refusal.kind(), ErrorKind::DisplayHelp, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_and_another_sync_exclude_each_other() {
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let refusal = refusal(&["make", "app", "main", "--commit", sha, "--sync", "none"]);
+        assert_eq!(refusal.kind(), ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn global_flags_stand_before_and_after_the_command() {
+        let before = parse(&["--url", "http://h:1", "--json", "runs"]);
+        let after = parse(&["runs", "--url", "http://h:1", "--json"]);
+        for cli in [before, after] {
+            assert_eq!(cli.global.url.as_deref(), Some("http://h:1"));
+            assert!(cli.global.json);
+        }
+    }
+
+    #[test]
+    fn no_argument_shares_its_id_with_a_global_flag() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for argument in command.get_arguments() {
+                let id = argument.get_id().as_str();
+                // That of `serve` means the same file.
+                let is_serves = (command.get_name(), id) == ("serve", "key_file");
+                let is_shared =
+                    !argument.is_global_set() && globals.iter().any(|global| global == id);
+                assert!(is_serves || !is_shared, "{id} of {}", command.get_name());
+            }
+            for command in command.get_subcommands() {
+                check(command, globals);
+            }
+        }
+        let cli = Cli::command();
+        let globals: Vec<String> = cli
+            .get_arguments()
+            .filter(|argument| argument.is_global_set())
+            .map(|argument| argument.get_id().to_string())
+            .collect();
+        assert!(globals.len() >= 5);
+        check(&cli, &globals);
+    }
 }

@@ -1,32 +1,43 @@
 //! `open`: the page in a browser, with whoever asks logged in already. The key stays here: the browser gets a link
 //! that is good once, for a minute.
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::Context;
-use super::args::OpenArgs;
 use super::exit::{self, Failure};
+use super::values;
+use branchyard::http::Link;
+use branchyard_model::RunId;
 
-#[derive(Deserialize)]
-struct Ticket {
-    path: String,
-    expires_in: u64,
+/// Open the page in a browser, logged in
+///
+/// The browser gets a link that is good once, for a minute; the key stays here. Where no browser
+/// can be started, the link is printed.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard open
+  branchyard open 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b    a run's output
+  branchyard open --print                                 for a browser elsewhere")]
+pub(crate) struct Args {
+    /// A run whose output is to be shown; else the whole yard
+    #[arg(value_name = "RUN", value_parser = values::run)]
+    run: Option<RunId>,
+    /// Print the link and start no browser
+    #[arg(long)]
+    print: bool,
 }
 
-pub(super) async fn open(context: &Context, args: &OpenArgs) -> Result<u8, Failure> {
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let (console, client) = (&context.console, &context.client);
     let Some(address) = client.endpoint().web() else {
         let detail = "the daemon was named by its socket, which no browser can reach";
         return Err(Failure::usage(detail).help("name its address: --url http://127.0.0.1:3344"));
     };
     let answer = client.post("/api/session/ticket", &json!({})).await?;
-    let ticket: Ticket = answer.parse()?;
-    let view = match &args.run {
-        Some(run) => format!("#/run/{run}"),
-        None => String::new(),
-    };
-    let link = format!("{address}{}{view}", ticket.path);
+    let ticket: Link = answer.parse()?;
+    let view = args.run.map(|run| format!("#/run/{run}"));
+    let link = format!("{address}{}{}", ticket.path, view.unwrap_or_default());
     if args.print || console.json() {
         console.print_line(&link)?;
         return Ok(exit::OK);

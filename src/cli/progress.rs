@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::render::{Console, human_age, printable};
 use super::signals::Clear;
-use super::stream::Status;
+use branchyard_model::{Phase, Status};
 
 const TICK: Duration = Duration::from_millis(120);
 /// What is quicker than this needs no spinner.
@@ -37,7 +37,7 @@ impl Progress {
         match status.state.as_str() {
             "queued" => self.spin(&waiting(status)),
             "preparing" => {
-                let phase = doing(status.phase.as_deref().unwrap_or_default());
+                let phase = doing(status.phase);
                 match status.percent {
                     Some(percent) => self.fill(phase, percent),
                     None => self.spin(phase),
@@ -104,16 +104,15 @@ pub(super) async fn patiently<T>(
     value
 }
 
-fn doing(phase: &str) -> &str {
+fn doing(phase: Option<Phase>) -> &'static str {
     match phase {
-        "" => "preparing",
-        "clone" => "cloning",
-        "fetch" => "fetching",
-        "worktree" => "making the workspace",
-        "warm" => "copying what a sibling has built",
-        "checkout" => "checking out",
-        "sync" => "bringing the workspace up to date",
-        other => other,
+        None => "preparing",
+        Some(Phase::Clone) => "cloning",
+        Some(Phase::Fetch) => "fetching",
+        Some(Phase::Worktree) => "making the workspace",
+        Some(Phase::Warm) => "copying what a sibling has built",
+        Some(Phase::Checkout) => "checking out",
+        Some(Phase::Sync) => "bringing the workspace up to date",
     }
 }
 
@@ -128,9 +127,8 @@ fn waiting(status: &Status) -> String {
         if !holder.who.is_empty() {
             let _ = write!(text, " of {}", holder.who);
         }
-        if let Some(since) = holder.since {
-            let _ = write!(text, ", started {}", human_age(since, Timestamp::now()));
-        }
+        let age = human_age(holder.since, Timestamp::now());
+        let _ = write!(text, ", started {age}");
     }
     text
 }

@@ -1,203 +1,121 @@
-//! `reap`, `pin` and `unpin`: what goes by itself, and what does not.
+//! `reap`: what goes by itself, now.
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::Context;
-use super::args::{PinArgs, ReapArgs, UnpinArgs};
-use super::client::{Answer, Query, branch_path};
-use super::exit::{self, Failure};
+use super::client::Query;
+use super::exit::Failure;
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone, human_duration, human_size};
+use super::values;
+use branchyard_model::RepoName;
+use branchyard_workspace::{ReapOutcome, Reaping};
 
-#[derive(Deserialize)]
-struct Reaping {
+/// Make room: remove what nobody uses and nobody would miss
+///
+/// The daemon does this by itself, by the limits under [reaper] of its configuration; this does
+/// it now. Lists each workspace and clone with what is done and why. Piped, each line is action,
+/// repository, branch, bytes on disk, seconds idle and why, with tabs between.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard reap --dry-run
+  branchyard reap --repo app
+  branchyard reap --dry-run | grep -v ^keep")]
+pub(crate) struct Args {
+    /// Only say what would be done
+    #[arg(long)]
     dry_run: bool,
-    items: Vec<ReapedItem>,
-    stores: Vec<ReapedItem>,
-    #[serde(default)]
-    branches: Vec<Merged>,
-    disk: Disk,
-    totals: ReapTotals,
+    /// Only the workspaces of this repository
+    #[arg(long, value_name = "REPO", value_parser = values::repo)]
+    repo: Option<RepoName>,
 }
 
-/// A workspace, or without a branch a clone.
-#[derive(Deserialize)]
-struct ReapedItem {
-    repo: String,
-    #[serde(default)]
-    branch: Option<String>,
-    action: String,
-    why: String,
-    /// Of a workspace.
-    #[serde(default)]
-    sizes: Option<Sizes>,
-    /// Of a clone.
-    #[serde(default)]
-    size: Option<u64>,
-    idle: u64,
-    #[serde(default)]
-    outcome: Option<ReapOutcome>,
-}
-
-/// A branch of an agent's that was merged.
-#[derive(Deserialize)]
-struct Merged {
-    repo: String,
-    branch: String,
-    why: String,
-    #[serde(default)]
-    outcome: Option<ReapOutcome>,
-}
-
-#[derive(Deserialize)]
-struct Sizes {
-    source: u64,
-    build_output: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "result", rename_all = "snake_case")]
-enum ReapOutcome {
-    Done,
-    Kept { why: String },
-}
-
-#[derive(Deserialize)]
-struct Disk {
-    #[serde(default)]
-    free: Option<u64>,
-    yard: u64,
-}
-
-#[derive(Deserialize)]
-struct ReapTotals {
-    drop_build_output: usize,
-    remove: usize,
-    discard_store: usize,
-    bytes: u64,
-}
-
-pub(super) async fn reap(context: &Context, args: &ReapArgs) -> Result<u8, Failure> {
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let console = &context.console;
-    let mut query = Query::default();
-    if args.dry_run {
-        query.add("dry_run", "true");
-    }
-    query.add_some("repo", args.repo.as_ref().map(|repo| repo.as_str()));
-    let path = query.after("/api/reap");
+    let query = Query::default().flag("dry_run", args.dry_run);
+    let path = query.with("repo", args.repo.as_ref()).after("/api/reap");
     let nothing = json!({});
     let asking = context.client.post(&path, &nothing);
     let answer = patiently(console, "looking at the yard", asking).await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
-    }
-    let reaping: Reaping = answer.parse()?;
-    let listing = listing(&reaping);
-    if !listing.is_empty() {
-        console.print_listing(&listing)?;
-    }
-    console.note(&summary(&reaping));
-    Ok(exit::OK)
-}
-
-pub(super) async fn pin(context: &Context, args: &PinArgs) -> Result<u8, Failure> {
-    let path = branch_path(&args.repo, &args.branch, "/pin");
-    let body = match &args.reason {
-        Some(reason) => json!({"reason": reason}),
-        None => json!({}),
-    };
-    let answer = context.client.put(&path, &body).await?;
-    if context.console.json() {
-        context.console.print_json(&answer)?;
-    } else {
-        let note = format!("pinned the workspace of {} of {}", args.branch, args.repo);
-        context.console.note(&note);
-    }
-    Ok(exit::OK)
-}
-
-pub(super) async fn unpin(context: &Context, args: &UnpinArgs) -> Result<u8, Failure> {
-    let path = branch_path(&args.repo, &args.branch, "/pin");
-    context.client.delete(&path).await?;
-    if context.console.json() {
-        let done = json!({"repo": args.repo, "branch": args.branch, "pinned": null});
-        context.console.print_json(&Answer::ours(&done))?;
-    } else {
-        let note = format!("unpinned the workspace of {} of {}", args.branch, args.repo);
-        context.console.note(&note);
-    }
-    Ok(exit::OK)
+    context.show(&answer, |reaping| {
+        console.print_listing(&listing(&reaping))?;
+        console.note(&summary(&reaping));
+        Ok(())
+    })
 }
 
 fn listing(reaping: &Reaping) -> Listing {
     let mut listing = Listing::new(&["ACTION", "REPO", "BRANCH", "SIZE", "IDLE", "WHY"]);
-    for item in reaping.items.iter().chain(&reaping.stores) {
-        let (action, why) = match &item.outcome {
-            Some(ReapOutcome::Kept { why }) => ("keep", why),
-            Some(ReapOutcome::Done) | None => (item.action.as_str(), &item.why),
+    let mut row = |action: Cell, outcome: &Option<ReapOutcome>, why: &str, rest: [Cell; 4]| {
+        let (action, why) = match outcome {
+            Some(ReapOutcome::Kept { why }) => (Cell::text("keep"), why.as_str()),
+            Some(ReapOutcome::Done { .. }) | None => (action, why),
         };
-        let tone = match action {
+        let tone = match action.plain() {
             "keep" => Tone::Plain,
             _ => Tone::Warn,
         };
-        let measured = item.sizes.as_ref();
-        let size = measured.map(|sizes| sizes.source + sizes.build_output);
-        listing.row(vec![
-            Cell::text(action)
-                .shown_as(action.replace('_', " "))
-                .tone(tone),
+        let words = action.plain().replace('_', " ");
+        let [repo, branch, size, idle] = rest;
+        let action = action.shown_as(words).tone(tone);
+        listing.row(vec![action, repo, branch, size, idle, Cell::text(why)]);
+    };
+    let idle = |seconds: u64| {
+        Cell::number(Some(seconds)).shown_as(human_duration(seconds.saturating_mul(1000)))
+    };
+    for item in &reaping.items {
+        let rest = [
             Cell::text(&item.repo),
-            Cell::whole(item.branch.as_deref().unwrap_or_default()),
-            Cell::size(size.or(item.size)),
-            Cell::number(item.idle.to_string())
-                .shown_as(human_duration(item.idle.saturating_mul(1000))),
-            Cell::text(why),
-        ]);
+            Cell::whole(&item.branch),
+            Cell::size(item.sizes.map(|sizes| sizes.total())),
+            idle(item.idle),
+        ];
+        row(Cell::word(item.action), &item.outcome, &item.why, rest);
+    }
+    for store in &reaping.stores {
+        let size = Cell::size(Some(store.size));
+        let rest = [
+            Cell::text(&store.repo),
+            Cell::whole(""),
+            size,
+            idle(store.idle),
+        ];
+        row(Cell::word(store.action), &store.outcome, &store.why, rest);
     }
     for merged in &reaping.branches {
-        let (action, why, tone) = match &merged.outcome {
-            Some(ReapOutcome::Kept { why }) => ("keep", why, Tone::Plain),
-            Some(ReapOutcome::Done) | None => ("delete_branch", &merged.why, Tone::Warn),
-        };
-        listing.row(vec![
-            Cell::text(action)
-                .shown_as(action.replace('_', " "))
-                .tone(tone),
+        let rest = [
             Cell::text(&merged.repo),
             Cell::whole(&merged.branch),
             Cell::size(None),
             Cell::text(""),
-            Cell::text(why),
-        ]);
+        ];
+        let action = Cell::text("delete_branch");
+        row(action, &merged.outcome, &merged.why, rest);
     }
     listing
 }
 
 fn summary(reaping: &Reaping) -> String {
-    let ReapTotals {
-        drop_build_output,
-        remove,
-        discard_store,
-        bytes,
-    } = reaping.totals;
-    let is_going = |merged: &&Merged| !matches!(merged.outcome, Some(ReapOutcome::Kept { .. }));
-    let deleted = reaping.branches.iter().filter(is_going).count();
+    let is_kept = |outcome: &Option<ReapOutcome>| matches!(outcome, Some(ReapOutcome::Kept { .. }));
+    let deleted = reaping.branches.iter();
+    let deleted = deleted.filter(|merged| !is_kept(&merged.outcome)).count();
+    let totals = &reaping.totals;
     let parts: Vec<String> = [
-        (remove, "remove workspaces"),
-        (drop_build_output, "drop build output of workspaces"),
-        (discard_store, "discard clones"),
+        (totals.remove, "remove workspaces"),
+        (totals.drop_build_output, "drop build output of workspaces"),
+        (totals.discard_store, "discard clones"),
         (deleted, "delete merged branches"),
     ]
     .iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{what}: {count}"))
     .collect();
+    let (bytes, parts) = (human_size(totals.bytes), parts.join(", "));
     let what = match (parts.is_empty(), reaping.dry_run) {
         (true, _) => "nothing to do".to_owned(),
-        (false, true) => format!("would free {}; {}", human_size(bytes), parts.join(", ")),
-        (false, false) => format!("freed {}; {}", human_size(bytes), parts.join(", ")),
+        (false, true) => format!("would free {bytes}; {parts}"),
+        (false, false) => format!("freed {bytes}; {parts}"),
     };
     let free = reaping.disk.free.map_or_else(String::new, |free| {
         format!(", {} are free", human_size(free))

@@ -1,103 +1,90 @@
 //! `repos`: list, register and forget repositories.
 
-use serde::Deserialize;
+use clap::Subcommand;
 use serde_json::json;
 
 use super::Context;
-use super::args::RepoAction;
 use super::client::{Answer, repo_path};
-use super::exit::{self, Failure};
+use super::exit::Failure;
 use super::render::{Cell, Listing, Tone};
+use super::values;
+use branchyard::app::RepoSummary;
 use branchyard_model::{BranchName, RepoName};
 
-#[derive(Deserialize)]
-struct ReposPage {
-    items: Vec<ListedRepo>,
+/// List, register and forget repositories
+///
+/// Without an action, lists them. Registering clones nothing; the first use does.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard repos
+  branchyard repos add app https://example.org/app.git --default-branch main
+  branchyard repos rm app")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<RepoAction>,
 }
 
-#[derive(Deserialize)]
-struct ListedRepo {
-    name: String,
-    url: String,
-    #[serde(default)]
-    default_branch: Option<String>,
-    #[serde(default)]
-    source: String,
-    #[serde(default)]
-    cloned: bool,
-    #[serde(default)]
-    workspaces: u64,
+#[derive(Debug, Subcommand)]
+enum RepoAction {
+    /// List the repositories
+    List,
+    /// Register a repository
+    Add {
+        /// A name of your choice: letters, digits, '.', '_' and '-'
+        #[arg(value_parser = values::repo)]
+        name: RepoName,
+        // Its own id: `url` is the global flag's.
+        /// Where git finds it
+        #[arg(id = "remote_url", value_name = "URL")]
+        url: String,
+        /// The branch that counts as the default one
+        #[arg(long, value_name = "BRANCH", value_parser = values::branch)]
+        default_branch: Option<BranchName>,
+    },
+    /// Forget a repository that was registered
+    Rm {
+        /// The repository's name
+        #[arg(value_parser = values::repo)]
+        name: RepoName,
+    },
 }
 
-pub(super) async fn repos(context: &Context, action: Option<RepoAction>) -> Result<u8, Failure> {
-    match action {
-        None | Some(RepoAction::List) => list(context).await,
+pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
+    let client = &context.client;
+    match &args.action {
+        None | Some(RepoAction::List) => {
+            let answer = client.get("/api/repos").await?;
+            let none = "no repositories; add one with `branchyard repos add NAME URL`";
+            context.list(&answer, none, listing)
+        }
         Some(RepoAction::Add {
             name,
             url,
             default_branch,
-        }) => add(context, &name, &url, default_branch.as_ref()).await,
-        Some(RepoAction::Rm { name }) => remove(context, &name).await,
+        }) => {
+            let body = json!({"name": name, "url": url, "default_branch": default_branch});
+            let answer = client.post("/api/repos", &body).await?;
+            context.done(&answer, &format!("registered {name}"))
+        }
+        Some(RepoAction::Rm { name }) => {
+            client.delete(&repo_path(name, "")).await?;
+            let done = Answer::ours(&json!({"name": name, "removed": true}));
+            context.done(&done, &format!("forgot {name}"))
+        }
     }
 }
 
-async fn list(context: &Context) -> Result<u8, Failure> {
-    let console = &context.console;
-    let answer = context.client.get("/api/repos").await?;
-    if console.json() {
-        console.print_json(&answer)?;
-        return Ok(exit::OK);
-    }
-    let listing = listing(answer.parse()?);
-    if listing.is_empty() {
-        console.note("no repositories; add one with `branchyard repos add NAME URL`");
-    } else {
-        console.print_listing(&listing)?;
-    }
-    Ok(exit::OK)
-}
-
-async fn add(
-    context: &Context,
-    name: &RepoName,
-    url: &str,
-    default_branch: Option<&BranchName>,
-) -> Result<u8, Failure> {
-    let mut body = json!({"name": name, "url": url});
-    if let Some(branch) = default_branch {
-        body["default_branch"] = json!(branch);
-    }
-    let answer = context.client.post("/api/repos", &body).await?;
-    if context.console.json() {
-        context.console.print_json(&answer)?;
-    } else {
-        context.console.note(&format!("registered {name}"));
-    }
-    Ok(exit::OK)
-}
-
-async fn remove(context: &Context, name: &RepoName) -> Result<u8, Failure> {
-    context.client.delete(&repo_path(name, "")).await?;
-    if context.console.json() {
-        let done = json!({"name": name, "removed": true});
-        context.console.print_json(&Answer::ours(&done))?;
-    } else {
-        context.console.note(&format!("forgot {name}"));
-    }
-    Ok(exit::OK)
-}
-
-fn listing(page: ReposPage) -> Listing {
+fn listing(repos: Vec<RepoSummary>) -> Listing {
     let mut listing = Listing::new(&["NAME", "URL", "DEFAULT", "SOURCE", "CLONED", "WORKSPACES"]);
-    for repo in page.items {
-        let cloned = if repo.cloned { "yes" } else { "no" };
+    for repo in repos {
         listing.row(vec![
             Cell::text(repo.name),
             Cell::text(repo.url),
             Cell::text(repo.default_branch.unwrap_or_default()),
-            Cell::text(repo.source).tone(Tone::Faint),
-            Cell::text(cloned),
-            Cell::number(repo.workspaces.to_string()),
+            Cell::word(repo.source).tone(Tone::Faint),
+            Cell::text(if repo.cloned { "yes" } else { "no" }),
+            Cell::number(Some(repo.workspaces)),
         ]);
     }
     listing
@@ -105,18 +92,28 @@ fn listing(page: ReposPage) -> Listing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::parse;
+    use super::super::{ClientCommand, Command};
     use super::*;
 
     #[test]
     fn a_repository_is_one_line() {
-        let page = serde_json::from_str(
-            r#"{"items":[{"name":"app","url":"https://example.org/app","default_branch":null,
-                "source":"config","cloned":true,"workspaces":3}],"next":null}"#,
+        let repos = serde_json::from_str(
+            r#"[{"name":"app","url":"https://example.org/app","default_branch":null,
+                "source":"config","cloned":true,"workspaces":3,"tasks":[]}]"#,
         )
         .unwrap();
         assert_eq!(
-            listing(page).plain(),
+            listing(repos).plain(),
             "app\thttps://example.org/app\t\tconfig\tyes\t3\n"
         );
+    }
+
+    #[test]
+    fn no_action_is_needed() {
+        let Command::Client(ClientCommand::Repos(args)) = parse(&["repos"]).command else {
+            panic!("not repos");
+        };
+        assert!(args.action.is_none());
     }
 }

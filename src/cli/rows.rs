@@ -8,8 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::render::{Console, printable};
 use super::signals::Clear;
-use super::stream::{Group, Member, MemberEnded};
-use branchyard_model::RunId;
+use branchyard_model::{EndState, GroupRecord, Member, MemberEnded, RunId};
 
 const TICK: Duration = Duration::from_millis(120);
 /// With more branches than this, those that wait are only counted.
@@ -42,10 +41,12 @@ impl Rows {
     }
 
     /// Which runs there are.
-    pub(super) fn name(&mut self, group: &Group) {
+    pub(super) fn name(&mut self, group: &GroupRecord) {
         let Some(lines) = &self.lines else { return };
         let members = &group.members;
-        let names = members.iter().map(|member| member.branch.chars().count());
+        let names = members
+            .iter()
+            .map(|member| member.branch.as_str().chars().count());
         self.width = names.max().unwrap_or(0).min(WIDEST_NAME);
         let total = ProgressBar::new(members.len() as u64);
         total.set_style(style("{pos} of {len} done, group {msg}"));
@@ -72,10 +73,9 @@ impl Rows {
             bar.finish_and_clear();
             lines.remove(&bar);
         }
-        let mark = if ended.state == "succeeded" {
-            "✓"
-        } else {
-            "✗"
+        let mark = match ended.state {
+            EndState::Succeeded => "✓",
+            _ => "✗",
         };
         let _ = lines.println(format!("{mark} {}", printable(sentence)));
         self.total.inc(1);
@@ -114,7 +114,7 @@ impl Rows {
         let bar = self.bars.entry(member.run_id).or_insert_with(|| {
             let bar = lines.insert_before(&self.total, ProgressBar::new_spinner());
             bar.set_style(style("{spinner} {prefix} {msg:7} {elapsed}"));
-            bar.set_prefix(format!("{:width$}", printable(&member.branch)));
+            bar.set_prefix(format!("{:width$}", printable(member.branch.as_str())));
             bar.enable_steady_tick(TICK);
             bar
         });

@@ -1,185 +1,171 @@
 //! `salvage`: work that was saved before something discarded it.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use clap::Subcommand;
+use serde_json::json;
 
 use super::Context;
-use super::args::SalvageAction;
-use super::client::{Answer, Query, encode};
+use super::client::{Answer, Query};
 use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone};
-use branchyard_model::{BranchName, RepoName, SalvageId};
+use super::values;
+use branchyard::app::{RestoreRequest, SalvageDetail, SalvageItem};
+use branchyard::http::Ready;
+use branchyard_model::{BranchName, FileChange, RepoName, SalvageId};
 
-#[derive(Deserialize)]
-struct SalvagePage {
-    items: Vec<Salvage>,
+/// See, restore and let go of work that was saved
+///
+/// Before `--sync reset`, `--clean` or `rm --force` discards anything, all work is saved: commits,
+/// index, changes, files of your own, an operation under way. It is kept for
+/// `reaper.salvage_ttl`, 30 days by default.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard salvage list --repo app
+  branchyard salvage show 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard salvage restore 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --branch rescued
+  branchyard salvage drop 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: SalvageAction,
 }
 
-#[derive(Deserialize)]
-struct Salvage {
-    id: String,
-    repo: String,
-    branch: String,
-    at: Timestamp,
-    reason: String,
-    by: String,
-    #[serde(default)]
-    commit: Option<String>,
-    work: Vec<String>,
-    #[serde(default)]
-    not_saved: Vec<String>,
-    #[serde(default)]
-    files: Vec<File>,
+#[derive(Debug, Subcommand)]
+enum SalvageAction {
+    /// List what was saved, the newest first
+    List {
+        /// Only of this repository
+        #[arg(long, value_name = "REPO", value_parser = values::repo)]
+        repo: Option<RepoName>,
+        /// Only of this branch
+        #[arg(long, value_name = "BRANCH", value_parser = values::branch)]
+        branch: Option<BranchName>,
+    },
+    /// Show what one salvage holds, or print one file of it
+    Show {
+        /// The salvage's id
+        #[arg(value_parser = values::salvage)]
+        id: SalvageId,
+        /// Print this file, byte for byte
+        path: Option<String>,
+    },
+    /// Bring a salvage back: files, index, commits and all
+    ///
+    /// Without --branch it goes into the workspace of the branch that it was saved from, which is
+    /// made if it is not there. It is kept after that until it is dropped or expires.
+    Restore {
+        /// The salvage's id
+        #[arg(value_parser = values::salvage)]
+        id: SalvageId,
+        /// As a new branch of this name
+        #[arg(long, value_name = "NAME", value_parser = values::branch)]
+        branch: Option<BranchName>,
+        /// Also if there is other work in the workspace, which is saved first
+        #[arg(long)]
+        force: bool,
+    },
+    /// Let go of a salvage for good
+    Drop {
+        /// The salvage's id
+        #[arg(value_parser = values::salvage)]
+        id: SalvageId,
+    },
 }
 
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    change: String,
-    size: u64,
-}
-
-#[derive(Deserialize)]
-struct Restored {
-    branch: String,
-    path: String,
-    #[serde(default)]
-    warnings: Vec<Value>,
-}
-
-pub(super) async fn salvage(context: &Context, action: &SalvageAction) -> Result<u8, Failure> {
-    match action {
+pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    let client = &context.client;
+    match args.action {
         SalvageAction::List { repo, branch } => {
-            list(context, repo.as_ref(), branch.as_ref()).await?;
+            let query = Query::default().with("repo", repo).with("branch", branch);
+            let answer = client.get(&query.after("/api/salvage")).await?;
+            context.list(&answer, "nothing was saved: nothing had to be", listing)
         }
-        SalvageAction::Show { id, path: None } => show(context, *id).await?,
-        SalvageAction::Show {
-            id,
-            path: Some(path),
-        } => print(context, *id, path).await?,
+        SalvageAction::Show { id, path: None } => {
+            let answer = client.get(&at(id, "")).await?;
+            context.show(&answer, |salvage| show(context, salvage))
+        }
+        SalvageAction::Show { id, path } => {
+            let query = Query::default().with("path", path);
+            let answer = client.get(&query.after(&at(id, "/file"))).await?;
+            context.console.passage().print(&answer.body)?;
+            Ok(exit::OK)
+        }
         SalvageAction::Restore { id, branch, force } => {
-            restore(context, *id, branch.as_ref(), *force).await?;
+            let (path, request) = (at(id, "/restore"), RestoreRequest { branch, force });
+            let asking = client.post(&path, &request);
+            let answer = patiently(&context.console, "restoring", asking).await?;
+            context.show(&answer, |ready| restored(context, id, ready))
         }
-        SalvageAction::Drop { id } => forget(context, *id).await?,
+        SalvageAction::Drop { id } => {
+            client.delete(&at(id, "")).await?;
+            let done = Answer::ours(&json!({ "salvage": id, "dropped": true }));
+            context.done(&done, &format!("dropped {id}"))
+        }
     }
-    Ok(exit::OK)
 }
 
-async fn list(
-    context: &Context,
-    repo: Option<&RepoName>,
-    branch: Option<&BranchName>,
-) -> Result<(), Failure> {
-    let mut query = Query::default();
-    query.add_some("repo", repo.map(RepoName::as_str));
-    query.add_some("branch", branch.map(BranchName::as_str));
-    let answer = context.client.get(&query.after("/api/salvage")).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let page: SalvagePage = answer.parse()?;
-    if page.items.is_empty() {
-        context.console.note("nothing was saved: nothing had to be");
-        return Ok(());
-    }
+fn listing(items: Vec<SalvageItem>) -> Listing {
     let mut listing = Listing::new(&["SALVAGE", "REPO", "BRANCH", "SAVED", "REASON", "BY", "WORK"]);
-    for item in page.items {
+    for SalvageItem { salvage, .. } in items {
         listing.row(vec![
-            Cell::whole(item.id),
-            Cell::text(item.repo),
-            Cell::whole(item.branch),
-            Cell::moment(Some(item.at)),
-            Cell::text(item.reason),
-            Cell::text(item.by),
-            Cell::text(item.work.join(", ")),
+            Cell::whole(salvage.id),
+            Cell::text(salvage.repo),
+            Cell::whole(salvage.branch),
+            Cell::moment(Some(salvage.at)),
+            Cell::word(salvage.reason),
+            Cell::text(salvage.by),
+            Cell::text(salvage.work.join(", ")),
         ]);
     }
-    context.console.print_listing(&listing)
+    listing
 }
 
-async fn show(context: &Context, id: SalvageId) -> Result<(), Failure> {
-    let answer = context.client.get(&at(id, "")).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let salvage: Salvage = answer.parse()?;
-    context.console.note(&format!(
+fn show(context: &Context, detail: SalvageDetail) -> Result<(), Failure> {
+    let (salvage, console) = (detail.item.salvage, &context.console);
+    let commit = salvage.commit.as_ref();
+    console.note(&format!(
         "{} of {}, saved at {} from {} by {}: {}",
         salvage.branch,
         salvage.repo,
-        salvage.commit.as_deref().unwrap_or("no commit"),
-        salvage.reason,
+        commit.map_or("no commit", |commit| commit.as_str()),
+        Cell::word(salvage.reason).plain(),
         salvage.by,
         salvage.work.join("; ")
     ));
     if !salvage.not_saved.is_empty() {
         let paths = salvage.not_saved.join(", ");
-        context
-            .console
-            .note(&format!("could not be saved: {paths}"));
+        console.note(&format!("could not be saved: {paths}"));
     }
     let mut listing = Listing::new(&["CHANGE", "SIZE", "FILE"]);
-    for file in salvage.files {
-        let tone = match file.change.as_str() {
-            "added" => Tone::Good,
-            "deleted" => Tone::Bad,
-            _ => Tone::Warn,
+    for file in detail.files {
+        let tone = match file.change {
+            FileChange::Added => Tone::Good,
+            FileChange::Changed => Tone::Warn,
+            FileChange::Deleted => Tone::Bad,
         };
         listing.row(vec![
-            Cell::text(file.change).tone(tone),
+            Cell::word(file.change).tone(tone),
             Cell::size(Some(file.size)),
             Cell::path(file.path),
         ]);
     }
     if listing.is_empty() {
-        context.console.note("its files are those of its commit");
-        return Ok(());
+        console.note("its files are those of its commit");
     }
-    context.console.print_listing(&listing)
+    console.print_listing(&listing)
 }
 
-async fn print(context: &Context, id: SalvageId, path: &str) -> Result<(), Failure> {
-    let path = at(id, &format!("/file?path={}", encode(path)));
-    let answer = context.client.get(&path).await?;
-    context.console.passage().print(&answer.body)
-}
-
-async fn restore(
-    context: &Context,
-    id: SalvageId,
-    branch: Option<&BranchName>,
-    force: bool,
-) -> Result<(), Failure> {
-    let body = json!({ "branch": branch, "force": force });
-    let path = at(id, "/restore");
-    let asking = context.client.post(&path, &body);
-    let answer = patiently(&context.console, "restoring", asking).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
+fn restored(context: &Context, id: SalvageId, ready: Ready) -> Result<(), Failure> {
+    for warning in &ready.warnings {
+        context.console.warning(&warning.message);
     }
-    let restored: Restored = answer.parse()?;
-    for warning in &restored.warnings {
-        context
-            .console
-            .warning(warning["message"].as_str().unwrap_or_default());
-    }
+    let workspace = ready.workspace;
     context.console.note(&format!(
         "{} is as it was saved; the salvage is kept until `branchyard salvage drop {id}`",
-        restored.branch
+        workspace.branch
     ));
-    context.console.print_line(&restored.path)
-}
-
-async fn forget(context: &Context, id: SalvageId) -> Result<(), Failure> {
-    context.client.delete(&at(id, "")).await?;
-    if context.console.json() {
-        let done = json!({ "salvage": id, "dropped": true });
-        return context.console.print_json(&Answer::ours(&done));
-    }
-    context.console.note(&format!("dropped {id}"));
-    Ok(())
+    let path = workspace.path.unwrap_or_default();
+    context.console.print_line(&path.to_string_lossy())
 }
 
 fn at(id: SalvageId, rest: &str) -> String {

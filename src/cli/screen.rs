@@ -5,10 +5,10 @@ use super::exit::{self, Failure};
 use super::outlet::Outlet;
 use super::progress::Progress;
 use super::render::Console;
-use super::stream::{Channel, Complete, Ending, Event};
+use super::stream::{Channel, Ending, Event};
 use super::verdict;
 use super::watch::Viewer;
-use branchyard_model::RunId;
+use branchyard_model::{Complete, EndState, RunId};
 
 #[derive(Debug)]
 pub(super) struct Screen {
@@ -32,22 +32,24 @@ impl Screen {
 
     fn sum_up(&self, complete: &Complete) {
         let summary = verdict::words(complete);
-        match complete.state.as_str() {
+        match complete.state {
             // The output tells; a person likes to see it said.
-            "succeeded" | "failed" => {
+            EndState::Succeeded | EndState::Failed => {
                 if self.console.stderr_is_terminal() && !self.console.quiet() {
                     self.console
-                        .verdict(&summary, complete.state == "succeeded");
+                        .verdict(&summary, complete.state == EndState::Succeeded);
                     self.name_first_error(complete);
                 }
             }
             // The command itself could not say these.
-            "signalled" | "timed_out" | "cancelled" => {
+            EndState::Signalled | EndState::TimedOut | EndState::Cancelled => {
                 if !self.console.quiet() {
                     self.console.verdict(&summary, false);
                 }
             }
-            _ => self.console.failure(&Failure::daemon(summary)),
+            EndState::Lost | EndState::Rejected => {
+                self.console.failure(&Failure::daemon(summary));
+            }
         }
     }
 
@@ -109,7 +111,7 @@ impl Viewer for Screen {
                 self.console.warning(&text);
                 Ok(())
             }
-            Event::Ended(_) | Event::Group(_) | Event::Unknown => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -136,13 +138,8 @@ impl Viewer for Screen {
                 if !self.console.json() {
                     self.sum_up(complete);
                 }
-                let Complete {
-                    state,
-                    exit_code,
-                    signal,
-                    ..
-                } = complete;
-                Ok(exit::of_run(state, *exit_code, *signal))
+                let (code, signal) = (complete.exit_code, complete.signal);
+                Ok(exit::of_run(complete.state, code, signal))
             }
             Ending::Summary(_) => Err(Failure::daemon("the run's stream ended like a group's")),
             Ending::Error(_) if self.console.json() => Ok(exit::DAEMON),

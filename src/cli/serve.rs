@@ -1,22 +1,19 @@
-//! `serve` and `check-config`: from the command line to the daemon's composition root.
+//! `serve`: from the command line to the daemon's composition root.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CheckConfigArgs, ServeArgs};
-use super::client::{Answer, encode};
-use super::exit::{self, Failure};
-use super::render::Console;
-use branchyard::server::{Server, THIS_PROGRAM, check_certificate};
+use super::client::encode;
+use branchyard::server::{Server, THIS_PROGRAM};
 use branchyard_config::{Config, Flags};
 use branchyard_process::endure_file_limit;
 use branchyard_runs::SandboxReport;
@@ -37,8 +34,33 @@ fn give_memory_back() {
     }
 }
 
+/// Start the daemon
+///
+/// Serves until it is stopped with Ctrl-C or SIGTERM. Then it takes no new runs and waits for
+/// those under way, up to `timeouts.shutdown` or a second signal. What has not ended by then
+/// goes on, and the next daemon takes it back.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard serve
+  branchyard serve --config workspaces.toml --listen 127.0.0.1:4000")]
+pub(crate) struct Args {
+    /// The configuration, a TOML file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// The directory that holds clones, workspaces and state
+    #[arg(long, value_name = "DIR")]
+    workspaces: Option<PathBuf>,
+    /// Read the session key from this file
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
 /// Runs the daemon until it is told to stop.
-pub(super) fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let flags = Flags {
         listen: args.listen,
         workspaces: args.workspaces.clone(),
@@ -59,7 +81,7 @@ pub(super) fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
         .thread_keep_alive(KEPT)
         .build()?;
     start_threads(&runtime);
-    let outcome = runtime.block_on(run(config));
+    let outcome = runtime.block_on(serve(config));
     // A thread that is stuck in the kernel must not keep the daemon from ending.
     runtime.shutdown_timeout(LAST_THREADS);
     outcome?;
@@ -78,79 +100,7 @@ fn start_threads(runtime: &Runtime) {
     drop(shut);
 }
 
-/// Says whether the daemon would start with this configuration.
-pub(super) fn check_config(console: &Console, args: &CheckConfigArgs) -> Result<u8, Failure> {
-    let config = match checked(args) {
-        Ok(config) => config,
-        Err(detail) if console.json() => {
-            let verdict = json!({"valid": false, "detail": detail});
-            console.print_json(&Answer::ours(&verdict))?;
-            return Ok(exit::LOCAL);
-        }
-        Err(detail) => return Err(Failure::local(detail)),
-    };
-    if console.json() {
-        let repos: Vec<_> = config
-            .repos
-            .iter()
-            .map(|(name, repo)| {
-                let secrets: Vec<_> = config
-                    .secrets
-                    .of_repo(name)
-                    .map(|(run, variable, secret)| {
-                        json!({"run": run, "variable": variable, "secret": secret.name().as_str()})
-                    })
-                    .collect();
-                json!({"name": name, "url": repo.url.as_str(), "secrets": secrets})
-            })
-            .collect();
-        let secrets: Vec<_> = config
-            .secrets
-            .all()
-            .map(|secret| json!({"name": secret.name().as_str(), "branches": secret.branches()}))
-            .collect();
-        console.print_json(&Answer::ours(&json!({
-            "valid": true,
-            "listen": config.listen,
-            "workspaces": config.workspaces,
-            "repos": repos,
-            "secrets": secrets,
-        })))?;
-        return Ok(exit::OK);
-    }
-    let mut text = format!(
-        "the configuration is valid\n  listen      {}\n  workspaces  {}\n",
-        config.listen,
-        config.workspaces.display()
-    );
-    for (name, repo) in &config.repos {
-        text.push_str(&format!("  repo        {name} ({})\n", repo.url.as_str()));
-        for (run, variable, secret) in config.secrets.of_repo(name) {
-            let secret = &secret.name();
-            text.push_str(&format!("              {run} has {secret} in {variable}\n"));
-        }
-    }
-    for secret in config.secrets.all() {
-        let branches = secret.branches().join(", ");
-        text.push_str(&format!(
-            "  secret      {} (for {branches})\n",
-            secret.name()
-        ));
-    }
-    console.print(text.as_bytes())?;
-    Ok(exit::OK)
-}
-
-fn checked(args: &CheckConfigArgs) -> Result<Config, String> {
-    let config = Config::from_process(args.config.clone(), Flags::default())
-        .map_err(|error| error.to_string())?;
-    let checked = config.check_variables();
-    checked.map_err(|error| error.to_string())?;
-    check_certificate(&config).map_err(|error| format!("{error:#}"))?;
-    Ok(config)
-}
-
-async fn run(config: Config) -> anyhow::Result<()> {
+async fn serve(config: Config) -> anyhow::Result<()> {
     endure_file_limit()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -187,10 +137,10 @@ async fn run(config: Config) -> anyhow::Result<()> {
 /// What builds are kept from, and a warning where that is nothing.
 fn tell_of_sandbox(sandbox: &SandboxReport) {
     for (profile, why) in &sandbox.obstacles {
-        tracing::warn!(profile, why, "a sandbox is not to be had on this machine");
+        tracing::warn!(%profile, why, "a sandbox is not to be had on this machine");
     }
     let in_use = sandbox.mechanisms.iter().filter(|one| one.available);
-    let by: Vec<_> = in_use.map(|one| one.name).collect();
+    let by: Vec<_> = in_use.map(|one| &*one.name).collect();
     tracing::info!(
         profile = sandbox.profile.as_str(),
         by = by.join(", "),
@@ -271,4 +221,23 @@ fn this_program() -> String {
 
 fn quoted(text: &str) -> anyhow::Result<String> {
     Ok(shlex::try_quote(text)?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Command;
+    use super::super::tests::parse;
+
+    #[test]
+    fn the_key_file_of_serve_is_its_own_flag() {
+        for words in [
+            &["serve", "--key-file", "k"][..],
+            &["--key-file", "k", "serve"],
+        ] {
+            let Command::Serve(args) = parse(words).command else {
+                panic!("not serve");
+            };
+            assert_eq!(args.key_file, Some("k".into()));
+        }
+    }
 }

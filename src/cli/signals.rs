@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -188,15 +188,10 @@ async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled
 
 impl Cancelled {
     fn of(answer: &Answer) -> Self {
-        match answer.parse::<WantedSignal>() {
-            Ok(WantedSignal { wanted_by: 1.. }) => Self::GoesOn,
+        // A group has no such field.
+        match answer.parse::<Value>() {
+            Ok(answer) if answer["wanted_by"].as_u64() > Some(0) => Self::GoesOn,
             _ => Self::Done,
         }
     }
-}
-
-#[derive(Deserialize)]
-struct WantedSignal {
-    #[serde(default)]
-    wanted_by: usize,
 }

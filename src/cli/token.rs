@@ -1,102 +1,137 @@
-//! `token` and `whoami`: credentials for others, and what one's own is good for.
+//! `token`: credentials for others.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use clap::Subcommand;
 
 use super::Context;
-use super::args::{CreateTokenArgs, TokenAction};
-use super::client::{Answer, encode};
+use super::client::{Query, encode};
 use super::exit::{self, Failure};
 use super::render::{Cell, Listing, Tone};
+use super::values;
+use branchyard::app::{Good, MadeToken, RevokedTokens, TokenRequest, TokenState, TokenView};
+use branchyard_config::Toolset;
+use branchyard_model::Scope;
 
-#[derive(Deserialize)]
-struct TokensPage {
-    items: Vec<ListedToken>,
+/// Make, list and revoke tokens
+///
+/// A token lets somebody else in, for as much as you may do yourself or less: some scopes, some
+/// repos and branches, for some time. The daemon keeps a hash of it only. Everybody lists and revokes
+/// the tokens of their own making; an admin all.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard token create --role dev --repos 'app-*' --branches 'agent-7-*' --expires 12h
+  branchyard token create --role ui --name wall-screen --expires 90d --output screen.key
+  branchyard token list
+  branchyard token revoke wall-screen")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: TokenAction,
 }
 
-#[derive(Deserialize)]
-struct ListedToken {
-    id: String,
-    name: String,
-    state: String,
-    #[serde(flatten)]
-    good: Good,
-    created_at: Timestamp,
-    created_by: String,
-    last_used: Option<Timestamp>,
+#[derive(Debug, Subcommand)]
+enum TokenAction {
+    /// Make a token, and print it: once, and never again
+    ///
+    /// The token alone goes to stdout. It is good for what the credential that this command uses is
+    /// good for, or less, and for no longer. When that one is revoked or expires, this one is over too.
+    #[command(after_long_help = "\
+Examples:
+  branchyard token create --role dev --repos 'app-*' --branches 'agent-7-*' --expires 12h
+  branchyard token create --role ui --name wall-screen --expires 90d --output screen.key
+  branchyard --key-file screen.key runs")]
+    Create(Box<CreateTokenArgs>),
+    /// List tokens: what each is good for, who made it, when it was last used
+    List {
+        /// Also those that expired or were revoked, for a week after that
+        #[arg(long)]
+        all: bool,
+    },
+    /// Take a token back at once, with all that were made with it
+    Revoke {
+        /// The token's name or id
+        #[arg(value_name = "NAME|ID", value_parser = values::token)]
+        token: String,
+    },
 }
 
-/// What a credential is good for.
-#[derive(Deserialize)]
-struct Good {
+#[derive(Debug, clap::Args)]
+struct CreateTokenArgs {
+    /// What it may do: dev, ops, admin, ui, or a role of the daemon's configuration
+    #[arg(long, value_name = "ROLE", value_parser = values::role, required_unless_present = "scopes")]
     role: Option<String>,
-    scopes: Vec<String>,
-    areas: Vec<Area>,
-    expires: Option<Timestamp>,
+    /// What it may do, in place of a role: repo:read, build:run, git:read, git:write, code:run, ops, admin
+    #[arg(long, value_name = "SCOPES", value_delimiter = ',', conflicts_with = "role", value_parser = values::scope)]
+    scopes: Option<Vec<Scope>>,
+    /// The sets of MCP tools that it gets at most, with commas between them
+    #[arg(long, value_name = "SETS", value_delimiter = ',', value_parser = values::toolset)]
+    toolsets: Option<Vec<Toolset>>,
+    /// Only repos that match this glob; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    repos: Option<Vec<String>>,
+    /// Only branches that match this glob; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    branches: Option<Vec<String>>,
+    /// How long it is good: 12h, 30d, a time, or never (which takes an admin)
+    ///
+    /// Without it 30 days if you are an admin, else 12 hours, and never longer than your own.
+    #[arg(long, value_name = "WHEN", value_parser = values::expiry)]
+    expires: Option<String>,
+    /// What it is called in lists and in the audit; given once and for ever
+    #[arg(long, value_name = "NAME", value_parser = values::token)]
+    name: Option<String>,
+    /// Write the token to this new file, which only you can read, in place of stdout
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
-struct Area {
-    repos: Vec<String>,
-    branches: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Made {
-    token: String,
-    #[serde(flatten)]
-    about: ListedToken,
-}
-
-#[derive(Deserialize)]
-struct Revoked {
-    name: String,
-    with_it: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Me {
-    name: String,
-    #[serde(flatten)]
-    good: Good,
-}
-
-pub(super) async fn token(context: &Context, action: &TokenAction) -> Result<u8, Failure> {
-    match action {
-        TokenAction::Create(args) => create(context, args).await?,
-        TokenAction::List { all } => list(context, *all).await?,
-        TokenAction::Revoke { token } => revoke(context, token).await?,
+pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
+    match args.action {
+        TokenAction::Create(args) => create(context, *args).await,
+        TokenAction::List { all } => {
+            let path = Query::default().flag("all", all).after("/api/tokens");
+            let answer = context.client.get(&path).await?;
+            let none = "no tokens; make one with `branchyard token create --role dev`";
+            context.list(&answer, none, listing)
+        }
+        TokenAction::Revoke { token } => {
+            let path = format!("/api/tokens/{}", encode(&token));
+            let answer = context.client.delete(&path).await?;
+            context.show(&answer, |RevokedTokens { revoked, with_it }| {
+                let with_it = match with_it.is_empty() {
+                    true => String::new(),
+                    false => format!(", and with it {}", with_it.join(", ")),
+                };
+                let note = format!("revoked {}{with_it}", revoked.name);
+                context.console.note(&note);
+                Ok(())
+            })
+        }
     }
-    Ok(exit::OK)
 }
 
-pub(super) async fn whoami(context: &Context) -> Result<u8, Failure> {
-    let answer = context.client.get("/api/whoami").await?;
-    if context.console.json() {
-        context.console.print_json(&answer)?;
-        return Ok(exit::OK);
-    }
-    let me: Me = answer.parse()?;
-    context.console.note(&me.good.in_words());
-    context.console.print_line(&me.name)?;
-    Ok(exit::OK)
-}
-
-async fn create(context: &Context, args: &CreateTokenArgs) -> Result<(), Failure> {
+async fn create(context: &Context, args: CreateTokenArgs) -> Result<u8, Failure> {
     // Before there is a secret that would have nowhere to go.
     let file = args.output.as_deref().map(Sealed::make).transpose()?;
-    let answer = context.client.post("/api/tokens", &request(args)).await?;
-    let made: Made = answer.parse()?;
-    let about = &made.about;
+    let request = TokenRequest {
+        name: args.name,
+        role: args.role,
+        scopes: args.scopes,
+        toolsets: args.toolsets,
+        repos: args.repos,
+        branches: args.branches,
+        expires: args.expires,
+    };
+    let answer = context.client.post("/api/tokens", &request).await?;
+    let MadeToken { token, made } = answer.parse()?;
+    let (name, role) = (&made.name, made.role.as_deref());
+    let note = format!("made {name}: {}", in_words(role, &made.good));
     if let Some(file) = file {
-        file.fill(&made.token).map_err(|error| {
-            let name = &about.name;
+        file.fill(&token.expose()).map_err(|error| {
             Failure::local(format!(
                 "the token {name} is made, but could not be written: {error}"
             ))
@@ -104,64 +139,16 @@ async fn create(context: &Context, args: &CreateTokenArgs) -> Result<(), Failure
                 "take it back with `branchyard token revoke {name}`"
             ))
         })?;
-        context.console.note(&told(about));
-        return Ok(());
+        context.console.note(&note);
+        return Ok(exit::OK);
     }
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    context.console.note(&told(about));
-    context.console.print_line(&made.token)
+    context.show(&answer, |_: MadeToken| {
+        context.console.note(&note);
+        context.console.print_line(&token.expose())
+    })
 }
 
-fn told(token: &ListedToken) -> String {
-    format!("made {}: {}", token.name, token.good.in_words())
-}
-
-/// What was said, and nothing else.
-fn request(args: &CreateTokenArgs) -> Value {
-    let texts = [
-        ("role", &args.role),
-        ("expires", &args.expires),
-        ("name", &args.name),
-    ];
-    let lists = [
-        ("scopes", &args.scopes),
-        ("toolsets", &args.toolsets),
-        ("repos", &args.repos),
-        ("branches", &args.branches),
-    ];
-    let texts = texts
-        .into_iter()
-        .filter_map(|(key, text)| Some((key, json!(text.as_ref()?))));
-    let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    let all = texts.chain(lists.map(|(key, list)| (key, json!(list))));
-    Value::Object(
-        all.map(|(key, value)| (key.to_owned(), value))
-            .collect::<Map<_, _>>(),
-    )
-}
-
-async fn list(context: &Context, all: bool) -> Result<(), Failure> {
-    let path = if all {
-        "/api/tokens?all=true"
-    } else {
-        "/api/tokens"
-    };
-    let answer = context.client.get(path).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let page: TokensPage = answer.parse()?;
-    if page.items.is_empty() {
-        let note = "no tokens; make one with `branchyard token create --role dev`";
-        context.console.note(note);
-        return Ok(());
-    }
-    context.console.print_listing(&listing(page))
-}
-
-fn listing(page: TokensPage) -> Listing {
+fn listing(tokens: Vec<TokenView>) -> Listing {
     let mut listing = Listing::new(&[
         "NAME",
         "ID",
@@ -173,22 +160,21 @@ fn listing(page: TokensPage) -> Listing {
         "MADE",
         "BY",
     ]);
-    for token in page.items {
-        let tone = match token.state.as_str() {
-            "live" => Tone::Good,
-            "useless" => Tone::Warn,
-            _ => Tone::Faint,
+    for token in tokens {
+        let tone = match token.state {
+            TokenState::Live => Tone::Good,
+            TokenState::Useless => Tone::Warn,
+            TokenState::Expired | TokenState::Revoked => Tone::Faint,
         };
-        let expires = token
-            .good
-            .expires
-            .map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let expires = token.good.expires;
+        let expires = expires.map_or_else(|| "never".to_owned(), |at| at.to_string());
+        let may = token.role.unwrap_or_else(|| scopes(&token.good, ","));
         listing.row(vec![
             Cell::whole(token.name),
             Cell::whole(token.id),
-            Cell::text(token.state).tone(tone),
-            Cell::text(token.good.may()),
-            Cell::text(token.good.place()),
+            Cell::word(token.state).tone(tone),
+            Cell::text(may),
+            Cell::text(place(&token.good)),
             Cell::text(expires),
             Cell::moment(token.last_used),
             Cell::moment(Some(token.created_at)),
@@ -198,50 +184,29 @@ fn listing(page: TokensPage) -> Listing {
     listing
 }
 
-async fn revoke(context: &Context, token: &str) -> Result<(), Failure> {
-    let path = format!("/api/tokens/{}", encode(token));
-    let answer: Answer = context.client.delete(&path).await?;
-    if context.console.json() {
-        return context.console.print_json(&answer);
-    }
-    let revoked: Revoked = answer.parse()?;
-    let with_it = match revoked.with_it.is_empty() {
-        true => String::new(),
-        false => format!(", and with it {}", revoked.with_it.join(", ")),
-    };
-    context
-        .console
-        .note(&format!("revoked {}{with_it}", revoked.name));
-    Ok(())
+fn scopes(good: &Good, between: &str) -> String {
+    let scopes: Vec<_> = good.scopes.iter().map(|scope| scope.as_str()).collect();
+    scopes.join(between)
 }
 
-impl Good {
-    fn may(&self) -> String {
-        self.role.clone().unwrap_or_else(|| self.scopes.join(","))
+fn place(good: &Good) -> String {
+    let areas = good.areas.iter().map(|area| {
+        let (repos, branches) = (area.repos.patterns(), area.branches.patterns());
+        format!("{}:{}", repos.join(","), branches.join(","))
+    });
+    let areas: Vec<_> = areas.collect();
+    match areas.is_empty() {
+        true => "everywhere".to_owned(),
+        false => areas.join(" & "),
     }
+}
 
-    fn place(&self) -> String {
-        let areas = self.areas.iter();
-        let areas: Vec<_> = areas
-            .map(|area| format!("{}:{}", area.repos.join(","), area.branches.join(",")))
-            .collect();
-        match areas.is_empty() {
-            true => "everywhere".to_owned(),
-            false => areas.join(" & "),
-        }
-    }
-
-    fn in_words(&self) -> String {
-        let scopes = self.scopes.join(" ");
-        let role = self
-            .role
-            .as_ref()
-            .map_or_else(String::new, |role| format!("{role}: "));
-        let until = self
-            .expires
-            .map_or_else(String::new, |at| format!(", until {at}"));
-        format!("{role}{scopes}; {}{until}", self.place())
-    }
+/// What a credential is good for.
+pub(super) fn in_words(role: Option<&str>, good: &Good) -> String {
+    let role = role.map_or_else(String::new, |role| format!("{role}: "));
+    let until = good.expires;
+    let until = until.map_or_else(String::new, |at| format!(", until {at}"));
+    format!("{role}{}; {}{until}", scopes(good, " "), place(good))
 }
 
 /// A new file for a secret, which goes again unless it is filled.

@@ -1,33 +1,34 @@
 //! How a run ended, in words.
 
 use super::render::{human_duration, short_commit};
-use super::stream::Complete;
+use branchyard_model::{Complete, EndState};
 
 /// `succeeded in 1.2s at 1a2b3c4d`
 pub(super) fn words(complete: &Complete) -> String {
-    let mut text = match complete.state.as_str() {
-        "failed" => match complete.exit_code {
+    let mut text = match complete.state {
+        EndState::Failed => match complete.exit_code {
             Some(code) => format!("failed with exit code {code}"),
             None => "failed".to_owned(),
         },
-        "signalled" => match complete.signal {
+        EndState::Signalled => match complete.signal {
             Some(signal) => format!("ended by signal {signal}"),
             None => "ended by a signal".to_owned(),
         },
-        "timed_out" => "timed out".to_owned(),
-        "lost" => "the run was lost".to_owned(),
-        "rejected" => "the run was rejected".to_owned(),
-        other => other.to_owned(),
+        EndState::TimedOut => "timed out".to_owned(),
+        EndState::Lost => "the run was lost".to_owned(),
+        EndState::Rejected => "the run was rejected".to_owned(),
+        EndState::Succeeded | EndState::Cancelled => complete.state.as_str().to_owned(),
     };
-    if let Some(millis) = complete.duration_ms {
-        let word = match complete.state.as_str() {
-            "succeeded" | "failed" => "in",
+    if complete.duration_ms > 0 {
+        let word = match complete.state {
+            EndState::Succeeded | EndState::Failed => "in",
             _ => "after",
         };
-        text.push_str(&format!(" {word} {}", human_duration(millis)));
+        let took = human_duration(complete.duration_ms);
+        text.push_str(&format!(" {word} {took}"));
     }
     if let Some(commit) = &complete.commit {
-        text.push_str(&format!(" at {}", short_commit(commit)));
+        text.push_str(&format!(" at {}", short_commit(commit.as_str())));
     }
     match (&complete.warm, complete.incremental) {
         (Some(warm), _) => text.push_str(&format!(", built upon what {} built", warm.branch)),
@@ -51,19 +52,19 @@ mod tests {
     fn an_end_says_how_it_ended_how_long_it_took_and_where() {
         for (json, text) in [
             (
-                r#"{"state":"succeeded","exit_code":0,"duration_ms":1234,"commit":"1a2b3c4d5e6f"}"#,
+                r#"{"state":"succeeded","exit_code":0,"duration_ms":1234,"commit":"1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b"}"#,
                 "succeeded in 1.2s at 1a2b3c4d",
             ),
             (
-                r#"{"state":"failed","exit_code":2,"duration_ms":65000,"commit":"1a2b3c4d5e6f"}"#,
+                r#"{"state":"failed","exit_code":2,"duration_ms":65000,"commit":"1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b"}"#,
                 "failed with exit code 2 in 1m05s at 1a2b3c4d",
             ),
             (
-                r#"{"state":"succeeded","duration_ms":1234,"commit":"1a2b3c4d5e6f","incremental":true}"#,
+                r#"{"state":"succeeded","duration_ms":1234,"commit":"1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b","incremental":true}"#,
                 "succeeded in 1.2s at 1a2b3c4d, incremental",
             ),
             (
-                r#"{"state":"succeeded","duration_ms":1234,"incremental":true,"warm":{"branch":"main"}}"#,
+                r#"{"state":"succeeded","duration_ms":1234,"incremental":true,"warm":{"branch":"main","commit":"1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b","files":1,"bytes":1,"differing":0,"ms":1}}"#,
                 "succeeded in 1.2s, built upon what main built",
             ),
             (r#"{"state":"signalled","signal":9}"#, "ended by signal 9"),
@@ -76,8 +77,8 @@ mod tests {
                 "timed out after 10m00s",
             ),
             (
-                r#"{"state":"succeeded","duration_ms":12,"cached":"01JX"}"#,
-                "succeeded in 0.0s, cached from run 01JX",
+                r#"{"state":"succeeded","duration_ms":12,"cached":"0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"}"#,
+                "succeeded in 0.0s, cached from run 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b",
             ),
             (r#"{"state":"cancelled"}"#, "cancelled"),
         ] {

@@ -1,5 +1,7 @@
 //! Branches and their workspaces: list, describe, prepare, remove, pin.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -88,31 +90,31 @@ async fn list(
     Ok(Json(Workspaces {
         page: Listed::page(items, page.next),
         unavailable: page.unavailable,
-        notice: page.notice,
+        notice: page.notice.map(Into::into),
     }))
 }
 
 /// A page of workspaces.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WorkspaceList")]
-struct Workspaces {
+pub struct Workspaces {
     #[serde(flatten)]
-    page: Listed<Shown, BranchName>,
+    pub page: Listed<Shown, BranchName>,
     /// Workspaces that should be on this page and cannot be described; left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unavailable: Vec<Unavailable>,
+    pub unavailable: Vec<Unavailable>,
     /// Why the remote adds nothing: it is empty, or has tags alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<&'static str>,
+    pub notice: Option<Cow<'static, str>>,
 }
 
 /// A workspace, and how it was last built.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Workspace")]
-struct Shown {
+pub struct Shown {
     #[serde(flatten)]
-    workspace: Description,
-    last_run: Option<LastRun>,
+    pub workspace: Description,
+    pub last_run: Option<LastRun>,
 }
 
 async fn with_last_runs(
@@ -143,28 +145,29 @@ async fn show(
     }))
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct PrepareBody {
+pub struct PrepareBody {
     /// As in the path.
     #[serde(default)]
-    repo: Option<RepoName>,
+    pub repo: Option<RepoName>,
     /// As in the path.
     #[serde(default)]
-    branch: Option<BranchName>,
+    pub branch: Option<BranchName>,
     /// A branch or commit at which to create the branch.
     #[serde(default)]
-    from: Option<String>,
+    pub from: Option<String>,
 }
 
 /// A workspace that was made ready.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PreparedWorkspace")]
-pub(super) struct Ready {
+pub struct Ready {
     #[serde(flatten)]
-    pub(super) workspace: Description,
+    pub workspace: Description,
     /// What one should know, though it was done.
-    pub(super) warnings: Vec<Warning>,
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
 }
 
 async fn prepare(
@@ -196,9 +199,9 @@ struct RemoveParams {
 }
 
 /// What was saved of a workspace that went.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Removed {
-    salvage: Salvage,
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Removed {
+    pub salvage: Salvage,
 }
 
 async fn remove(
@@ -221,13 +224,13 @@ async fn remove(
     })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct PinBody {
+pub struct PinBody {
     /// Why it is to be kept, for those who wonder.
     #[serde(default)]
     #[schemars(length(max = 500))]
-    reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 async fn pin(

@@ -41,15 +41,15 @@ pub(super) fn routes() -> Vec<Route> {
 type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
 
 /// An answer and what it is about.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Answer")]
-struct Said<T> {
-    repo: RepoName,
-    branch: BranchName,
+pub struct Said<T> {
+    pub repo: RepoName,
+    pub branch: BranchName,
     #[serde(flatten)]
-    about: About,
+    pub about: About,
     #[serde(flatten)]
-    answer: T,
+    pub answer: T,
 }
 
 fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> Json<Said<T>> {

@@ -1,9 +1,11 @@
 //! Is it alive, is it ready, how is it doing.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::problem::ProblemResponse;
 use super::route::Access::{Needs, Open};
@@ -49,17 +51,17 @@ pub(super) fn welcome() -> &'static str {
     )
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct Alive {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Alive {
     /// `ok`.
-    status: &'static str,
-    version: &'static str,
+    pub status: Cow<'static, str>,
+    pub version: Cow<'static, str>,
 }
 
 async fn healthz() -> Json<Alive> {
     Json(Alive {
-        status: "ok",
-        version: env!("CARGO_PKG_VERSION"),
+        status: "ok".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
     })
 }
 

@@ -1,19 +1,19 @@
 //! Lists on the wire.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use branchyard_model::Problem;
 
 const MAX_PAGE: usize = 500;
 
 /// One page of a list.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
-pub(super) struct Listed<T, N = ()> {
-    items: Vec<T>,
+pub struct Listed<T, N = ()> {
+    pub items: Vec<T>,
     /// Where the next page begins; `null` on the last.
-    next: Option<N>,
+    pub next: Option<N>,
 }
 
 impl<T> Listed<T> {

@@ -44,11 +44,19 @@ use crate::app::App;
 use branchyard_model::{ErrorKind, Problem};
 use problem::{ProblemResponse, internal_panic};
 
+pub use branches::{PinBody, PrepareBody, Ready, Removed, Shown, Workspaces};
+pub use files::Said;
+pub use health::Alive;
 pub use held::Held;
+pub use listed::Listed;
 pub use negotiate::Format;
+pub use problem::Document as ProblemDocument;
 pub use route::Access;
 pub use routes::{Address, addresses};
+pub use runs::Cancelled;
+pub use session::Link;
 pub use sinks::{Events, Output as GroupOutput, Text};
+pub use upkeep::Amiss;
 
 /// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.
 pub fn router(app: App, mcp: MethodRouter<App>) -> Router {

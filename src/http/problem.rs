@@ -6,7 +6,7 @@ use std::any::Any;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::challenge::Challenge;
 use branchyard_model::{ErrorKind, Problem};
@@ -16,32 +16,33 @@ use branchyard_model::{ErrorKind, Problem};
 pub(super) struct ProblemCode(pub(super) String);
 
 /// A refusal or a failure, as RFC 9457 has it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 #[schemars(rename = "Problem")]
-pub(super) struct Document<'a> {
+pub struct Document {
     /// `urn:branchyard:problem:` and the code.
-    r#type: String,
+    pub r#type: String,
     /// What the status is called.
-    title: &'a str,
+    pub title: String,
     /// That of the answer.
     #[schemars(range(min = 400, max = 599))]
-    status: u16,
+    pub status: u16,
     /// A stable word for programs, such as `branch_not_found`.
-    code: &'a str,
+    pub code: String,
     /// One sentence for people.
-    detail: &'a str,
+    pub detail: String,
     /// The field, argument or header that is at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    field: Option<&'a str>,
+    pub field: Option<Box<str>>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    help: Option<&'a str>,
+    pub help: Option<String>,
     /// After how many seconds the same may well succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
-    retry_after: Option<u64>,
+    pub retry_after: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -88,12 +89,12 @@ impl IntoResponse for ProblemResponse {
         let problem = problem.outward();
         let document = Document {
             r#type: format!("urn:branchyard:problem:{}", problem.code),
-            title: status.canonical_reason().unwrap_or("Error"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
             status: status.as_u16(),
-            code: &problem.code,
-            detail: &problem.detail,
-            field: problem.field.as_deref(),
-            help: problem.help.as_deref(),
+            code: problem.code.clone(),
+            detail: problem.detail.clone(),
+            field: problem.field.clone(),
+            help: problem.help.clone(),
             retry_after: problem.retry_after,
         };
         let mut response = (status, axum::Json(document)).into_response();

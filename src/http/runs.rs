@@ -160,13 +160,14 @@ struct CancelParams {
     force: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CancelledRun")]
-struct Cancelled {
+pub struct Cancelled {
     #[serde(flatten)]
-    record: RunRecord,
+    pub record: RunRecord,
     /// How many others still want it: it goes on for them.
-    wanted_by: usize,
+    #[serde(default)]
+    pub wanted_by: usize,
 }
 
 async fn cancel(

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::credential::{Credential, cookie_name, credential};
 use super::extract::At;
@@ -65,13 +65,13 @@ struct Visitor {
 }
 
 /// A link that logs a browser in.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ticket")]
-struct Link {
+pub struct Link {
     /// Where to go: good once.
-    path: String,
+    pub path: String,
     /// For how many seconds it is good.
-    expires_in: u64,
+    pub expires_in: u64,
 }
 
 /// Logs in whoever showed a credential.

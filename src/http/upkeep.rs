@@ -38,12 +38,13 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// What is amiss, and what was.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Amiss {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Amiss {
     #[serde(flatten)]
-    now: Listed<Finding>,
+    pub now: Listed<Finding>,
     /// What was amiss when the daemon started, and what it did about it.
-    mended_at_start: Vec<Mended>,
+    #[serde(default)]
+    pub mended_at_start: Vec<Mended>,
 }
 
 async fn findings(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemResponse> {

@@ -68,10 +68,7 @@ pub(super) async fn with_context(
         let first = item.log_line.saturating_sub(BEFORE).max(1);
         let lines = Window::lines(view, first, item.log_line - first + 1 + AFTER).await?;
         complaints.push(Complaint {
-            severity: match item.severity {
-                branchyard_model::Severity::Error => "error",
-                branchyard_model::Severity::Warning => "warning",
-            },
+            severity: item.severity.as_str(),
             file: item.file.as_deref().map(|file| cut(file, FILE)),
             line: item.line,
             column: item.column,

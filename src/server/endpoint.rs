@@ -7,9 +7,26 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use branchyard_config::{Config, STATE_IN_HOME};
+
+/// What `endpoint.json` tells clients of a daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EndpointFile {
+    pub version: u32,
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
+    /// The file that holds the key, as a header.
+    pub auth_header: Option<PathBuf>,
+    pub workspaces: Option<PathBuf>,
+    pub pid: Option<u32>,
+}
+
+impl EndpointFile {
+    pub const VERSION: u32 = 1;
+}
 
 #[derive(Debug)]
 pub(super) struct Endpoint {
@@ -40,17 +57,14 @@ impl Endpoint {
             &header,
             &format!("Authorization: Bearer {}\n", config.session_key.expose()),
         )?;
-        let mut description = json!({
-            "version": 1,
-            "url": url,
-            "auth_header": header,
-            "workspaces": config.workspaces,
-            "pid": std::process::id(),
-        });
-        if let Some(socket) = socket {
-            description["socket"] = socket.to_string_lossy().into();
-        }
-        let description = description.to_string();
+        let description = serde_json::to_string(&EndpointFile {
+            version: EndpointFile::VERSION,
+            url: url.clone(),
+            socket: socket.map(Path::to_owned),
+            auth_header: Some(header.clone()),
+            workspaces: Some(config.workspaces.clone()),
+            pid: Some(std::process::id()),
+        })?;
         let file = state.join("endpoint.json");
         write_private(&file, &description)?;
         let default = config

@@ -47,6 +47,7 @@ use lock::YardLock;
 use socket::Socket;
 use tls::Tls;
 
+pub use endpoint::EndpointFile;
 pub use tls::check_certificate;
 
 /// After the last run has ended, answers under way get this long.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
-    Problem, RunId, RunRecord, Summary, Warm, Warning,
+    Problem, RunId, RunRecord, RunState, Summary, Warm, Warning,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -72,6 +72,24 @@ pub struct Status {
     pub about: Option<About>,
 }
 
+impl Event {
+    /// The event that tells the end which is on record.
+    pub fn of_end(record: &RunRecord) -> Self {
+        let state = match (record.state, &record.error) {
+            (_, Some(problem)) => return Self::Error(problem.clone()),
+            (RunState::Ended(state), None) => state,
+            // Nobody asks this of a run that goes on.
+            (_, None) => EndState::Lost,
+        };
+        Self::Complete(Complete {
+            end: RunEnd::of(record, state),
+            cached: record.cached,
+            head_moved: record.head_moved,
+            warm: record.warm.clone(),
+        })
+    }
+}
+
 impl Status {
     /// From now on.
     pub fn new(state: &str) -> Self {
@@ -125,6 +143,7 @@ pub struct RunEnd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     pub commit: Option<CommitId>,
+    #[serde(default)]
     pub duration_ms: u64,
     /// Whether something that was built earlier was there when its command started.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -78,11 +78,15 @@ pub struct MemberEnded {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub state: GroupState,
+    #[serde(default)]
     pub total: usize,
     /// How many ended in which state.
+    #[serde(default)]
     pub counts: BTreeMap<String, usize>,
+    #[serde(default)]
     pub duration_ms: u64,
     /// In the order in which they were queued.
+    #[serde(default)]
     pub results: Vec<MemberEnded>,
 }
 

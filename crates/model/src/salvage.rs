@@ -63,7 +63,7 @@ impl Salvage {
 }
 
 /// A file that a salvage holds, against the commit that the workspace was at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SalvagedFile {
     pub path: String,
     pub change: FileChange,
@@ -71,7 +71,7 @@ pub struct SalvagedFile {
     pub size: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
     Added,

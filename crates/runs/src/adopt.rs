@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::drive::{Drive, RunJob};
 use super::ending::Ending;
-use super::finish::{end_event, tidy};
+use super::finish::tidy;
 use super::history::Asked;
 use super::live::Live;
 use super::open::Runs;
@@ -136,7 +136,7 @@ fn settle(runs: &Runs, record: RunRecord) -> io::Result<()> {
     let id = record.run_id;
     let last = journal::last_event(&runs.inner().history.journal(id))?;
     if !matches!(last, Some(Event::Complete(_) | Event::Error(_))) {
-        let end = end_event(&record);
+        let end = Event::of_end(&record);
         let drive = resume(runs, record)?;
         runs.inner()
             .margin

@@ -15,8 +15,8 @@ use super::open::RunsInner;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
-    Complete, DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunEnd, RunId, RunKind,
-    RunRecord, RunState, SandboxProfile, Warning,
+    DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind, RunRecord,
+    RunState, SandboxProfile, Warning,
 };
 use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
@@ -68,7 +68,7 @@ impl Drive {
         record.diagnostics = self.diagnose(&ending, place).await;
         let limits = (&self.shared().config.limits, self.shared().run_limits());
         close(&mut record, ending, limits);
-        let event = end_event(&record);
+        let event = Event::of_end(&record);
         let history = &self.shared().history;
         while let Err(error) = self.shared().margin.spend(|| history.save(&record)) {
             tracing::error!(run = %id, %error, "failed to record the end of a run; it is tried again");
@@ -295,22 +295,6 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
 fn too_long(record: &RunRecord) -> String {
     let limit = humantime::format_duration(record.spec.timeout);
     format!("it ran longer than {limit}")
-}
-
-/// The event that tells the end which is on record.
-pub(super) fn end_event(record: &RunRecord) -> Event {
-    let state = match (record.state, &record.error) {
-        (_, Some(problem)) => return Event::Error(problem.clone()),
-        (RunState::Ended(state), None) => state,
-        // Nobody asks this of a run that goes on.
-        (_, None) => EndState::Lost,
-    };
-    Event::Complete(Complete {
-        end: RunEnd::of(record, state),
-        cached: record.cached,
-        head_moved: record.head_moved,
-        warm: record.warm.clone(),
-    })
 }
 
 /// Notes the exit code or signal; returns the state of a run that was not stopped.

@@ -1,13 +1,14 @@
 //! Which runs are contained, and how: what the operator wants, what the machine has, and what becomes of
 //! a run where the two do not meet.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
 use super::environment;
@@ -38,7 +39,7 @@ pub(super) struct Decides {
 }
 
 /// What those who ask are told of it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SandboxReport {
     /// Of repos that name none of their own.
     pub profile: SandboxProfile,
@@ -47,7 +48,7 @@ pub struct SandboxReport {
     pub repos: BTreeMap<String, SandboxProfile>,
     /// Why something that is wanted is not to be had, by profile.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub obstacles: BTreeMap<&'static str, String>,
+    pub obstacles: BTreeMap<Cow<'static, str>, String>,
     pub mechanisms: Vec<Mechanism>,
 }
 
@@ -69,7 +70,7 @@ impl Sandboxes {
         wanted.dedup();
         let containment = Containment::probe(&config.path, program, &wanted, limits).await;
         let git = Mechanism {
-            name: "confined_git",
+            name: "confined_git".into(),
             available: git.why_unconfined().is_none(),
             detail: git.why_unconfined().unwrap_or("in use").to_owned(),
         };
@@ -180,7 +181,7 @@ impl Sandboxes {
                 .filter(is_wanted)
                 .filter_map(|profile| {
                     let why = self.containment.obstacle(profile)?;
-                    Some((profile.as_str(), why.to_owned()))
+                    Some((profile.as_str().into(), why.to_owned()))
                 })
                 .collect(),
             mechanisms: [

@@ -1,11 +1,12 @@
 //! A workspace as people and programs see it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::no_workspace;
 use super::work::Look;
@@ -14,7 +15,7 @@ use crate::{FilesGuard, sizes, standing, work};
 use branchyard_git::{self as git, ScanResult, Seen};
 use branchyard_model::{About, BranchName, CommitId, Holder, RepoName};
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
     pub repo: RepoName,
     pub branch: BranchName,
@@ -25,17 +26,23 @@ pub struct Description {
     /// The first line of the commit's message; `null` for a branch that only the remote has.
     pub subject: Option<String>,
     /// Tracked files or the index differ from the commit.
+    #[serde(default)]
     pub dirty: bool,
     /// Untracked files, whole directories counted as one; ignored ones are left out.
+    #[serde(default)]
     pub untracked: usize,
+    #[serde(default)]
     pub ahead: usize,
+    #[serde(default)]
     pub behind: usize,
     pub fetched_at: Option<Timestamp>,
     /// A rebase, merge or the like that waits to be finished.
-    pub operation: Option<&'static str>,
+    pub operation: Option<Cow<'static, str>>,
     /// The branch was on the remote once and is not any more.
+    #[serde(default)]
     pub gone_upstream: bool,
     /// Why it may not be removed.
+    #[serde(default)]
     pub pins: Vec<String>,
     /// Bytes on disk, as they were last measured.
     pub size: Option<u64>,
@@ -77,6 +84,7 @@ async fn describe_with(
             let repo = this.worktree().open()?;
             let head = git::head(&repo);
             let operation = head.as_ref().ok().and_then(|head| head.operation);
+            let operation = operation.map(Cow::Borrowed);
             let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
             let looked = match changed {
                 Some(changed) => ScanResult {

@@ -70,7 +70,7 @@ pub use files::{
 pub use files_lock::FilesGuard;
 pub use parallel::parallel;
 pub use queue::{QueuePlace, Waiting, WorkspaceLock, WorkspaceQueue};
-pub use reaper::{MergedBranch, ReapAction, Reaped, Reaper, Reaping};
+pub use reaper::{MergedBranch, ReapAction, ReapOutcome, Reaped, Reaper, Reaping};
 pub use reconcile::{Finding, Mended, RepairScope, Zeal};
 pub use record::{Pin, Sizes};
 pub use registry::Workspaces;

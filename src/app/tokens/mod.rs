@@ -13,7 +13,7 @@ use branchyard_auth::{Name, Principal, Token, Validity};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
 pub use request::{TokenFilter, TokenRequest};
-pub use view::{MadeToken, RevokedTokens, TokenView, WhoAmI};
+pub use view::{Good, MadeToken, RevokedTokens, TokenState, TokenView, WhoAmI};
 
 pub fn whoami(app: &AuthorizedApp) -> WhoAmI {
     let token = app.yard().tokens.shown_by(app.principal());

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use branchyard_auth::{Area, Credential, Grant, Principal, Token, Validity};
 use branchyard_config::Toolset;
 use branchyard_model::Scope;
 
 /// What somebody may do, where, and until when.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Good {
     pub scopes: Vec<Scope>,
     /// The sets of MCP tools that it may be offered.
@@ -21,7 +21,7 @@ pub struct Good {
 }
 
 /// Whoever asks.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WhoAmI {
     pub name: String,
     /// The role of a token that has one.
@@ -32,7 +32,7 @@ pub struct WhoAmI {
     pub good: Good,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TokenView {
     pub id: String,
     pub name: String,
@@ -47,7 +47,7 @@ pub struct TokenView {
     pub revoked_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenState {
     Live,
@@ -58,7 +58,7 @@ pub enum TokenState {
 }
 
 /// A new token, the only time that it is shown.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MadeToken {
     /// What its holder shows. It is not kept, and cannot be had again.
     pub token: Credential,
@@ -66,7 +66,7 @@ pub struct MadeToken {
     pub made: TokenView,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RevokedTokens {
     #[serde(flatten)]
     pub revoked: TokenView,

@@ -1,6 +1,7 @@
 //! Requests to the daemon. No proxy is used and no redirect followed, so that the key goes to the daemon and
 //! to nobody else.
 
+mod answer;
 mod mend;
 mod paths;
 mod refusal;
@@ -10,15 +11,16 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::endpoint::{Endpoint, Lookup};
 use super::exit::Failure;
 use super::subject::Subject;
 
-pub(super) use paths::{Query, branch_path, encode, repo_path};
-pub(super) use refusal::{ClientError, ProblemDocument};
+pub(super) use answer::{Answer, lenient};
+pub(super) use paths::{Query, branch_path, command_line, encode, repo_path};
+pub(super) use refusal::ClientError;
 use refusal::{root_cause, strange};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -45,10 +47,18 @@ pub(super) struct Start {
     pub key: Option<String>,
 }
 
-/// A JSON answer, kept as it came for `--json`.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub body: Vec<u8>,
+impl Start {
+    pub(super) fn new(
+        path: String,
+        body: &(impl Serialize + Default),
+        key: Option<&String>,
+    ) -> Self {
+        Self {
+            path,
+            body: said(body),
+            key: key.cloned(),
+        }
+    }
 }
 
 impl Client {
@@ -100,35 +110,41 @@ impl Client {
 
     /// Asks for what is at hand.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, ClientError> {
-        let request = self.request(Method::GET, path).timeout(QUICK);
-        Answer::of(self.send(request).await?, &self.endpoint).await
+        let request = self.request(Method::GET, path);
+        self.answer(request.timeout(QUICK)).await
     }
 
     /// Asks for what may take its time, such as a first clone: there is no limit.
     pub(super) async fn get_slowly(&self, path: &str) -> Result<Answer, ClientError> {
-        let request = self.request(Method::GET, path);
-        Answer::of(self.send(request).await?, &self.endpoint).await
+        self.answer(self.request(Method::GET, path)).await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
-        let request = self.request(Method::POST, path).json(body);
-        Answer::of(self.send(request).await?, &self.endpoint).await
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Default),
+    ) -> Result<Answer, ClientError> {
+        let request = self.request(Method::POST, path);
+        self.answer(request.json(&said(body))).await
     }
 
-    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Answer, ClientError> {
-        let request = self.request(Method::PUT, path).json(body);
-        Answer::of(self.send(request).await?, &self.endpoint).await
+    pub(super) async fn put(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Default),
+    ) -> Result<Answer, ClientError> {
+        let request = self.request(Method::PUT, path);
+        self.answer(request.json(&said(body))).await
     }
 
     pub(super) async fn delete(&self, path: &str) -> Result<Answer, ClientError> {
-        let request = self.request(Method::DELETE, path);
-        Answer::of(self.send(request).await?, &self.endpoint).await
+        self.answer(self.request(Method::DELETE, path)).await
     }
 
     /// Starts a run and leaves it alone.
     pub(super) async fn start_detached(&self, start: &Start) -> Result<Answer, ClientError> {
         let request = self.starting(start).header("prefer", "respond-async");
-        Answer::of(self.send(request).await?, &self.endpoint).await
+        self.answer(request).await
     }
 
     /// Starts a run, or a group of them, and opens its stream.
@@ -149,26 +165,19 @@ impl Client {
         from: Option<&str>,
         output: bool,
     ) -> Result<Option<Response>, ClientError> {
-        let mut query = Query::default();
-        query.add_some("from", from);
-        if output {
-            query.add("output", "true");
-        }
+        let query = Query::default().with("from", from).flag("output", output);
         let path = query.after(&subject.stream_path());
         let response = self.stream(self.request(Method::GET, &path)).await?;
         Ok((response.status() != StatusCode::NO_CONTENT).then_some(response))
     }
 
-    /// Opens what may be anything and long.
-    pub(super) async fn bytes(&self, path: &str) -> Result<Response, ClientError> {
-        let accept = HeaderValue::from_static("*/*");
-        self.send_accepting(self.request(Method::GET, path), accept)
-            .await
-    }
-
-    /// Opens what is text and may be long.
-    pub(super) async fn text(&self, path: &str) -> Result<Response, ClientError> {
-        let accept = HeaderValue::from_static("text/plain");
+    /// Opens what may be long.
+    pub(super) async fn open(
+        &self,
+        path: &str,
+        accept: &'static str,
+    ) -> Result<Response, ClientError> {
+        let accept = HeaderValue::from_static(accept);
         self.send_accepting(self.request(Method::GET, path), accept)
             .await
     }
@@ -183,15 +192,10 @@ impl Client {
         subject: Subject,
         force: bool,
     ) -> Result<Answer, ClientError> {
-        let force = if force { "?force=true" } else { "" };
-        let path = format!("{}/cancel{force}", subject.path());
-        let request = self.request(Method::POST, &path).timeout(QUICK);
-        Answer::of(self.send(request).await?, &self.endpoint).await
-    }
-
-    /// What a broken connection was about, in words.
-    pub(super) fn broken(&self, error: &reqwest::Error) -> ClientError {
-        self.unreachable(error)
+        let query = Query::default().flag("force", force);
+        let path = query.after(&format!("{}/cancel", subject.path()));
+        let request = self.request(Method::POST, &path);
+        self.answer(request.timeout(QUICK)).await
     }
 
     fn starting(&self, start: &Start) -> RequestBuilder {
@@ -256,35 +260,27 @@ impl Client {
         })
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
+    async fn answer(&self, request: RequestBuilder) -> Result<Answer, ClientError> {
+        let body = self.send(request).await?.bytes().await;
+        let body = body.map_err(|error| self.unreachable(&error))?;
+        Ok(Answer {
+            body: body.to_vec(),
+        })
+    }
+
+    /// What a broken connection was about, in words.
+    pub(super) fn unreachable(&self, error: &reqwest::Error) -> ClientError {
         ClientError::Unreachable(self.endpoint.unreachable(&root_cause(error)))
     }
 }
 
-impl Answer {
-    /// What the daemon has nothing to say about: a deletion, a check on this side.
-    pub(super) fn ours(value: &Value) -> Self {
-        Self {
-            body: value.to_string().into_bytes(),
-        }
+/// Only what was said of a request: the defaults are the daemon's, which may be older than this command.
+fn said<T: Serialize + Default>(request: &T) -> Value {
+    let (mut body, defaults) = (json!(request), json!(T::default()));
+    if let Value::Object(fields) = &mut body {
+        fields.retain(|name, value| !value.is_null() && defaults.get(name) != Some(value));
     }
-
-    pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_slice(&self.body).map_err(|error| {
-            Failure::daemon(format!("the daemon's answer makes no sense: {error}"))
-                .help("compare `branchyard --version` with the daemon's: `branchyard doctor`")
-        })
-    }
-
-    async fn of(response: Response, endpoint: &Endpoint) -> Result<Self, ClientError> {
-        let body = response
-            .bytes()
-            .await
-            .map_err(|error| ClientError::Unreachable(endpoint.unreachable(&root_cause(&error))))?;
-        Ok(Self {
-            body: body.to_vec(),
-        })
-    }
+    body
 }
 
 /// The certificates in a file of `--ca-file`.

@@ -1,28 +1,59 @@
 //! Paths and queries, spelt so that a name stays one name whatever is in it.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use branchyard_model::{BranchName, RepoName};
 
-/// The query part of a URL.
+/// All but what RFC 3986 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// What is asked for, by the daemon's names, which are those of the flags.
 #[derive(Debug, Default)]
-pub(crate) struct Query(String);
+pub(crate) struct Query(Vec<(&'static str, String)>);
 
 impl Query {
-    pub(crate) fn add(&mut self, name: &str, value: &str) {
-        let mark = if self.0.is_empty() { '?' } else { '&' };
-        let _ = write!(self.0, "{mark}{name}={}", encode(value));
+    #[must_use]
+    pub(crate) fn with(mut self, name: &'static str, value: Option<impl ToString>) -> Self {
+        self.0.extend(value.map(|value| (name, value.to_string())));
+        self
     }
 
-    pub(crate) fn add_some(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.add(name, value);
-        }
+    #[must_use]
+    pub(crate) fn flag(self, name: &'static str, is_set: bool) -> Self {
+        self.with(name, is_set.then_some(true))
     }
 
+    /// The path with this as its query.
     pub(crate) fn after(&self, path: &str) -> String {
-        format!("{path}{}", self.0)
+        let mut path = path.to_owned();
+        for (place, (name, value)) in self.0.iter().enumerate() {
+            let mark = if place == 0 { '?' } else { '&' };
+            path.push_str(&format!("{mark}{name}={}", encode(value)));
+        }
+        path
     }
+
+    /// The command that asks for the same.
+    pub(crate) fn command(&self, name: &str) -> String {
+        let flags = self
+            .0
+            .iter()
+            .map(|(name, value)| [format!("--{name}"), value.clone()]);
+        let words: Vec<_> = ["branchyard".to_owned(), name.to_owned()]
+            .into_iter()
+            .chain(flags.flatten())
+            .collect();
+        command_line(&words)
+    }
+}
+
+/// As one would type it.
+pub(crate) fn command_line(argv: &[String]) -> String {
+    shlex::try_join(argv.iter().map(String::as_str)).unwrap_or_else(|_| argv.join(" "))
 }
 
 /// `/api/repos/…` with what follows it.
@@ -38,15 +69,7 @@ pub(crate) fn branch_path(repo: &RepoName, branch: &BranchName, rest: &str) -> S
 
 /// One segment or value of a URL: everything but unreserved characters is percent-encoded.
 pub(crate) fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! What a request ends with where there is no answer: problem documents made into [`Failure`]s.
 
 use reqwest::StatusCode;
-use serde::Deserialize;
 
 use super::mend::by_command;
 use crate::cli::endpoint::Endpoint;
 use crate::cli::exit::{self, Failure};
+use branchyard::http::ProblemDocument;
 
 /// What a request ended with instead of an answer.
 #[derive(Debug)]
@@ -19,19 +19,6 @@ pub(crate) enum ClientError {
     Unreachable(Failure),
     /// Something answered that is no branchyard.
     Strange(Failure),
-}
-
-/// RFC 9457, as far as people want to know.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct ProblemDocument {
-    #[serde(default)]
-    pub code: String,
-    #[serde(default)]
-    pub title: Option<String>,
-    #[serde(default)]
-    pub detail: Option<String>,
-    #[serde(default)]
-    pub help: Option<String>,
 }
 
 impl ClientError {
@@ -59,10 +46,9 @@ impl From<ClientError> for Failure {
         match error {
             ClientError::Unreachable(failure) | ClientError::Strange(failure) => failure,
             ClientError::Refused { status, problem } => {
-                let detail = problem
-                    .detail
-                    .or(problem.title)
-                    .unwrap_or_else(|| format!("the daemon answered {status}"));
+                let mut said = [problem.detail, problem.title].into_iter();
+                let detail = said.find(|text| !text.is_empty());
+                let detail = detail.unwrap_or_else(|| format!("the daemon answered {status}"));
                 let help = by_command(&problem.code).map(str::to_owned);
                 let help = help.or(problem.help).or_else(|| match status {
                     StatusCode::UNAUTHORIZED => {

@@ -1,38 +1,16 @@
 //! What the daemon has found of the means to contain builds, each with what to do where it is missing.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
 use super::{Check, Client};
+use branchyard::app::Readiness;
+use branchyard_model::SandboxProfile;
+use branchyard_runs::SandboxReport;
 
 const NAME: &str = "sandbox";
-
-#[derive(Deserialize)]
-struct SandboxAnswer {
-    sandbox: Sandbox,
-}
-
-#[derive(Deserialize)]
-struct Sandbox {
-    profile: String,
-    #[serde(default)]
-    obstacles: BTreeMap<String, String>,
-    #[serde(default)]
-    mechanisms: Vec<Mechanism>,
-}
-
-#[derive(Deserialize)]
-struct Mechanism {
-    name: String,
-    available: bool,
-    detail: String,
-}
 
 /// The profile in use, and every mechanism.
 pub(super) async fn look(client: &Client) -> Vec<Check> {
     let answer = match client.get("/readyz").await {
-        Ok(answer) => answer.parse::<SandboxAnswer>(),
+        Ok(answer) => answer.parse::<Readiness>(),
         Err(error) => Err(error.into()),
     };
     match answer {
@@ -41,10 +19,10 @@ pub(super) async fn look(client: &Client) -> Vec<Check> {
     }
 }
 
-fn checks(sandbox: Sandbox) -> Vec<Check> {
-    let profile = format!("profile {}", sandbox.profile);
-    let mut checks = vec![match sandbox.profile.as_str() {
-        "none" => Check::warn(
+fn checks(sandbox: SandboxReport) -> Vec<Check> {
+    let profile = format!("profile {}", sandbox.profile.as_str());
+    let mut checks = vec![match sandbox.profile {
+        SandboxProfile::None => Check::warn(
             NAME,
             format!("{profile}: builds may do all that the daemon's user may"),
             "let only those build whom you trust as that user; or mend what is missing, and see \
@@ -60,16 +38,11 @@ fn checks(sandbox: Sandbox) -> Vec<Check> {
             "install bubblewrap 0.7 or later and allow user namespaces; then start the daemon anew",
         ));
     }
-    for Mechanism {
-        name,
-        available,
-        detail,
-    } in sandbox.mechanisms
-    {
-        let found = format!("{name}: {detail}");
-        checks.push(match available {
+    for mechanism in sandbox.mechanisms {
+        let found = format!("{}: {}", mechanism.name, mechanism.detail);
+        checks.push(match mechanism.available {
             true => Check::ok(NAME, found),
-            false => Check::warn(NAME, found, mend(&name)),
+            false => Check::warn(NAME, found, mend(&mechanism.name)),
         });
     }
     checks

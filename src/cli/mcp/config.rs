@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use super::scope;
-use crate::cli::args::{AgentClient, ConfigArgs};
+use super::scope::{self, ScopeArgs};
 use crate::cli::endpoint::Lookup;
 use crate::cli::exit::{self, Failure};
 use crate::cli::render::Console;
@@ -18,6 +18,44 @@ const KEY_VARIABLE: &str = "BRANCHYARD_SESSION_KEY";
 const KEY_INPUT: &str = "branchyard-key";
 const KEY_CHANGES: &str = "the key is new with every start of the daemon, unless it was given one \
                            (`branchyard serve --key-file FILE`)";
+
+/// Print what a coding agent's configuration needs
+///
+/// Prints what to paste, or the command to run, for stdio and for HTTP; what else is to know goes
+/// to stderr. Over stdio the agent starts `branchyard mcp`, which finds the daemon by itself and
+/// goes on when it is started anew; over HTTP the agent needs the daemon's key, which is never
+/// printed.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard mcp config claude
+  branchyard mcp config codex --stdio --repo app >> ~/.codex/config.toml
+  branchyard mcp config cursor --stdio --repo app --branch main
+  branchyard mcp config vscode --http --role dev")]
+pub(crate) struct ConfigArgs {
+    /// The coding agent
+    client: AgentClient,
+    /// Only the configuration for stdio
+    #[arg(long, conflicts_with = "http")]
+    stdio: bool,
+    /// Only the configuration for HTTP
+    #[arg(long)]
+    http: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentClient {
+    /// Claude Code: commands to run
+    Claude,
+    /// Codex: ~/.codex/config.toml
+    Codex,
+    /// Cursor: ~/.cursor/mcp.json, or .cursor/mcp.json of a project
+    Cursor,
+    /// VS Code: .vscode/mcp.json
+    Vscode,
+}
 
 pub(crate) fn config(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> Result<u8, Failure> {
     let server = Server::find(console, lookup, args)?;

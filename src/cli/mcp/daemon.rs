@@ -93,7 +93,7 @@ impl Daemon {
         let sent = client.request(method, PATH).headers(all).body(body).send();
         let mut response = sent.await.map_err(|error| {
             let is_unsent = error.is_connect();
-            let failure = Failure::from(client.broken(&error));
+            let failure = Failure::from(client.unreachable(&error));
             match is_unsent {
                 true => Cut::Unsent(failure),
                 false => Cut::Broken(failure),

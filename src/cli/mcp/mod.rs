@@ -32,31 +32,62 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::args::ScopeArgs;
-use super::client::{Client, ClientError, ProblemDocument};
+use super::client::{Client, ClientError};
+use super::endpoint::Lookup;
 use super::exit::{self, Failure};
 use super::render::Console;
 
+use branchyard::http::ProblemDocument;
+use config::ConfigArgs;
 use daemon::{Cut, Daemon};
 use input::InputLine;
 use message::{Message, MessageKind};
 use output::Output;
 use proxy::Proxy;
 use refusal::{INVALID_REQUEST, Refusal};
-
-pub(super) use config::config;
+use scope::ScopeArgs;
 
 /// How long each last thing may take when the agent is gone.
 const PARTING: Duration = Duration::from_secs(1);
 /// A daemon that is there answers the first question within this.
 const HELLO: Duration = Duration::from_secs(10);
 
+/// Serve a coding agent over stdio, as an MCP server
+///
+/// Passes messages of the Model Context Protocol between stdin and stdout and the daemon's /mcp.
+/// Agents start it by themselves; `branchyard mcp config` prints what their configuration needs.
+/// It goes on when the daemon is started anew, and ends when stdin is closed; builds go on,
+/// but for those whose call asked to end with it. What --repo and --branch fix, a call may leave out.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard mcp
+  branchyard mcp --repo app --branch main
+  branchyard mcp --toolsets yard,build,git_read --read-only
+  branchyard mcp config claude --repo app")]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: ScopeArgs,
+    #[command(subcommand)]
+    action: Option<McpAction>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum McpAction {
+    Config(ConfigArgs),
+}
+
+pub(super) fn run(console: Console, lookup: Lookup, args: &Args) -> Result<u8, Failure> {
+    if let Some(McpAction::Config(args)) = &args.action {
+        return config::config(&console, &lookup, args);
+    }
+    let client = Client::find(lookup)?;
+    super::block_on(serve(console, client, &args.scope))
+}
+
 /// Serves the agent on stdin and stdout until it goes.
-pub(super) async fn serve(
-    console: Console,
-    client: Client,
-    scope: &ScopeArgs,
-) -> Result<u8, Failure> {
+async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8, Failure> {
     let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
@@ -114,7 +145,9 @@ async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
         Err(Cut::Refused(status, body)) => {
             let mut problem: ProblemDocument = serde_json::from_slice(&body).unwrap_or_default();
             let said = Refusal::said(Value::Null, status, &body);
-            problem.detail.get_or_insert(said.message().to_owned());
+            if problem.detail.is_empty() {
+                said.message().clone_into(&mut problem.detail);
+            }
             Err(ClientError::Refused { status, problem }.into())
         }
     }

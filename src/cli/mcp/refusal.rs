@@ -3,8 +3,8 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::cli::client::ProblemDocument;
 use crate::cli::exit::Failure;
+use branchyard::http::ProblemDocument;
 
 pub(super) const PARSE_ERROR: i64 = -32700;
 pub(super) const INVALID_REQUEST: i64 = -32600;
@@ -80,10 +80,10 @@ fn in_words(failure: &Failure) -> String {
 
 fn sentence(status: StatusCode, body: &[u8]) -> String {
     let problem: ProblemDocument = serde_json::from_slice(body).unwrap_or_default();
-    if let Some(detail) = problem.detail {
+    if !problem.detail.is_empty() {
         return match problem.help {
-            Some(help) => format!("{detail}; {help}"),
-            None => detail,
+            Some(help) => format!("{}; {help}", problem.detail),
+            None => problem.detail,
         };
     }
     let text = String::from_utf8_lossy(body);

@@ -2,8 +2,38 @@
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::cli::args::ScopeArgs;
+use crate::cli::values;
 use branchyard::mcp::headers;
+use branchyard_model::{BranchName, RepoName};
+
+// What is fixed for one agent.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ScopeArgs {
+    /// The repository that is meant where a call names none
+    #[arg(long, value_name = "REPO", value_parser = values::repo)]
+    pub repo: Option<RepoName>,
+    /// The branch that is meant where a call names none
+    #[arg(long, value_name = "BRANCH", value_parser = values::branch)]
+    pub branch: Option<BranchName>,
+    /// The sets of tools to offer, with commas between them, or all; yard,build if left out
+    #[arg(long, value_name = "SETS", value_parser = values::toolsets)]
+    pub toolsets: Option<String>,
+    /// Offer the sets of tools of this role: dev, ops, admin, ui or one of the daemon's configuration
+    #[arg(long, value_name = "ROLE", value_parser = values::role)]
+    pub role: Option<String>,
+    /// Single tools to offer, with commas between them: beside the sets of --toolsets, or alone
+    #[arg(long, value_name = "TOOLS", value_parser = values::tools)]
+    pub tools: Option<String>,
+    /// Tools to leave out, with commas between them
+    #[arg(long, value_name = "TOOLS", value_parser = values::tools)]
+    pub exclude_tools: Option<String>,
+    /// Offer only tools that change nothing
+    #[arg(long)]
+    pub read_only: bool,
+    /// The form of answers; each counts against their length, so that one alone holds twice as much
+    #[arg(long, value_name = "FORM", value_parser = ["both", "text", "structured"])]
+    pub content: Option<String>,
+}
 
 pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
     let pairs = [

@@ -1,7 +1,10 @@
 //! Lists: a table for people, lines with tabs for programs.
 
+use std::fmt::Display;
+
 use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement, Table, presets};
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::human::{human_age, human_size, printable, short_commit};
 
@@ -39,13 +42,29 @@ pub(crate) struct Listing {
 }
 
 impl Cell {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
-        let text = printable(&text.into());
+    pub(crate) fn text(text: impl Display) -> Self {
+        let text = printable(&text.to_string());
         Self {
             human: text.clone(),
             plain: text,
             ..Self::default()
         }
+    }
+
+    /// Unknown is empty.
+    pub(crate) fn maybe(text: Option<impl Display>) -> Self {
+        text.map_or_else(Self::default, Self::text)
+    }
+
+    /// A word of the daemon's, as the wire spells it.
+    pub(crate) fn word(word: impl Serialize) -> Self {
+        let word = serde_json::json!(word);
+        Self::maybe(word.as_str())
+    }
+
+    /// What programs see.
+    pub(crate) fn plain(&self) -> &str {
+        &self.plain
     }
 
     /// What people see instead; programs go on seeing the value.
@@ -62,15 +81,15 @@ impl Cell {
     }
 
     /// A value that stands to the right, under others of its kind.
-    pub(crate) fn number(number: impl Into<String>) -> Self {
+    pub(crate) fn number(number: Option<impl Display>) -> Self {
         Self {
             right: true,
-            ..Self::text(number)
+            ..Self::maybe(number)
         }
     }
 
     /// Something to copy from the screen: it stays on one line, however narrow that is.
-    pub(crate) fn whole(text: impl Into<String>) -> Self {
+    pub(crate) fn whole(text: impl Display) -> Self {
         Self {
             whole: true,
             ..Self::text(text)
@@ -78,7 +97,7 @@ impl Cell {
     }
 
     /// Where something is; the end of it matters most.
-    pub(crate) fn path(text: impl Into<String>) -> Self {
+    pub(crate) fn path(text: impl Display) -> Self {
         Self {
             keep_end: true,
             ..Self::text(text)
@@ -87,20 +106,13 @@ impl Cell {
 
     /// A number of bytes; unknown is empty.
     pub(crate) fn size(bytes: Option<u64>) -> Self {
-        match bytes {
-            Some(bytes) => Self::number(bytes.to_string()).shown_as(human_size(bytes)),
-            None => Self::number(""),
-        }
+        Self::number(bytes).shown_as(bytes.map(human_size).unwrap_or_default())
     }
 
     /// A moment: its age for people, RFC 3339 for programs; unknown is empty.
     pub(crate) fn moment(moment: Option<Timestamp>) -> Self {
-        match moment {
-            Some(moment) => {
-                Self::text(moment.to_string()).shown_as(human_age(moment, Timestamp::now()))
-            }
-            None => Self::text(""),
-        }
+        let age = moment.map(|moment| human_age(moment, Timestamp::now()));
+        Self::maybe(moment).shown_as(age.unwrap_or_default())
     }
 
     /// A commit: its first digits for people.
@@ -128,13 +140,11 @@ impl Listing {
     }
 
     pub(crate) fn plain(&self) -> String {
-        let mut text = String::new();
-        for row in &self.rows {
-            let cells: Vec<&str> = row.iter().map(|cell| cell.plain.as_str()).collect();
-            text.push_str(&cells.join("\t"));
-            text.push('\n');
-        }
-        text
+        let rows = self.rows.iter().map(|row| {
+            let cells: Vec<&str> = row.iter().map(Cell::plain).collect();
+            cells.join("\t") + "\n"
+        });
+        rows.collect()
     }
 
     pub(crate) fn table(&self, width: Option<u16>, color: bool) -> String {

@@ -10,11 +10,11 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use super::args::{ColorChoice, Global};
 use super::client::Answer;
 use super::endpoint::Surroundings;
 use super::exit::Failure;
 use super::terminal::TerminalFilter;
+use super::{ColorChoice, Global};
 
 pub(super) use human::{human_age, human_duration, human_size, printable, short_commit};
 pub(super) use listing::{Cell, Listing, Tone};
@@ -107,7 +107,7 @@ impl Console {
     }
 
     pub(super) fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
-        if self.stdout_is_terminal {
+        if self.stdout_is_terminal && !listing.is_empty() {
             let width = rustix::termios::tcgetwinsize(io::stdout()).ok();
             let width = width.map(|size| size.ws_col).filter(|columns| *columns > 0);
             self.print(listing.table(width, self.color_stdout).as_bytes())

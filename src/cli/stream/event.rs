@@ -2,18 +2,18 @@
 //! are passed over.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
-use serde::de::{Deserializer, Visitor};
-use serde::{Deserialize, de};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::group::{GroupEvent, Summary};
-use super::run_error::RunError;
+use crate::cli::client::lenient;
 use crate::cli::exit::Failure;
-use crate::cli::finding::Findings;
+use branchyard_model::{
+    Complete, Gap, GroupRecord, MemberEnded, MemberStarted, Problem, Status, Summary, Warning,
+};
 
 /// One event, borrowed from its line.
 #[derive(Debug, PartialEq)]
@@ -25,13 +25,17 @@ pub(crate) enum Event<'a> {
         bytes: Cow<'a, [u8]>,
         eol: Cow<'a, str>,
     },
-    Status(Status),
+    Status(Box<Status>),
     Warning(String),
     /// Output that the daemon did not keep.
     Gap(String),
-    Ended(Ending),
-    /// Of a group.
-    Group(GroupEvent),
+    Ended(Box<Ending>),
+    /// The first of a group: which runs there are.
+    Group(GroupRecord),
+    /// The command of a run of a group has started.
+    Started(MemberStarted),
+    /// A run of a group has ended.
+    MemberEnded(Box<MemberEnded>),
     /// Of a later version.
     Unknown,
 }
@@ -42,78 +46,21 @@ pub(crate) enum Channel {
     Stderr,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Status {
-    pub state: String,
-    #[serde(default)]
-    pub position: Option<u64>,
-    #[serde(default)]
-    pub holder: Option<Holder>,
-    #[serde(default)]
-    pub phase: Option<String>,
-    #[serde(default)]
-    pub percent: Option<u8>,
-    #[serde(default)]
-    pub warm: Option<Warm>,
-}
-
-/// What a workspace was made from.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Warm {
-    pub branch: String,
-}
-
-/// Who has the lock of a workspace.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Holder {
-    pub what: String,
-    #[serde(default)]
-    pub who: String,
-    #[serde(default)]
-    pub since: Option<Timestamp>,
-}
-
 /// The last event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ending {
     Complete(Complete),
     /// Refused after it was queued.
-    Error(RunError),
+    Error(Problem),
     /// All runs of a group have ended.
     Summary(Summary),
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Complete {
-    pub state: String,
-    #[serde(default)]
-    pub exit_code: Option<i32>,
-    #[serde(default)]
-    pub signal: Option<i32>,
-    #[serde(default)]
-    pub commit: Option<String>,
-    #[serde(default)]
-    pub duration_ms: Option<u64>,
-    /// The earlier run that answered.
-    #[serde(default)]
-    pub cached: Option<String>,
-    #[serde(default)]
-    pub reason: Option<String>,
-    #[serde(default)]
-    pub incremental: Option<bool>,
-    #[serde(default)]
-    pub warm: Option<Warm>,
-    #[serde(default)]
-    pub diagnostics: Option<Findings>,
-}
-
-/// An opaque place in a stream: text or a number, we only hand it back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cursor(pub String);
-
-/// One line, taken apart: the event, and the cursor past it.
-pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure> {
-    let envelope: Envelope<'_> = of_json(line)?;
+/// One line, taken apart: the event, and the cursor past it, which we only hand back.
+pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<String>), Failure> {
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
+    let ended = |ending| Event::Ended(Box::new(ending));
     let event = match envelope.kind.as_ref() {
         "stdout" | "stderr" => Event::Output {
             branch: envelope.branch,
@@ -133,27 +80,25 @@ pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<Cursor>), Failure>
             eol: envelope.eol,
         },
         "status" => Event::Status(of_json(line)?),
-        "warning" => {
-            let warning: Message = of_json(line)?;
-            Event::Warning(warning.message.unwrap_or_default())
-        }
+        "warning" => Event::Warning(of_json::<Warning>(line)?.message),
         "gap" => {
-            let gap: Message = of_json(line)?;
-            Event::Gap(match (gap.message, gap.bytes) {
-                (Some(message), _) => message,
-                (None, Some(bytes)) => format!("{bytes} bytes of output were not kept"),
-                (None, None) => "some output was not kept".to_owned(),
-            })
+            let bytes = of_json::<Gap>(line)?.bytes;
+            Event::Gap(format!("{bytes} bytes of output were not kept"))
         }
-        "complete" => Event::Ended(Ending::Complete(of_json(line)?)),
-        "error" => Event::Ended(Ending::Error(of_json(line)?)),
-        "group" => Event::Group(GroupEvent::Named(of_json(line)?)),
-        "started" => Event::Group(GroupEvent::Started(of_json(line)?)),
-        "ended" => Event::Group(GroupEvent::Ended(Box::new(of_json(line)?))),
-        "summary" => Event::Ended(Ending::Summary(of_json(line)?)),
+        "complete" => ended(Ending::Complete(of_json(line)?)),
+        "error" => ended(Ending::Error(of_json(line)?)),
+        "group" => Event::Group(of_json(line)?),
+        "started" => Event::Started(of_json(line)?),
+        "ended" => Event::MemberEnded(of_json(line)?),
+        "summary" => ended(Ending::Summary(of_json(line)?)),
         _ => Event::Unknown,
     };
-    Ok((event, envelope.id))
+    let cursor = match envelope.id {
+        Value::String(cursor) => Some(cursor),
+        Value::Number(cursor) => Some(cursor.to_string()),
+        _ => None,
+    };
+    Ok((event, cursor))
 }
 
 /// What every event has, and all that output has: the other types are read a second time.
@@ -162,7 +107,7 @@ struct Envelope<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(default)]
-    id: Option<Cursor>,
+    id: Value,
     #[serde(default, borrow)]
     line: Cow<'a, str>,
     #[serde(default)]
@@ -173,20 +118,12 @@ struct Envelope<'a> {
     branch: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    message: Option<String>,
-    #[serde(default)]
-    bytes: Option<u64>,
-}
-
 fn newline<'a>() -> Cow<'a, str> {
     Cow::Borrowed("\n")
 }
 
-fn of_json<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, Failure> {
-    serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))
+fn of_json<T: DeserializeOwned>(line: &[u8]) -> Result<T, Failure> {
+    lenient(line, |_| {}).map_err(|error| nonsense(&error.to_string()))
 }
 
 fn nonsense(what: &str) -> Failure {
@@ -194,25 +131,6 @@ fn nonsense(what: &str) -> Failure {
         "the daemon sent an event that makes no sense: {what}"
     ))
     .help("compare `branchyard --version` with the daemon's: `branchyard doctor`")
-}
-
-impl<'de> Deserialize<'de> for Cursor {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct TextOrNumber;
-        impl Visitor<'_> for TextOrNumber {
-            type Value = Cursor;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a cursor")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Cursor, E> {
-                Ok(Cursor(text.to_owned()))
-            }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Cursor, E> {
-                Ok(Cursor(number.to_string()))
-            }
-        }
-        from.deserialize_any(TextOrNumber)
-    }
 }
 
 #[cfg(test)]
@@ -259,6 +177,9 @@ mod tests {
     fn an_event_of_a_later_version_is_passed_over() {
         let (event, cursor) = parse(br#"{"type":"weather","id":"9","sun":true}"#).unwrap();
         assert_eq!(event, Event::Unknown);
-        assert_eq!(cursor.unwrap().0, "9");
+        assert_eq!(cursor.as_deref(), Some("9"));
+        // How a run ended has to be known.
+        let ended = br#"{"type":"complete","state":"a state of tomorrow","exit_code":0}"#;
+        assert_eq!(parse(ended).unwrap_err().exit, 125);
     }
 }

@@ -2,26 +2,22 @@
 //! last event seen when the connection breaks, so that no byte is lost and none comes twice.
 
 mod event;
-mod group;
 mod lines;
-mod run_error;
 
 use std::time::Duration;
 
 use reqwest::Response;
-use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::client::{Client, ClientError};
 use super::exit::Failure;
 use super::subject::Subject;
 
-use event::{Cursor, parse};
+use branchyard_model::{Event as RunEvent, RunRecord};
+use event::parse;
 
-pub(super) use event::{Channel, Complete, Ending, Event, Holder, Status};
-pub(super) use group::{Group, GroupEvent, Member, MemberEnded, Summary};
+pub(super) use event::{Channel, Ending, Event};
 pub(super) use lines::Lines;
-pub(super) use run_error::RunError;
 
 /// A daemon that is being started anew is back within this, or it is not coming.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -72,16 +68,7 @@ impl EventStream {
         response: Response,
         output: bool,
     ) -> Self {
-        Self {
-            client,
-            subject,
-            output,
-            cursor: None,
-            response: Some(response),
-            lines: Lines::default(),
-            broken: None,
-            ending: None,
-        }
+        Self::at(client, subject, None, Some(response), output)
     }
 
     /// The stream of what somebody started, after `cursor`.
@@ -92,7 +79,17 @@ impl EventStream {
         output: bool,
     ) -> Result<Self, ClientError> {
         let response = client.follow(subject, cursor.as_deref(), output).await?;
-        Ok(Self {
+        Ok(Self::at(client, subject, cursor, response, output))
+    }
+
+    fn at(
+        client: Client,
+        subject: Subject,
+        cursor: Option<String>,
+        response: Option<Response>,
+        output: bool,
+    ) -> Self {
+        Self {
             client,
             subject,
             output,
@@ -101,7 +98,7 @@ impl EventStream {
             lines: Lines::default(),
             broken: None,
             ending: None,
-        })
+        }
     }
 
     pub(super) fn subject(&self) -> Subject {
@@ -139,12 +136,12 @@ impl EventStream {
             }
             let (event, cursor) = parse(line)?;
             let ending = match &event {
-                Event::Ended(ending) => Some(ending.clone()),
+                Event::Ended(ending) => Some((**ending).clone()),
                 _ => None,
             };
             each(line, event)?;
-            if let Some(Cursor(cursor)) = cursor {
-                self.cursor = Some(cursor);
+            if cursor.is_some() {
+                self.cursor = cursor;
                 self.broken = None;
             }
             match ending {
@@ -207,14 +204,11 @@ impl EventStream {
         if let Subject::Group(_) = self.subject {
             return Ok(Ending::Summary(answer.parse()?));
         }
-        let record: EndedRun = answer.parse()?;
-        Ok(match record.error {
-            Some(error) => Ending::Error(error),
-            None => Ending::Complete(Complete {
-                commit: record.about.map(|about| about.commit),
-                ..record.complete
-            }),
-        })
+        match RunEvent::of_end(&answer.parse::<RunRecord>()?) {
+            RunEvent::Complete(complete) => Ok(Ending::Complete(complete)),
+            RunEvent::Error(problem) => Ok(Ending::Error(problem)),
+            _ => Err(Failure::daemon("the run's record does not tell its end")),
+        }
     }
 
     fn given_up(&self, error: ClientError) -> Failure {
@@ -228,22 +222,6 @@ impl EventStream {
             "the {noun} may still go on; see the rest with `branchyard follow {words}{from}`"
         ))
     }
-}
-
-/// What `GET /api/runs/{id}` says about an end.
-#[derive(Deserialize)]
-struct EndedRun {
-    #[serde(flatten)]
-    complete: Complete,
-    #[serde(default)]
-    about: Option<About>,
-    #[serde(default)]
-    error: Option<RunError>,
-}
-
-#[derive(Deserialize)]
-struct About {
-    commit: String,
 }
 
 #[cfg(test)]

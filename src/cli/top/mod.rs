@@ -24,7 +24,20 @@ const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
 const BETWEEN_LOOKS: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_secs(1);
 
-pub(super) async fn top(context: &Context) -> Result<u8, Failure> {
+/// Show what happens in the yard, live
+///
+/// On a terminal: how busy the machine is, the runs under way and the latest that ended; Ctrl-C
+/// leaves. Piped, there is a line for each change: time, kind, change, repository, branch and
+/// what else there is to say, with tabs between. With --json, the events themselves.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  branchyard top
+  branchyard top | grep -w failed
+  branchyard top --json")]
+pub(crate) struct Args {}
+
+pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
     let is_drawn = console.stdout_is_terminal() && !console.json();
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -87,8 +100,7 @@ impl Changes {
         self.lines = Lines::default();
         loop {
             tokio::time::sleep(RETRY).await;
-            let mut query = Query::default();
-            query.add_some("from", self.last.as_deref());
+            let query = Query::default().with("from", self.last.as_deref());
             match self.client.lines(&query.after("/stream/events")).await {
                 Ok(response) => {
                     self.response = response;

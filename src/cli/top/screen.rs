@@ -8,7 +8,8 @@ use rustix::termios::tcgetwinsize;
 
 use super::super::exit::Failure;
 use super::super::render::{Cell, Console, Listing, Tone, human_duration, human_size};
-use super::state::{Amounts, TopState};
+use super::state::TopState;
+use branchyard_model::{EndState, RunState};
 
 /// The terminal's other screen, without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -59,11 +60,11 @@ fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
     let [one, five, fifteen] = machine.load;
     let mut text = format!(
         "{} running, {} waiting    load {one:.2} {five:.2} {fifteen:.2} on {} cores    memory {}    disk {}\n",
-        machine.runs.running,
-        machine.runs.waiting,
+        machine.runs.queue.running,
+        machine.runs.queue.waiting,
         machine.cores,
-        free(&machine.memory),
-        free(&machine.disk),
+        free(machine.memory.available, Some(machine.memory.total)),
+        free(machine.disk.free, machine.disk.total),
     );
     text.push_str(match state.is_lost() {
         true => "the daemon is not there; looking for it\n",
@@ -74,25 +75,25 @@ fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
         .runs()
         .values()
         .rev()
-        .partition(|run| run.is_under_way());
+        .partition(|run| !run.state.is_ended());
     for run in under_way.into_iter().rev().chain(ended) {
-        let tone = match run.state.as_str() {
-            "succeeded" => Tone::Good,
-            "queued" | "preparing" | "running" => Tone::Plain,
-            _ => Tone::Bad,
+        let tone = match run.state {
+            RunState::Ended(EndState::Succeeded) => Tone::Good,
+            RunState::Ended(_) => Tone::Bad,
+            _ => Tone::Plain,
         };
-        let age = run.created_at.map(|asked| now.duration_since(asked));
-        let age = age.and_then(|age| u64::try_from(age.as_millis()).ok());
+        let age = now.duration_since(run.created_at).as_millis();
+        let age = u64::try_from(age).ok();
         let took = run.duration_ms.or(age).map(human_duration);
         listing.row(vec![
-            Cell::text(&run.state)
-                .shown_as(run.state.replace('_', " "))
+            Cell::text(run.state.as_str())
+                .shown_as(run.state.as_str().replace('_', " "))
                 .tone(tone),
-            Cell::text(&run.repo),
-            Cell::whole(&run.branch),
-            Cell::text(run.argv.join(" ")),
-            Cell::text(&run.principal),
-            Cell::text(took.unwrap_or_default()),
+            Cell::text(&run.spec.repo),
+            Cell::whole(&run.spec.branch),
+            Cell::text(run.spec.argv.join(" ")),
+            Cell::text(&run.spec.principal),
+            Cell::maybe(took),
         ]);
     }
     match listing.is_empty() {
@@ -102,8 +103,8 @@ fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
     text
 }
 
-fn free(amounts: &Amounts) -> String {
-    match (amounts.free, amounts.total) {
+fn free(free: Option<u64>, total: Option<u64>) -> String {
+    match (free, total) {
         (Some(free), Some(total)) => format!("{} free of {}", human_size(free), human_size(total)),
         _ => "unknown".to_owned(),
     }
@@ -124,8 +125,11 @@ mod tests {
             ("3", "queued"),
             ("4", "failed"),
         ] {
-            let run = json!({"type": "run", "run": {"run_id": id, "state": run_state, "repo": "app", "branch": "main",
-                "argv": ["make", id], "principal": "session", "created_at": "2026-01-01T00:00:00Z", "duration_ms": null}});
+            let run_id = format!("0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6{id}");
+            let run = json!({"type": "run", "run": {"run_id": run_id, "state": run_state, "repo": "app", "branch": "main",
+                "kind": "make", "argv": ["make", id], "timeout_ms": 1, "sync": "auto", "stale": false,
+                "on_disconnect": "cancel", "principal": "session", "created_at": "2026-01-01T00:00:00Z",
+                "duration_ms": null}});
             assert!(!state.take(&run));
         }
         assert!(!state.take(&json!({"type": "queue", "running": 1, "waiting": 1})));

@@ -2,79 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::client::Client;
 use super::super::exit::Failure;
+use branchyard::app::{Load, Queue};
+use branchyard::http::Listed;
+use branchyard_model::{RunId, RunRecord};
 
 /// More than fit on any screen.
 const REMEMBERED: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct TopState {
-    machine: Machine,
+    machine: Load,
     /// By id, which sorts by the time of the request.
-    runs: BTreeMap<String, Run>,
+    runs: BTreeMap<RunId, RunRecord>,
     /// The daemon is not there at the moment.
     is_lost: bool,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Machine {
-    pub(super) cores: usize,
-    pub(super) load: [f64; 3],
-    pub(super) memory: Amounts,
-    pub(super) disk: Amounts,
-    pub(super) runs: QueueLength,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Amounts {
-    pub(super) total: Option<u64>,
-    #[serde(alias = "available")]
-    pub(super) free: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct QueueLength {
-    pub(super) running: usize,
-    pub(super) waiting: usize,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Run {
-    pub(super) run_id: String,
-    pub(super) state: String,
-    pub(super) repo: String,
-    pub(super) branch: String,
-    pub(super) argv: Vec<String>,
-    pub(super) principal: String,
-    pub(super) created_at: Option<Timestamp>,
-    pub(super) duration_ms: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Page {
-    items: Vec<Run>,
-}
-
-impl Run {
-    pub(super) fn is_under_way(&self) -> bool {
-        matches!(self.state.as_str(), "queued" | "preparing" | "running")
-    }
-}
-
 impl TopState {
-    pub(super) fn machine(&self) -> &Machine {
+    pub(super) fn machine(&self) -> &Load {
         &self.machine
     }
 
-    pub(super) fn runs(&self) -> &BTreeMap<String, Run> {
+    pub(super) fn runs(&self) -> &BTreeMap<RunId, RunRecord> {
         &self.runs
     }
 
@@ -99,9 +53,9 @@ impl TopState {
             "/api/runs?state=preparing",
             "/api/runs?state=queued",
         ] {
-            let page: Page = client.get(path).await?.parse()?;
+            let page: Listed<RunRecord, RunId> = client.get(path).await?.parse()?;
             let runs = page.items.into_iter();
-            state.runs.extend(runs.map(|run| (run.run_id.clone(), run)));
+            state.runs.extend(runs.map(|run| (run.run_id, run)));
         }
         Ok(state)
     }
@@ -117,14 +71,14 @@ impl TopState {
         match change["type"].as_str() {
             Some("reset") => return true,
             Some("run") => {
-                if let Ok(run) = Run::deserialize(&change["run"]) {
-                    self.runs.insert(run.run_id.clone(), run);
+                if let Ok(run) = RunRecord::deserialize(&change["run"]) {
+                    self.runs.insert(run.run_id, run);
                 }
                 self.forget();
             }
             Some("queue") => {
-                if let Ok(queue) = QueueLength::deserialize(change) {
-                    self.machine.runs = queue;
+                if let Ok(queue) = Queue::deserialize(change) {
+                    self.machine.runs.queue = queue;
                 }
             }
             _ => {}
@@ -135,8 +89,8 @@ impl TopState {
     /// The oldest that ended, beyond what is remembered.
     fn forget(&mut self) {
         while self.runs.len() > REMEMBERED {
-            let ended = self.runs.values().find(|run| !run.is_under_way());
-            let Some(id) = ended.map(|run| run.run_id.clone()) else {
+            let ended = self.runs.values().find(|run| run.state.is_ended());
+            let Some(id) = ended.map(|run| run.run_id) else {
                 return;
             };
             self.runs.remove(&id);

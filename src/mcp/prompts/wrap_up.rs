@@ -69,7 +69,7 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
         "Wrap up the work on {repo}/{branch}. This is how it stands now, {at}; go through the list in order, and \
 skip what is done.\n\n"
     );
-    if let Some(operation) = now.operation {
+    if let Some(operation) = &now.operation {
         let _ = writeln!(
             text,
             "0. A {operation} is under way. Finish or abort it first: nothing below makes sense before."

@@ -166,7 +166,7 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
                 None => "the yard",
             };
             let _ = write!(text, "{} in {place}: {}", finding.code, finding.detail);
-            match (done, finding.mend) {
+            match (done, &finding.mend) {
                 (Some(done), _) => text.push_str(&format!("; done: {done}")),
                 (None, Some(mend)) if !asked.mend => text.push_str(&format!("; mend: {mend}")),
                 (None, _) => text.push_str("; left alone"),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
@@ -74,6 +75,20 @@ impl fmt::Debug for Credential {
 impl Serialize for Credential {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.expose())
+    }
+}
+
+impl<'de> Deserialize<'de> for Credential {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let parts = text
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split_once('_'));
+        let (id, secret) = parts.ok_or_else(|| D::Error::custom("this is no token"))?;
+        Ok(Self {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Which means of containing builds this machine has. Nothing is believed that was not tried: bwrap is
 //! started once with each profile's own options, and init inside restricts itself as it would for a build.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::bubblewrap::{BUBBLEWRAP, find_bubblewrap, in_some_namespace, on_trial};
 use super::landlock::SCOPES_SINCE;
@@ -19,9 +20,9 @@ use crate::{Mechanisms, plain_command};
 use branchyard_model::SandboxProfile;
 
 /// One means of containing builds.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Mechanism {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub available: bool,
     /// What there is, or why there is nothing.
     pub detail: String,
@@ -124,8 +125,8 @@ fn describe(
     let works = trials.iter().find_map(|(_, trial)| trial.as_ref().ok());
     let why_not = trials.iter().find_map(|(_, trial)| trial.as_ref().err());
     let untried = "not tried, for no build is to have a sandbox".to_owned();
-    let mechanism = |name, found: Result<String, String>| Mechanism {
-        name,
+    let mechanism = |name: &'static str, found: Result<String, String>| Mechanism {
+        name: name.into(),
         available: found.is_ok(),
         detail: found.unwrap_or_else(|why| why),
     };

@@ -1,6 +1,7 @@
 //! Loops that work for as long as the daemon does. One that ends or panics is started again, after a pause that grows
 //! while that happens, is counted, and is named to those who ask how the daemon is until it works again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
@@ -30,15 +31,15 @@ pub struct Background {
 pub struct Loops(Arc<Mutex<BTreeMap<&'static str, LoopStatus>>>);
 
 /// How a background loop is doing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoopStatus {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub state: LoopState,
     /// How often it ended since the daemon was started.
     pub restarts: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopState {
     Running,
@@ -102,7 +103,7 @@ impl Loops {
     fn begin(&self, name: &'static str) {
         let mut all = self.0.lock();
         let status = all.entry(name).or_insert(LoopStatus {
-            name,
+            name: name.into(),
             state: LoopState::Running,
             restarts: 0,
         });
@@ -156,7 +157,7 @@ mod tests {
     fn status(state: LoopState, restarts: u64) -> Vec<LoopStatus> {
         let name = "test";
         vec![LoopStatus {
-            name,
+            name: name.into(),
             state,
             restarts,
         }]

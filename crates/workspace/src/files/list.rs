@@ -19,7 +19,7 @@ use branchyard_model::{About, ErrorKind};
 const MAX_ENTRIES: usize = 10_000;
 
 /// What `ls` takes.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListRequest {
     /// A directory or file in the workspace; the workspace itself if left out.
@@ -29,7 +29,7 @@ pub struct ListRequest {
     pub all: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Listing {
     pub path: String,
     pub entries: Vec<Entry>,
@@ -37,7 +37,7 @@ pub struct Listing {
     pub truncated: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
     /// Relative to the workspace.
     pub path: String,
@@ -50,7 +50,7 @@ pub struct Entry {
     pub target: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     File,

@@ -1,5 +1,6 @@
 //! Reading a part of a file in a workspace, by lines or by bytes.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use branchyard_git as git;
 use branchyard_model::{About, Problem};
 
 /// What `read_file` takes.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadRequest {
     pub path: String,
@@ -62,12 +63,12 @@ pub struct LinesOfPart {
 }
 
 /// A part of a file as JSON has it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FileText {
     pub path: String,
     pub text: String,
     /// `utf-8`, or `base64` where the bytes are not text.
-    pub encoding: &'static str,
+    pub encoding: Cow<'static, str>,
     /// The line that `text` begins in; lines are not counted in files of more than 64 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_line: Option<usize>,
@@ -108,7 +109,7 @@ impl From<FilePart> for FileText {
         Self {
             path: part.path,
             text,
-            encoding,
+            encoding: encoding.into(),
             start_line: part.lines.map(|lines| lines.first),
             end_line: part.lines.map(|lines| lines.last),
             total_lines: part.lines.map(|lines| lines.total),

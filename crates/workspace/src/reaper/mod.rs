@@ -27,7 +27,7 @@ use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::background::Loops;
 use input::Care;
 pub use plan::ReapAction;
-pub use report::{MergedBranch, Reaped, Reaping};
+pub use report::{MergedBranch, Outcome as ReapOutcome, Reaped, Reaping};
 
 /// How many actions are remembered.
 const REMEMBERED: usize = 500;

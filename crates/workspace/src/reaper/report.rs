@@ -2,25 +2,26 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::plan::ReapAction;
 use crate::{Error, Pin, Sizes};
 use branchyard_model::{BranchName, CommitId, RepoName};
 
 /// A look at the yard, and what came of it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Reaping {
     pub dry_run: bool,
     pub items: Vec<ReapItem>,
     pub stores: Vec<StoreItem>,
     /// Branches of agents that were merged, where `reaper.merged_agent_branches` lets them go.
+    #[serde(default)]
     pub branches: Vec<MergedBranch>,
     pub disk: Disk,
     pub totals: Totals,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReapItem {
     pub repo: RepoName,
     pub branch: BranchName,
@@ -37,7 +38,7 @@ pub struct ReapItem {
     pub outcome: Option<Outcome>,
 }
 
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReapStore")]
 pub struct StoreItem {
     pub repo: RepoName,
@@ -49,7 +50,7 @@ pub struct StoreItem {
 }
 
 /// What became of an action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 #[schemars(rename = "ReapOutcome")]
 pub enum Outcome {
@@ -66,7 +67,7 @@ impl Outcome {
 }
 
 /// Bytes.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReapDisk")]
 pub struct Disk {
     pub free: Option<u64>,
@@ -78,7 +79,7 @@ pub struct Disk {
     pub max_size: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReapTotals")]
 pub struct Totals {
     /// Including what was to go and could not.
@@ -149,7 +150,7 @@ pub struct Reaped {
 }
 
 /// A branch of an agent's that was merged.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MergedBranch {
     pub repo: RepoName,
     pub branch: BranchName,

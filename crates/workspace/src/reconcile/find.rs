@@ -124,7 +124,7 @@ pub fn look_into(quarantine: &Quarantine, names: &[RepoName]) -> Result<Vec<Find
             repo: Some(owner.clone()),
             branch: None,
             path,
-            code: "quarantined",
+            code: "quarantined".into(),
             detail: format!(
                 "kept in the quarantine: {why}; delete it when it is not needed any more"
             ),
@@ -142,7 +142,7 @@ pub fn look_for_databases(state: &Path) -> Result<Vec<Finding>, Error> {
             repo: None,
             branch: None,
             path,
-            code: "database_kept_aside",
+            code: "database_kept_aside".into(),
             detail: "this database could not be used, and another took its place; delete it when it is not needed any more"
                 .to_owned(),
             mend: None,
@@ -168,9 +168,9 @@ impl Looker<'_> {
             repo: Some(self.repo.name().clone()),
             branch,
             path,
-            code: kind.code(),
+            code: kind.code().into(),
             detail,
-            mend: kind.mend(),
+            mend: kind.mend().map(Into::into),
             kind,
         }
     }
@@ -266,7 +266,7 @@ impl Looker<'_> {
             let detail = "a link or a file stands where the workspace's directory belongs; left alone until it is \
                           moved away";
             let mut replaced = finding(Kind::LeftAlone, detail);
-            replaced.code = "replaced";
+            replaced.code = "replaced".into();
             return vec![replaced];
         }
         if !worktree.has_directory() {
@@ -309,7 +309,7 @@ impl Looker<'_> {
             (false, _) => {
                 let detail = "not made by the yard; left alone".to_owned();
                 let mut finding = self.finding(Kind::LeftAlone, None, path, detail);
-                finding.code = "stranger";
+                finding.code = "stranger".into();
                 finding
             }
         }

@@ -10,10 +10,11 @@ pub(crate) mod repair;
 pub use find::{look, look_for_databases, look_into};
 pub use repair::mend;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use branchyard_git::{BrokenRef, Lock, WorktreeDamage};
 use branchyard_model::{BranchName, RepoName};
@@ -22,7 +23,7 @@ pub use find::RepairScope;
 pub use repair::{Mended, Zeal};
 
 /// One difference between what is on disk and what should be.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// None where it is the whole yard's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,16 +32,16 @@ pub struct Finding {
     pub branch: Option<BranchName>,
     pub path: PathBuf,
     /// A stable word for programs.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub detail: String,
     /// What would be done about it; nothing where it is told and left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<&'static str>,
+    pub mend: Option<Cow<'static, str>>,
     #[serde(skip)]
     kind: Kind,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 enum Kind {
     /// Never completed by a daemon that was killed.
     HalfMade,
@@ -59,6 +60,7 @@ enum Kind {
     ObjectsGone,
     StoreGone,
     /// Nobody's, or kept for somebody to look at.
+    #[default]
     LeftAlone,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::find::look_through;
 use super::{Finding, Kind, RepairScope};
@@ -32,7 +32,7 @@ pub enum Zeal {
 }
 
 /// A finding, and what was done about it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Mended {
     #[serde(flatten)]
     pub finding: Finding,
@@ -91,7 +91,7 @@ impl Repairer<'_> {
                     Ok(done) => done,
                     // One that cannot be mended must not keep the others from it.
                     Err(error) => {
-                        tracing::error!(repo = %self.repo.name(), code = finding.code, path = %finding.path.display(), %error, "cannot be mended");
+                        tracing::error!(repo = %self.repo.name(), code = &*finding.code, path = %finding.path.display(), %error, "cannot be mended");
                         None
                     }
                 };
@@ -213,8 +213,8 @@ fn log(finding: &Finding, done: Option<&str>) {
     } = finding;
     let (repo, path) = (repo.as_ref().map(RepoName::as_str), path.display());
     match done {
-        Some(done) => tracing::warn!(repo, code, %path, detail, done, "mended"),
-        None => tracing::warn!(repo, code, %path, detail, "found"),
+        Some(done) => tracing::warn!(repo, %code, %path, detail, done, "mended"),
+        None => tracing::warn!(repo, %code, %path, detail, "found"),
     }
 }
 

@@ -171,7 +171,7 @@ impl End {
 }
 
 /// One line of the audit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AuditRecord")]
 pub struct Record {
     /// Every one is greater than all before it, and none is given twice.

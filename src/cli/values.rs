@@ -3,96 +3,89 @@
 
 use jiff::Timestamp;
 
+use super::client::branch_path;
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId, Scope};
+
+/// What commands on a branch wait for where it has no workspace yet.
+pub(crate) const PREPARING: &str = "preparing the workspace";
+
+// No doc comment: clap would take it for the help of the command.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BranchArgs {
+    /// The repository's name
+    #[arg(value_parser = repo)]
+    pub(crate) repo: RepoName,
+    /// The branch, as git shows it: main, feature/login
+    #[arg(value_parser = branch)]
+    pub(crate) branch: BranchName,
+}
+
+impl BranchArgs {
+    /// The branch's address, with what follows it.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        branch_path(&self.repo, &self.branch, rest)
+    }
+}
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineRange {
-    pub start: Option<u64>,
-    pub end: Option<u64>,
+    pub start: Option<usize>,
+    pub end: Option<usize>,
 }
 
-pub(super) fn repo(text: &str) -> Result<RepoName, String> {
+pub(crate) fn repo(text: &str) -> Result<RepoName, String> {
     RepoName::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub(super) fn branch(text: &str) -> Result<BranchName, String> {
+pub(crate) fn branch(text: &str) -> Result<BranchName, String> {
     BranchName::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub(super) fn commit(text: &str) -> Result<CommitId, String> {
+pub(crate) fn commit(text: &str) -> Result<CommitId, String> {
     CommitId::parse(text).map_err(|problem| in_words(&problem))
 }
 
-pub(super) fn run(text: &str) -> Result<RunId, String> {
+pub(crate) fn run(text: &str) -> Result<RunId, String> {
     RunId::parse(text)
         .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
 }
 
-pub(super) fn salvage(text: &str) -> Result<SalvageId, String> {
+pub(crate) fn salvage(text: &str) -> Result<SalvageId, String> {
     SalvageId::parse(text).map_err(|_| {
         "not the id of a salvage; `branchyard salvage list` lists them and their ids".to_owned()
     })
 }
 
 /// A name, or a pattern that names several.
-pub(super) fn branch_or_glob(text: &str) -> Result<String, String> {
+pub(crate) fn branch_or_glob(text: &str) -> Result<String, String> {
     if !text.starts_with('-') && text.contains(['*', '?', '[', '{']) {
         return Ok(text.to_owned());
     }
     branch(text).map(|_| text.to_owned())
 }
 
-pub(super) fn group(text: &str) -> Result<GroupId, String> {
+pub(crate) fn group(text: &str) -> Result<GroupId, String> {
     GroupId::parse(text).map_err(|_| {
         "not a group id; `branchyard make` with several branches names its group".to_owned()
     })
 }
 
-/// An id of a run or of a group: they look alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EitherId {
-    run: RunId,
-    group: GroupId,
-}
-
-impl EitherId {
-    pub(crate) fn run(self) -> RunId {
-        self.run
-    }
-
-    pub(crate) fn group(self) -> GroupId {
-        self.group
-    }
-}
-
-pub(super) fn either(text: &str) -> Result<EitherId, String> {
-    Ok(EitherId {
-        run: run(text)?,
-        group: group(text)?,
-    })
-}
-
 /// Sets of tools with commas between them, or `all`.
-pub(super) fn toolsets(text: &str) -> Result<String, String> {
+pub(crate) fn toolsets(text: &str) -> Result<String, String> {
     if text == "all" {
         return Ok(text.to_owned());
     }
     let names: Vec<_> = text.split(',').map(str::trim).collect();
     match names.iter().find(|name| Toolset::parse(name).is_none()) {
         None => Ok(names.join(",")),
-        Some(name) => {
-            let known = Toolset::ALL.map(Toolset::as_str).join(", ");
-            Err(format!(
-                "there is no set of tools {name:?}; the sets are {known}, and all"
-            ))
-        }
+        Some(name) => Err(no_toolset(name)),
     }
 }
 
 /// Names of tools with commas between them; the daemon knows which there are.
-pub(super) fn tools(text: &str) -> Result<String, String> {
+pub(crate) fn tools(text: &str) -> Result<String, String> {
     let names: Vec<_> = text.split(',').map(str::trim).collect();
     let is_name = |name: &str| {
         !name.is_empty()
@@ -107,22 +100,28 @@ pub(super) fn tools(text: &str) -> Result<String, String> {
 }
 
 /// One set of tools.
-pub(super) fn toolset(text: &str) -> Result<String, String> {
-    if text == "all" {
-        return Err("name the sets one by one".to_owned());
-    }
-    toolsets(text)
+pub(crate) fn toolset(text: &str) -> Result<Toolset, String> {
+    let name = text.trim();
+    Toolset::parse(name).ok_or_else(|| match name {
+        "all" => "name the sets one by one".to_owned(),
+        _ => no_toolset(name),
+    })
 }
 
-pub(super) fn scope(text: &str) -> Result<String, String> {
-    Scope::parse(text).map(|_| text.to_owned()).ok_or_else(|| {
+fn no_toolset(name: &str) -> String {
+    let known = Toolset::ALL.map(Toolset::as_str).join(", ");
+    format!("there is no set of tools {name:?}; the sets are {known}, and all")
+}
+
+pub(crate) fn scope(text: &str) -> Result<Scope, String> {
+    Scope::parse(text).ok_or_else(|| {
         let known = Scope::ALL.map(Scope::as_str).join(", ");
         format!("there is no scope {text:?}; the scopes are {known}")
     })
 }
 
 /// A token's name or id.
-pub(super) fn token(text: &str) -> Result<String, String> {
+pub(crate) fn token(text: &str) -> Result<String, String> {
     let is_fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     let is_name = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_fine);
     is_name
@@ -131,7 +130,7 @@ pub(super) fn token(text: &str) -> Result<String, String> {
 }
 
 /// A time, how long until then, or never; sent as it was written.
-pub(super) fn expiry(text: &str) -> Result<String, String> {
+pub(crate) fn expiry(text: &str) -> Result<String, String> {
     let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
     (is_time || text == "never")
         .then(|| text.to_owned())
@@ -139,7 +138,7 @@ pub(super) fn expiry(text: &str) -> Result<String, String> {
 }
 
 /// Roles are the operator's; whether there is such a one, the daemon says.
-pub(super) fn role(text: &str) -> Result<String, String> {
+pub(crate) fn role(text: &str) -> Result<String, String> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_word
         .then(|| text.to_owned())
@@ -147,7 +146,7 @@ pub(super) fn role(text: &str) -> Result<String, String> {
 }
 
 /// A time, or how long ago it was; sent as it was written.
-pub(super) fn since(text: &str) -> Result<String, String> {
+pub(crate) fn since(text: &str) -> Result<String, String> {
     let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
     is_time
         .then(|| text.to_owned())
@@ -155,12 +154,12 @@ pub(super) fn since(text: &str) -> Result<String, String> {
 }
 
 /// Lines, checked here but sent as they were written.
-pub(super) fn span(text: &str) -> Result<String, String> {
+pub(crate) fn span(text: &str) -> Result<String, String> {
     lines(text).map(|_| text.to_owned())
 }
 
 /// Checked here, but sent as it was written: the daemon reads the same notation.
-pub(super) fn duration(text: &str) -> Result<String, String> {
+pub(crate) fn duration(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if duration.is_zero() => Err("it must be longer than nothing".to_owned()),
         Ok(_) => Ok(text.to_owned()),
@@ -168,42 +167,27 @@ pub(super) fn duration(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn variable(text: &str) -> Result<(String, String), String> {
+pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it like NAME=value".to_owned()),
     }
 }
 
-pub(super) fn lines(text: &str) -> Result<LineRange, String> {
-    let number = |word: &str| match word.parse::<u64>() {
+pub(crate) fn lines(text: &str) -> Result<LineRange, String> {
+    let number = |word: &str| match word.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err("write it like 10-40, 10-, -40 or 10; lines are counted from 1".to_owned()),
     };
-    let range = match text.split_once('-') {
-        None => {
-            let only = number(text)?;
-            LineRange {
-                start: Some(only),
-                end: Some(only),
-            }
-        }
-        Some(("", end)) => LineRange {
-            start: None,
-            end: Some(number(end)?),
-        },
-        Some((start, "")) => LineRange {
-            start: Some(number(start)?),
-            end: None,
-        },
-        Some((start, end)) => LineRange {
-            start: Some(number(start)?),
-            end: Some(number(end)?),
-        },
+    let (start, end) = match text.split_once('-') {
+        None => (Some(number(text)?), Some(number(text)?)),
+        Some(("", end)) => (None, Some(number(end)?)),
+        Some((start, "")) => (Some(number(start)?), None),
+        Some((start, end)) => (Some(number(start)?), Some(number(end)?)),
     };
-    match (range.start, range.end) {
+    match (start, end) {
         (Some(start), Some(end)) if start > end => Err("it ends before it starts".to_owned()),
-        _ => Ok(range),
+        _ => Ok(LineRange { start, end }),
     }
 }
 
