@@ -41,7 +41,7 @@ impl Board {
         self.rows.ended(ended, &sentence(ended));
         if self.output {
             self.say(&sentence(ended))?;
-        } else if !(self.rows.are_shown() && self.console.stdout_is_terminal()) {
+        } else if !(self.rows.are_shown() && self.console.stdout_is_terminal) {
             let line = row(ended);
             self.outlet.write(Channel::Stdout, &[line.as_bytes()])?;
         }
@@ -66,7 +66,7 @@ impl Board {
     }
 
     fn sum_up(&self, summary: &Summary) {
-        if self.console.quiet() {
+        if self.console.quiet {
             return;
         }
         let took = match summary.duration_ms {
@@ -93,7 +93,7 @@ impl Board {
 
 impl Viewer for Board {
     fn take(&mut self, line: &[u8], event: Event<'_>) -> Result<(), Failure> {
-        if self.console.json() {
+        if self.console.json {
             return self.outlet.write(Channel::Stdout, &[line, b"\n"]);
         }
         match event {
@@ -150,7 +150,7 @@ impl Viewer for Board {
         let Ending::Summary(summary) = ending else {
             return Err(Failure::daemon("the group's stream ended like a run's"));
         };
-        if !self.console.json() {
+        if !self.console.json {
             self.sum_up(summary);
         }
         Ok(exit_code(summary))

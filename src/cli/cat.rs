@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         .path
         .split('/')
         .any(|name| ["", ".", ".."].contains(&name));
-    if args.lines.is_none() && !context.console.json() && is_plain {
+    if args.lines.is_none() && !context.console.json && is_plain {
         whole_file(context, &args).await
     } else {
         parts_of_file(context, args).await
@@ -70,7 +70,7 @@ async fn parts_of_file(context: &Context, args: Args) -> Result<u8, Failure> {
         let asking = context.client.post(&path, &request);
         let answer = patiently(console, PREPARING, asking).await?;
         let part = answer.parse::<Said<FileText>>()?.answer;
-        if console.json() {
+        if console.json {
             console.print_json(&answer)?;
         } else {
             passage.print(&bytes(&part)?)?;

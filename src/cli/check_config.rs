@@ -27,14 +27,14 @@ pub(crate) struct Args {
 pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
     let config = match checked(args) {
         Ok(config) => config,
-        Err(detail) if console.json() => {
+        Err(detail) if console.json => {
             let verdict = json!({"valid": false, "detail": detail});
             console.print_json(&Answer::ours(&verdict))?;
             return Ok(exit::LOCAL);
         }
         Err(detail) => return Err(Failure::local(detail)),
     };
-    if console.json() {
+    if console.json {
         let repos: Vec<_> = config
             .repos
             .iter()

@@ -46,7 +46,7 @@ pub(super) async fn run(console: &Console, lookup: &Lookup, args: &Args) -> Resu
     checks.push(found(&endpoint));
     let mut workspaces = lookup.default_workspaces();
     if let Ok(endpoint) = endpoint {
-        workspaces = endpoint.workspaces().map(Path::to_owned).or(workspaces);
+        workspaces = endpoint.workspaces.clone().or(workspaces);
         let client = Client::to(endpoint, lookup.clone())?;
         checks.extend(daemon(&client, args.fix).await);
     }
@@ -58,7 +58,7 @@ pub(super) async fn run(console: &Console, lookup: &Lookup, args: &Args) -> Resu
     let is_well = checks
         .iter()
         .all(|check| check.status != DaemonStatus::Fail);
-    if console.json() {
+    if console.json {
         console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
     } else {
         console.print_listing(&listing(&checks))?;
@@ -136,26 +136,20 @@ fn make() -> Check {
 }
 
 fn compiler() -> Check {
-    let mut names = ["cc", "gcc", "clang"].into_iter();
-    match names.find_map(version_of) {
+    let missing = "none of cc, gcc and clang found";
+    let mend = "install one if your builds compile C";
+    match ["cc", "gcc", "clang"].into_iter().find_map(version_of) {
         Some(answer) => Check::ok("C compiler", answer),
-        None => Check::warn(
-            "C compiler",
-            "none of cc, gcc and clang found",
-            "install one if your builds compile C",
-        ),
+        None => Check::warn("C compiler", missing, mend),
     }
 }
 
 fn curl() -> Check {
+    let mend = "optional: install curl to call the API by hand";
     match version_of("curl") {
         // Its first line goes on with every library it was built with.
         Some(answer) => Check::ok("curl", answer.split(" (").next().unwrap_or_default()),
-        None => Check::warn(
-            "curl",
-            "not found",
-            "optional: install curl to call the API by hand",
-        ),
+        None => Check::warn("curl", "not found", mend),
     }
 }
 
@@ -163,7 +157,7 @@ fn found(endpoint: &Result<Endpoint, Failure>) -> Check {
     match endpoint {
         Ok(endpoint) => Check::ok(
             "endpoint",
-            format!("{} from {}", endpoint.url(), endpoint.source()),
+            format!("{} from {}", endpoint.url, endpoint.source),
         ),
         Err(failure) => Check::of_failure("endpoint", failure.clone()),
     }
@@ -174,22 +168,14 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
         Ok(answer) => health(&answer),
         Err(error) => return vec![Check::of_failure("daemon", error.into())],
     };
-    let key = match client.get("/api/repos").await {
-        Ok(_) => Check::ok("key", "accepted"),
-        Err(error) => Check::of_failure("key", error.into()),
-    };
-    let key = if client.endpoint().authorization().is_none() && key.status == DaemonStatus::Fail {
-        Check {
-            detail: format!("no key at hand: {}", key.detail),
-            ..key
+    if let Err(error) = client.get("/api/repos").await {
+        let mut failure = Failure::from(error);
+        if client.endpoint().authorization.is_none() {
+            failure.detail = format!("no key at hand: {failure}");
         }
-    } else {
-        key
-    };
-    if key.status == DaemonStatus::Fail {
-        return vec![health, key];
+        return vec![health, Check::of_failure("key", failure)];
     }
-    let mut checks = vec![health, key];
+    let mut checks = vec![health, Check::ok("key", "accepted")];
     checks.extend(sandbox::look(client).await);
     checks.extend(room(client).await);
     checks.extend(on_disk(client, fix).await);
@@ -200,7 +186,7 @@ async fn daemon(client: &Client, fix: bool) -> Vec<Check> {
 async fn room(client: &Client) -> Option<Check> {
     let answer = client.get("/api/machine").await.ok()?;
     let free = answer.parse::<Load>().ok()?.disk.free?;
-    let place = client.endpoint().workspaces();
+    let place = client.endpoint().workspaces.as_ref();
     let place = place.map_or_else(
         || "the daemon's".to_owned(),
         |dir| dir.display().to_string(),
@@ -307,14 +293,14 @@ fn version_of(program: &str) -> Option<String> {
 fn listing(checks: &[Check]) -> Listing {
     let mut listing = Listing::new(&["CHECK", "STATUS", "FOUND", "MEND"]);
     for check in checks {
-        let (word, tone) = match check.status {
-            DaemonStatus::Ok => ("ok", Tone::Good),
-            DaemonStatus::Warn => ("warn", Tone::Warn),
-            DaemonStatus::Fail => ("fail", Tone::Bad),
+        let tone = match check.status {
+            DaemonStatus::Ok => Tone::Good,
+            DaemonStatus::Warn => Tone::Warn,
+            DaemonStatus::Fail => Tone::Bad,
         };
         listing.row(vec![
             Cell::text(check.name),
-            Cell::text(word).tone(tone),
+            Cell::word(check.status).tone(tone),
             Cell::text(&check.detail),
             Cell::maybe(check.mend.as_ref()),
         ]);

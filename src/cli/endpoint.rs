@@ -58,20 +58,20 @@ pub(super) struct Named<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Endpoint {
     /// Without a slash at its end; `unix:/path` for a socket.
-    url: String,
+    pub(super) url: String,
     /// The socket, where it is to be reached by one.
-    socket: Option<PathBuf>,
+    pub(super) socket: Option<PathBuf>,
     /// The authorities to trust in place of the system's.
-    ca_file: Option<PathBuf>,
-    authorization: Option<HeaderValue>,
+    pub(super) ca_file: Option<PathBuf>,
+    pub(super) authorization: Option<HeaderValue>,
     /// Where that was read.
-    key_file: Option<PathBuf>,
+    pub(super) key_file: Option<PathBuf>,
     /// Its directory, where it told us.
-    workspaces: Option<PathBuf>,
+    pub(super) workspaces: Option<PathBuf>,
     /// Who named it, in words.
-    source: String,
+    pub(super) source: String,
     /// The other address of a daemon that is reached by its socket.
-    also_at: Option<String>,
+    pub(super) also_at: Option<String>,
 }
 
 impl Surroundings {
@@ -205,34 +205,6 @@ impl Endpoint {
             source: source.to_owned(),
             also_at: None,
         })
-    }
-
-    pub(super) fn url(&self) -> &str {
-        &self.url
-    }
-
-    pub(super) fn socket(&self) -> Option<&Path> {
-        self.socket.as_deref()
-    }
-
-    pub(super) fn ca_file(&self) -> Option<&Path> {
-        self.ca_file.as_deref()
-    }
-
-    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
-        self.authorization.as_ref()
-    }
-
-    pub(super) fn key_file(&self) -> Option<&Path> {
-        self.key_file.as_deref()
-    }
-
-    pub(super) fn workspaces(&self) -> Option<&Path> {
-        self.workspaces.as_deref()
-    }
-
-    pub(super) fn source(&self) -> &str {
-        &self.source
     }
 
     /// What a request's path is put behind.

@@ -240,7 +240,7 @@ impl Context {
         answer: &Answer,
         show: impl FnOnce(T) -> Result<(), Failure>,
     ) -> Result<u8, Failure> {
-        if self.console.json() {
+        if self.console.json {
             self.console.print_json(answer)?;
         } else {
             let left_out = |what: &str| {
@@ -254,7 +254,7 @@ impl Context {
 
     /// The same of something that was done: a note is enough.
     fn done(&self, answer: &Answer, note: &str) -> Result<u8, Failure> {
-        match self.console.json() {
+        match self.console.json {
             true => self.console.print_json(answer)?,
             false => self.console.note(note),
         }

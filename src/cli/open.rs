@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let ticket: Link = answer.parse()?;
     let view = args.run.map(|run| format!("#/run/{run}"));
     let link = format!("{address}{}{}", ticket.path, view.unwrap_or_default());
-    if args.print || console.json() {
+    if args.print || console.json {
         console.print_line(&link)?;
         return Ok(exit::OK);
     }

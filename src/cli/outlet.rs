@@ -53,8 +53,8 @@ impl Outlet {
     /// Writes what has gathered.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         let (on_terminal, filter) = match self.channel {
-            Channel::Stdout => (self.console.stdout_is_terminal(), &mut self.to_stdout),
-            Channel::Stderr => (self.console.stderr_is_terminal(), &mut self.to_stderr),
+            Channel::Stdout => (self.console.stdout_is_terminal, &mut self.to_stdout),
+            Channel::Stderr => (self.console.stderr_is_terminal, &mut self.to_stderr),
         };
         if on_terminal {
             self.pending = filter.pass(&self.pending);
@@ -80,7 +80,7 @@ impl Outlet {
 
     /// Before words of our own: the cursor goes to a line's start.
     pub(super) fn end_line(&mut self) {
-        if self.open_line && self.console.stderr_is_terminal() {
+        if self.open_line && self.console.stderr_is_terminal {
             let _ = io::stderr().lock().write_all(b"\n");
             self.open_line = false;
         }

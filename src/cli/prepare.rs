@@ -39,7 +39,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
             console.warning(&warning.message);
         }
         let workspace = ready.workspace;
-        if console.stderr_is_terminal() {
+        if console.stderr_is_terminal {
             let commit = workspace.commit.as_ref();
             let commit = commit.map_or("no commit", |commit| short_commit(commit.as_str()));
             console.note(&format!("{branch} is ready at {commit}"));

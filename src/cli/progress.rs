@@ -25,7 +25,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(console: &Console) -> Self {
-        let shown = console.stderr_is_terminal() && !console.quiet() && !console.json();
+        let shown = console.stderr_is_terminal && !console.quiet && !console.json;
         Self {
             line: shown
                 .then(|| ProgressBar::with_draw_target(Some(100), ProgressDrawTarget::stderr())),

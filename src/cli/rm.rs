@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         false => answer.parse()?,
     };
     let salvage = &saved["salvage"];
-    if let (false, Some(id)) = (context.console.json(), salvage["id"].as_str()) {
+    if let (false, Some(id)) = (context.console.json, salvage["id"].as_str()) {
         context.console.warning(&format!(
             "what was in it is saved; `branchyard salvage restore {id}` brings it back"
         ));

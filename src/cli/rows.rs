@@ -27,7 +27,7 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(console: &Console, wanted: bool) -> Self {
-        let shown = wanted && console.stderr_is_terminal() && !console.quiet() && !console.json();
+        let shown = wanted && console.stderr_is_terminal && !console.quiet && !console.json;
         Self {
             lines: shown.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
             total: ProgressBar::hidden(),

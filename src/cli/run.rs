@@ -24,7 +24,7 @@ use branchyard_runs::{RunBody, Sync};
 pub(crate) struct RunFlags {
     /// How the workspace is brought up to date first [default: auto]
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "commit")]
-    sync: Option<SyncArg>,
+    pub sync: Option<SyncArg>,
     /// Build exactly this commit of the remote branch (40 hex digits)
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     pub commit: Option<CommitId>,

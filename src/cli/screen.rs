@@ -35,7 +35,7 @@ impl Screen {
         match complete.state {
             // The output tells; a person likes to see it said.
             EndState::Succeeded | EndState::Failed => {
-                if self.console.stderr_is_terminal() && !self.console.quiet() {
+                if self.console.stderr_is_terminal && !self.console.quiet {
                     self.console
                         .verdict(&summary, complete.state == EndState::Succeeded);
                     self.name_first_error(complete);
@@ -43,7 +43,7 @@ impl Screen {
             }
             // The command itself could not say these.
             EndState::Signalled | EndState::TimedOut | EndState::Cancelled => {
-                if !self.console.quiet() {
+                if !self.console.quiet {
                     self.console.verdict(&summary, false);
                 }
             }
@@ -89,7 +89,7 @@ impl Screen {
 
 impl Viewer for Screen {
     fn take(&mut self, line: &[u8], event: Event<'_>) -> Result<(), Failure> {
-        if self.console.json() {
+        if self.console.json {
             return self.outlet.write(Channel::Stdout, &[line, b"\n"]);
         }
         match event {
@@ -135,14 +135,14 @@ impl Viewer for Screen {
         self.make_room()?;
         match ending {
             Ending::Complete(complete) => {
-                if !self.console.json() {
+                if !self.console.json {
                     self.sum_up(complete);
                 }
                 let (code, signal) = (complete.exit_code, complete.signal);
                 Ok(exit::of_run(complete.state, code, signal))
             }
             Ending::Summary(_) => Err(Failure::daemon("the run's stream ended like a group's")),
-            Ending::Error(_) if self.console.json() => Ok(exit::DAEMON),
+            Ending::Error(_) if self.console.json => Ok(exit::DAEMON),
             Ending::Error(error) => Err(Failure {
                 exit: exit::DAEMON,
                 detail: error.detail.clone(),

@@ -113,7 +113,7 @@ impl Listener {
             self.leave();
         }
         token.cancel();
-        if self.console.stderr_is_terminal() && !self.console.json() {
+        if self.console.stderr_is_terminal && !self.console.json {
             (self.clear)();
             self.console
                 .note("\ncancelling; once more to leave at once");

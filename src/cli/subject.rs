@@ -21,16 +21,17 @@ impl Subject {
 
     /// Where its record is.
     pub(super) fn path(self) -> String {
-        match self {
-            Self::Run(run) => format!("/api/runs/{run}"),
-            Self::Group(group) => format!("/api/groups/{group}"),
-        }
+        self.below("/api")
     }
 
     pub(super) fn stream_path(self) -> String {
+        self.below("/stream")
+    }
+
+    fn below(self, root: &str) -> String {
         match self {
-            Self::Run(run) => format!("/stream/runs/{run}"),
-            Self::Group(group) => format!("/stream/groups/{group}"),
+            Self::Run(run) => format!("{root}/runs/{run}"),
+            Self::Group(group) => format!("{root}/groups/{group}"),
         }
     }
 

@@ -124,33 +124,27 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
 pub(crate) fn token(text: &str) -> Result<String, String> {
     let is_fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     let is_name = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_fine);
-    is_name
-        .then(|| text.to_owned())
-        .ok_or_else(|| "write it with letters, digits, '.', '_' and '-'".to_owned())
+    let advice = "write it with letters, digits, '.', '_' and '-'";
+    checked(text, is_name, advice)
 }
 
 /// A time, how long until then, or never; sent as it was written.
 pub(crate) fn expiry(text: &str) -> Result<String, String> {
-    let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
-    (is_time || text == "never")
-        .then(|| text.to_owned())
-        .ok_or_else(|| "write it like 12h, 30d, 2026-12-24T18:00:00Z or never".to_owned())
+    let advice = "write it like 12h, 30d, 2026-12-24T18:00:00Z or never";
+    checked(text, is_time(text) || text == "never", advice)
 }
 
 /// Roles are the operator's; whether there is such a one, the daemon says.
 pub(crate) fn role(text: &str) -> Result<String, String> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-    is_word
-        .then(|| text.to_owned())
-        .ok_or_else(|| "write it like dev or ops: one word of plain letters".to_owned())
+    let advice = "write it like dev or ops: one word of plain letters";
+    checked(text, is_word, advice)
 }
 
 /// A time, or how long ago it was; sent as it was written.
 pub(crate) fn since(text: &str) -> Result<String, String> {
-    let is_time = text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok();
-    is_time
-        .then(|| text.to_owned())
-        .ok_or_else(|| "write it like 2h or 2026-11-15T08:00:00Z".to_owned())
+    let advice = "write it like 2h or 2026-11-15T08:00:00Z";
+    checked(text, is_time(text), advice)
 }
 
 /// Lines, checked here but sent as they were written.
@@ -189,6 +183,18 @@ pub(crate) fn lines(text: &str) -> Result<LineRange, String> {
         (Some(start), Some(end)) if start > end => Err("it ends before it starts".to_owned()),
         _ => Ok(LineRange { start, end }),
     }
+}
+
+/// As it was written, if that is fine.
+fn checked(text: &str, is_fine: bool, advice: &str) -> Result<String, String> {
+    match is_fine {
+        true => Ok(text.to_owned()),
+        false => Err(advice.to_owned()),
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    text.parse::<Timestamp>().is_ok() || humantime::parse_duration(text).is_ok()
 }
 
 fn in_words(problem: &Problem) -> String {

@@ -20,8 +20,8 @@ use super::subject::Subject;
 
 pub(super) use answer::{Answer, lenient};
 pub(super) use paths::{Query, branch_path, command_line, encode, repo_path};
-pub(super) use refusal::ClientError;
-use refusal::{root_cause, strange};
+use refusal::strange;
+pub(super) use refusal::{ClientError, root_cause};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For what the daemon answers out of its head.
@@ -75,10 +75,10 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE)
             .tcp_keepalive(KEEPALIVE);
-        if let Some(socket) = endpoint.socket() {
-            http = http.unix_socket(socket);
+        if let Some(socket) = &endpoint.socket {
+            http = http.unix_socket(socket.clone());
         }
-        if let Some(file) = endpoint.ca_file() {
+        if let Some(file) = &endpoint.ca_file {
             http = http.tls_certs_only(authorities(file)?);
         }
         let http = http.build().map_err(|error| {
@@ -213,7 +213,7 @@ impl Client {
             .http
             .request(method, url)
             .header(ACCEPT, "application/json");
-        if let Some(authorization) = self.endpoint.authorization() {
+        if let Some(authorization) = &self.endpoint.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
         request

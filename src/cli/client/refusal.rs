@@ -70,14 +70,14 @@ pub(super) fn strange(endpoint: &Endpoint, what: &str) -> ClientError {
     ClientError::Strange(
         Failure::daemon(format!(
             "what answers at {} is no branchyard daemon: {what}",
-            endpoint.url()
+            endpoint.url
         ))
         .help("check the address: --url, BRANCHYARD_URL"),
     )
 }
 
 /// The innermost cause: "connection refused" rather than the layers around it.
-pub(super) fn root_cause(error: &reqwest::Error) -> String {
+pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it took too long".to_owned();
     }

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::events::{Event, Events, MOST};
+use crate::cli::client::root_cause;
 use crate::cli::exit::Failure;
 
 #[derive(Debug)]
@@ -104,9 +105,5 @@ pub(super) fn ended() -> Failure {
     reason = "the shape that map_err asks for"
 )]
 fn broken(error: reqwest::Error) -> Failure {
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    Failure::daemon(cause.to_string())
+    Failure::daemon(root_cause(&error))
 }

@@ -99,18 +99,15 @@ impl Server {
         })?;
         let (url, key_file) = match lookup.find() {
             Ok(endpoint) => match endpoint.web() {
-                Some(url) => (url.to_owned(), endpoint.key_file().map(Path::to_owned)),
+                Some(url) => (url.to_owned(), endpoint.key_file.clone()),
                 None => {
                     if !args.stdio {
                         console.note(&format!(
                             "{} is for stdio alone: for HTTP, {DEFAULT_URL} is assumed",
-                            endpoint.url()
+                            endpoint.url
                         ));
                     }
-                    (
-                        DEFAULT_URL.to_owned(),
-                        endpoint.key_file().map(Path::to_owned),
-                    )
+                    (DEFAULT_URL.to_owned(), endpoint.key_file.clone())
                 }
             },
             Err(failure) if failure.exit == exit::USAGE => return Err(failure),

@@ -158,7 +158,7 @@ impl Daemon {
     fn reached(&self, response: &Response) {
         if self.silent_since().take().is_some() {
             let client = self.client();
-            let url = client.endpoint().url();
+            let url = &client.endpoint().url;
             self.console.note(&format!("the daemon answers at {url}"));
         }
         let most = response.headers().get(headers::MAX_BODY);

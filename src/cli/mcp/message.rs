@@ -16,12 +16,12 @@ const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 #[derive(Debug)]
 pub(super) struct Message {
     /// As it came.
-    line: Bytes,
-    kind: MessageKind,
+    pub(super) line: Bytes,
+    pub(super) kind: MessageKind,
     /// The version that it names itself, as messages of the newer protocol do.
-    version: Option<String>,
+    pub(super) version: Option<String>,
     /// What it is about, for whoever routes by header.
-    name: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -60,14 +60,6 @@ impl Message {
             name: named_by(method).and_then(|field| Some(params[field].as_str()?.to_owned())),
             line: line.into(),
         })
-    }
-
-    pub(super) fn line(&self) -> &Bytes {
-        &self.line
-    }
-
-    pub(super) fn kind(&self) -> &MessageKind {
-        &self.kind
     }
 
     /// Whether it is of the protocol that has no sessions.

@@ -91,7 +91,7 @@ async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8
     let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
-    let url = client.endpoint().url().to_owned();
+    let url = client.endpoint().url.clone();
     let daemon = Daemon::new(client, scope::header_map(scope), console);
     check(&daemon, &url).await?;
     if io::stdin().is_terminal() {
@@ -133,7 +133,7 @@ async fn check(daemon: &Daemon, url: &str) -> Result<(), Failure> {
     });
     let hello = Message::parse(hello.to_string().into_bytes())
         .map_err(|refusal| Failure::local(refusal.message()))?;
-    let asking = daemon.post(hello.headers(None), hello.line().clone());
+    let asking = daemon.post(hello.headers(None), hello.line.clone());
     let answered = tokio::time::timeout(HELLO, asking).await;
     let silent = |_| {
         Failure::daemon(format!("the daemon at {url} does not answer"))
@@ -167,9 +167,9 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
                 continue;
             }
         };
-        match message.kind().clone() {
+        match message.kind.clone() {
             MessageKind::Request { id, .. } => {
-                let size = message.line().len();
+                let size = message.line.len();
                 match proxy.underway().enter(&id, size, message.is_newer()) {
                     Err(refusal) => proxy.refuse(&refusal).await,
                     Ok(place) if message.is_initialize() => {
@@ -192,7 +192,7 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
             MessageKind::Notification { .. } | MessageKind::Response => {
                 proxy.notify(&message).await;
                 if message.is_initialized() {
-                    proxy.sessions().confirmed(message.line().clone()).await;
+                    proxy.sessions().confirmed(message.line.clone()).await;
                     if listening.is_empty() {
                         listening.spawn(listen::listen(proxy.clone()));
                     }

@@ -120,7 +120,7 @@ impl Proxy {
         loop {
             let session = self.sessions.current();
             let headers = message.headers(session.as_ref());
-            let Err(cut) = self.daemon.post(headers, message.line().clone()).await else {
+            let Err(cut) = self.daemon.post(headers, message.line.clone()).await else {
                 return;
             };
             let Err(cut) = self.again(message, session, cut, &mut tries).await else {
@@ -165,7 +165,7 @@ impl Proxy {
         place: &UnderwayCall,
     ) -> Result<(), Cut> {
         let headers = message.headers(session);
-        let mut answer = self.daemon.post(headers, message.line().clone()).await?;
+        let mut answer = self.daemon.post(headers, message.line.clone()).await?;
         place.call().accepted.cancel();
         while let Some(event) = answer.next().await.map_err(Cut::Broken)? {
             if event.data.is_empty() {
@@ -173,7 +173,7 @@ impl Proxy {
             }
             let is_answer = answers(&event.data, id);
             if is_answer && message.is_initialize() {
-                let (line, id) = (message.line().clone(), id.clone());
+                let (line, id) = (message.line.clone(), id.clone());
                 self.sessions.open(line, id, &answer, &event.data).await;
                 self.watched.clear();
             }

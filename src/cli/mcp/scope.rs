@@ -35,27 +35,45 @@ pub(crate) struct ScopeArgs {
     pub content: Option<String>,
 }
 
-pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
-    let pairs = [
-        (headers::REPO, scope.repo.as_ref().map(ToString::to_string)),
+/// What is fixed: the flag, the header, and the value of each.
+fn fixed(scope: &ScopeArgs) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    let text = |text: &Option<String>| text.clone();
+    [
         (
-            headers::BRANCH,
-            scope.branch.as_ref().map(headers::branch_value),
+            "--repo",
+            headers::REPO,
+            scope.repo.as_ref().map(ToString::to_string),
         ),
-        (headers::TOOLSETS, scope.toolsets.clone()),
-        (headers::ROLE, scope.role.clone()),
-        (headers::TOOLS, scope.tools.clone()),
-        (headers::EXCLUDE_TOOLS, scope.exclude_tools.clone()),
-        (headers::CONTENT, scope.content.clone()),
         (
+            "--branch",
+            headers::BRANCH,
+            scope.branch.as_ref().map(ToString::to_string),
+        ),
+        ("--toolsets", headers::TOOLSETS, text(&scope.toolsets)),
+        ("--role", headers::ROLE, text(&scope.role)),
+        ("--tools", headers::TOOLS, text(&scope.tools)),
+        (
+            "--exclude-tools",
+            headers::EXCLUDE_TOOLS,
+            text(&scope.exclude_tools),
+        ),
+        ("--content", headers::CONTENT, text(&scope.content)),
+        (
+            "--read-only",
             headers::READ_ONLY,
             scope.read_only.then(|| "true".to_owned()),
         ),
-    ];
-    let given = pairs.into_iter();
-    given
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    ]
+    .into_iter()
+    .filter_map(|(flag, header, value)| Some((flag, header, value?)))
+}
+
+pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
+    let pairs = fixed(scope).map(|(_, header, value)| match &scope.branch {
+        Some(branch) if header == headers::BRANCH => (header, headers::branch_value(branch)),
+        _ => (header, value),
+    });
+    pairs.collect()
 }
 
 pub(super) fn header_map(scope: &ScopeArgs) -> HeaderMap {
@@ -69,21 +87,9 @@ pub(super) fn header_map(scope: &ScopeArgs) -> HeaderMap {
 }
 
 pub(super) fn flags(scope: &ScopeArgs) -> Vec<String> {
-    let values = [
-        ("--repo", scope.repo.as_ref().map(ToString::to_string)),
-        ("--branch", scope.branch.as_ref().map(ToString::to_string)),
-        ("--toolsets", scope.toolsets.clone()),
-        ("--role", scope.role.clone()),
-        ("--tools", scope.tools.clone()),
-        ("--exclude-tools", scope.exclude_tools.clone()),
-        ("--content", scope.content.clone()),
-    ];
-    let given = values
-        .into_iter()
-        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
-    let mut flags: Vec<_> = given.flatten().collect();
-    if scope.read_only {
-        flags.push("--read-only".to_owned());
-    }
-    flags
+    let flags = fixed(scope).flat_map(|(flag, header, value)| {
+        let value = (header != headers::READ_ONLY).then_some(value);
+        [Some(flag.to_owned()), value]
+    });
+    flags.flatten().collect()
 }

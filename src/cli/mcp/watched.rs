@@ -37,7 +37,7 @@ impl Watched {
                 let mut all = self.all();
                 all.push(Subscription {
                     uri: uri.to_owned(),
-                    request: (message.line().clone(), id.clone()),
+                    request: (message.line.clone(), id.clone()),
                 });
                 let too_many = all.len().saturating_sub(MOST);
                 all.drain(..too_many);

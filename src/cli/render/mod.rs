@@ -27,12 +27,12 @@ const CYAN: Style = AnsiColor::Cyan.on_default();
 /// Where our words go, and how they may look there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Console {
-    json: bool,
-    quiet: bool,
-    stdout_is_terminal: bool,
-    stderr_is_terminal: bool,
-    color_stdout: bool,
-    color_stderr: bool,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) stdout_is_terminal: bool,
+    pub(super) stderr_is_terminal: bool,
+    pub(super) color_stdout: bool,
+    pub(super) color_stderr: bool,
 }
 
 impl Console {
@@ -52,22 +52,6 @@ impl Console {
             color_stdout: color(stdout_is_terminal),
             color_stderr: color(stderr_is_terminal),
         }
-    }
-
-    pub(super) fn json(&self) -> bool {
-        self.json
-    }
-
-    pub(super) fn quiet(&self) -> bool {
-        self.quiet
-    }
-
-    pub(super) fn stdout_is_terminal(&self) -> bool {
-        self.stdout_is_terminal
-    }
-
-    pub(super) fn stderr_is_terminal(&self) -> bool {
-        self.stderr_is_terminal
     }
 
     /// What goes to stdout and was written by a build, a remote or the daemon: it comes in pieces, and a terminal is sent only what
@@ -114,11 +98,6 @@ impl Console {
         } else {
             self.print(listing.plain().as_bytes())
         }
-    }
-
-    /// Whether what goes to stdout may have colour.
-    pub(super) fn has_color(&self) -> bool {
-        self.color_stdout
     }
 
     /// Something nice to know; on stderr, as all that follows.

@@ -39,7 +39,7 @@ pub(crate) struct Args {}
 
 pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
-    let is_drawn = console.stdout_is_terminal() && !console.json();
+    let is_drawn = console.stdout_is_terminal && !console.json;
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let showing = async {
@@ -122,7 +122,7 @@ async fn print(context: &Context) -> Result<u8, Failure> {
     loop {
         match changes.next().await? {
             None => changes.resume().await?,
-            Some((_, mut line)) if console.json() => {
+            Some((_, mut line)) if console.json => {
                 line.push(b'\n');
                 console.passage().print(&line)?;
             }

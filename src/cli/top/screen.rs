@@ -35,7 +35,7 @@ impl Screen {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
             _ => USUAL,
         };
-        let text = shown(state, width, self.console.has_color(), Timestamp::now());
+        let text = shown(state, width, self.console.color_stdout, Timestamp::now());
         let mut drawn = HOME.to_owned();
         for line in text.lines().take(height.into()) {
             let _ = write!(drawn, "{line}{CLEAR_LINE}\r\n");
