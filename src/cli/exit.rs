@@ -1,17 +1,6 @@
 //! How a command ends: the exit codes, and the [`Failure`] that carries one to the top.
 //!
-//! A run's own exit code is passed on, so ours keep to the places that shells and `timeout` use:
-//!
-//! | code | meaning |
-//! | --- | --- |
-//! | the command's | it ran and ended by itself |
-//! | 2 | the command line, or a name or value in it, is wrong |
-//! | 124 | the run timed out |
-//! | 125 | the daemon refused, failed or could not be reached; the run was rejected or lost |
-//! | 128 + n | the command was ended by signal n |
-//! | 130 | cancelled, by Ctrl-C or by somebody else |
-//! | 141 | whoever read our output went away |
-//! | 1 | anything else, such as a check of `doctor` that failed |
+//! A run's own exit code is passed on, so ours keep to the places that shells and `timeout` use.
 
 use std::fmt;
 use std::io;
@@ -27,6 +16,8 @@ pub(super) const TIMED_OUT: u8 = 124;
 pub(super) const DAEMON: u8 = 125;
 pub(super) const CANCELLED: u8 = 130;
 pub(super) const BROKEN_PIPE: u8 = 141;
+/// A command that was ended by a signal: this and the signal's number, as in shells.
+const SIGNALLED: u8 = 128;
 
 /// The exit code for a run's end.
 pub(super) fn of_run(state: EndState, exit_code: Option<i32>, signal: Option<i32>) -> u8 {
@@ -39,7 +30,7 @@ pub(super) fn of_run(state: EndState, exit_code: Option<i32>, signal: Option<i32
         },
         EndState::Signalled => signal
             .and_then(|signal| u8::try_from(signal).ok())
-            .and_then(|signal| signal.checked_add(128))
+            .and_then(|signal| signal.checked_add(SIGNALLED))
             .unwrap_or(DAEMON),
         EndState::TimedOut => TIMED_OUT,
         EndState::Cancelled => CANCELLED,
@@ -119,6 +110,7 @@ impl From<anyhow::Error> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use branchyard_reference::{Table, check, heading};
 
     #[test]
     fn a_run_ends_us_the_way_it_ended() {
@@ -140,6 +132,44 @@ mod tests {
             let ended = serde_json::from_value(state.into()).unwrap();
             assert_eq!(of_run(ended, exit_code, signal), code, "{state}");
         }
+    }
+
+    #[test]
+    fn exit_codes_have_a_reference_page() {
+        let own = "`make`, `git`, `task`, `rerun` and `follow`: it ran and ended by itself; of several branches, the \
+                   first that failed";
+        let code = |code: u8| code.to_string();
+        let mut table = Table::new(&["code", "of `branchyard`"]);
+        for (code, meaning) in [
+            ("the command's own".to_owned(), own),
+            (code(OK), "done"),
+            (
+                code(LOCAL),
+                "anything else, such as a check of `doctor` or `check-config` that failed",
+            ),
+            (
+                code(USAGE),
+                "the command line, or a name or value in it, is wrong",
+            ),
+            (code(TIMED_OUT), "the run timed out"),
+            (
+                code(DAEMON),
+                "the daemon refused, failed or is not there; the run was rejected or lost",
+            ),
+            (
+                format!("{SIGNALLED} + n"),
+                "the command was ended by signal n",
+            ),
+            (code(CANCELLED), "cancelled, by Ctrl-C or by another caller"),
+            (
+                code(BROKEN_PIPE),
+                "broken pipe: the reader of the output closed it",
+            ),
+        ] {
+            table.row(&[&code, meaning]);
+        }
+        let page = format!("{}{table}", heading("Exit codes"));
+        check("docs/reference/exit-codes.md", &page);
     }
 
     #[test]

@@ -372,6 +372,7 @@ fn block_on(answer: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
 #[cfg(test)]
 mod tests {
     use super::*;
+    use branchyard_reference::{Table, check, heading};
 
     const RUN: &str = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
 
@@ -388,6 +389,107 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Paragraphs of a help, within the width of a page.
+    fn wrapped(text: &str) -> String {
+        let text = text.replace('*', "\\*");
+        let paragraphs = text.split("\n\n").map(|paragraph| {
+            let (mut lines, mut width) = (String::new(), 0);
+            for word in paragraph.split_whitespace() {
+                let letters = word.chars().count();
+                let is_full = width + 1 + letters > 100;
+                lines.push_str(match (width, is_full) {
+                    (0, _) => "",
+                    (_, true) => "\n",
+                    (_, false) => " ",
+                });
+                lines.push_str(word);
+                width = if is_full {
+                    letters
+                } else {
+                    width + 1 + letters
+                };
+            }
+            lines
+        });
+        paragraphs.collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn meaning(argument: &clap::Arg) -> String {
+        let help = argument.get_long_help().or(argument.get_help());
+        let mut meaning = help.map(ToString::to_string).unwrap_or_default();
+        if !argument.get_action().takes_values() {
+            return meaning;
+        }
+        let values = argument.get_possible_values();
+        let values = values.iter().map(|value| match value.get_help() {
+            Some(help) => format!("`{}` ({help})", value.get_name()),
+            None => format!("`{}`", value.get_name()),
+        });
+        let values: Vec<_> = values.collect();
+        if !values.is_empty() {
+            meaning.push_str(&format!(". One of: {}", values.join(", ")));
+        }
+        let defaults = argument.get_default_values().iter();
+        for default in defaults.map(|value| value.to_string_lossy()) {
+            meaning.push_str(&format!(". Default: `{default}`"));
+        }
+        meaning
+    }
+
+    fn arguments<'a>(arguments: impl Iterator<Item = &'a clap::Arg>) -> String {
+        let mut table = Table::new(&["argument", "meaning"]);
+        let mut rows = 0;
+        for argument in arguments.filter(|argument| argument.get_id() != "help") {
+            let short = argument.get_short().map(|short| format!("-{short}, "));
+            let name = format!("`{}{argument}`", short.unwrap_or_default());
+            table.row(&[name, meaning(argument)]);
+            rows += 1;
+        }
+        match rows {
+            0 => String::new(),
+            _ => format!("{table}\n"),
+        }
+    }
+
+    /// A command and those below it.
+    fn describe(command: &clap::Command, name: &str, page: &mut String) {
+        let help = command.get_long_about().or(command.get_about());
+        let help = wrapped(&help.map(ToString::to_string).unwrap_or_default());
+        let usage = command.clone().render_usage().to_string();
+        let usage = usage
+            .trim_start_matches("Usage: ")
+            .replace("\n       ", "\n");
+        page.push_str(&format!("## {name}\n\n{help}\n\n```text\n{usage}\n```\n\n"));
+        let own = command.get_arguments();
+        page.push_str(&arguments(own.filter(|argument| !argument.is_global_set())));
+        if let Some(examples) = command.get_after_long_help() {
+            page.push_str(&format!("```text\n{examples}\n```\n\n"));
+        }
+        for command in command.get_subcommands() {
+            if command.get_name() != "help" {
+                describe(command, &format!("{name} {}", command.get_name()), page);
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_line_has_a_reference_page() {
+        let mut cli = Cli::command();
+        cli.build();
+        let mut page = heading("Command line");
+        page.push_str("`branchyard help COMMAND` prints the same. The [exit codes](exit-codes.md) have a page.\n\n");
+        page.push_str("## Options of every command\n\n");
+        let globals = cli.get_arguments();
+        page.push_str(&arguments(
+            globals.filter(|argument| argument.is_global_set()),
+        ));
+        describe(&cli, "branchyard", &mut page);
+        check(
+            "docs/reference/command-line.md",
+            &format!("{}\n", page.trim_end()),
+        );
     }
 
     #[test]
