@@ -11,7 +11,7 @@ use super::signals::Clear;
 use super::stream::{Channel, Ending, Event};
 use super::verdict;
 use super::watch::Viewer;
-use branchyard_model::{Complete, EndState, GroupRecord, GroupState, MemberEnded, Summary};
+use branchyard_model::{Complete, EndState, GroupRecord, GroupState, MemberEnded, RunEnd, Summary};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -159,7 +159,7 @@ impl Viewer for Board {
 
 fn failures(summary: &Summary) -> impl Iterator<Item = &MemberEnded> {
     let results = summary.results.iter();
-    results.filter(|ended| ended.state != EndState::Succeeded)
+    results.filter(|ended| ended.end.state != EndState::Succeeded)
 }
 
 /// That of the first run whose command failed, else of the first that did not succeed.
@@ -168,10 +168,10 @@ fn exit_code(summary: &Summary) -> u8 {
         return exit::OK;
     }
     let worst = failures(summary)
-        .find(|ended| ended.state == EndState::Failed)
+        .find(|ended| ended.end.state == EndState::Failed)
         .or_else(|| failures(summary).next());
     worst.map_or(exit::LOCAL, |ended| {
-        exit::of_run(ended.state, ended.exit_code, ended.signal)
+        exit::of_run(ended.end.state, ended.end.exit_code, ended.end.signal)
     })
 }
 
@@ -188,17 +188,14 @@ fn named(group: &GroupRecord) -> String {
 /// `main: failed with exit code 2 in 1.2s: src/a.c:3:5: error: …`
 fn sentence(ended: &MemberEnded) -> String {
     let how = verdict::words(&Complete {
-        state: ended.state,
-        exit_code: ended.exit_code,
-        signal: ended.signal,
-        commit: None,
-        duration_ms: ended.duration_ms,
+        end: RunEnd {
+            commit: None,
+            reason: None,
+            ..ended.end.clone()
+        },
         head_moved: false,
         cached: None,
-        reason: None,
-        incremental: ended.incremental,
         warm: None,
-        diagnostics: None,
     });
     let because = because(ended).map(|why| format!(": {why}"));
     let because = because.unwrap_or_default();
@@ -208,12 +205,12 @@ fn sentence(ended: &MemberEnded) -> String {
 /// What is most worth knowing about an end that is no success.
 fn because(ended: &MemberEnded) -> Option<String> {
     let error = ended.error.as_ref().map(|error| error.detail.clone());
-    let found = ended.diagnostics.as_ref();
+    let found = ended.end.diagnostics.as_ref();
     let found = found.and_then(|found| found.first_error());
     error
         .or_else(|| found.map(ToString::to_string))
-        .or_else(|| ended.reason.clone())
-        .filter(|_| ended.state != EndState::Succeeded)
+        .or_else(|| ended.end.reason.clone())
+        .filter(|_| ended.end.state != EndState::Succeeded)
 }
 
 /// Branch, state, exit code, run, milliseconds, and why, with tabs between.
@@ -221,10 +218,10 @@ fn row(ended: &MemberEnded) -> String {
     let mut listing = Listing::new(&["BRANCH", "STATE", "EXIT", "RUN", "TOOK", "WHY"]);
     listing.row(vec![
         Cell::text(&ended.member.branch),
-        Cell::text(ended.state.as_str()),
-        Cell::maybe(ended.exit_code),
+        Cell::text(ended.end.state.as_str()),
+        Cell::maybe(ended.end.exit_code),
         Cell::text(ended.member.run_id),
-        Cell::text(ended.duration_ms),
+        Cell::text(ended.end.duration_ms),
         Cell::maybe(because(ended)),
     ]);
     listing.plain()

@@ -15,8 +15,8 @@ use super::exit::{self, Failure};
 use super::render::{Cell, Console, Listing, Tone, human_size};
 use branchyard::app::Load;
 use branchyard::http::{Alive, Amiss, Listed};
-use branchyard_workspace::{Finding, Mended};
 use branchyard_git::{OLDEST, git_version};
+use branchyard_workspace::{Finding, Mended};
 
 const DISK: &str = "disk";
 const ON_DISK: &str = "on disk";

@@ -73,7 +73,7 @@ impl Rows {
             bar.finish_and_clear();
             lines.remove(&bar);
         }
-        let mark = match ended.state {
+        let mark = match ended.end.state {
             EndState::Succeeded => "✓",
             _ => "✗",
         };

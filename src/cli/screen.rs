@@ -32,12 +32,12 @@ impl Screen {
 
     fn sum_up(&self, complete: &Complete) {
         let summary = verdict::words(complete);
-        match complete.state {
+        match complete.end.state {
             // The output tells; a person likes to see it said.
             EndState::Succeeded | EndState::Failed => {
                 if self.console.stderr_is_terminal && !self.console.quiet {
                     self.console
-                        .verdict(&summary, complete.state == EndState::Succeeded);
+                        .verdict(&summary, complete.end.state == EndState::Succeeded);
                     self.name_first_error(complete);
                 }
             }
@@ -55,7 +55,7 @@ impl Screen {
 
     /// After pages of output: where to look first.
     fn name_first_error(&self, complete: &Complete) {
-        let Some(findings) = &complete.diagnostics else {
+        let Some(findings) = &complete.end.diagnostics else {
             return;
         };
         if let Some(first) = findings.first_error() {
@@ -138,8 +138,8 @@ impl Viewer for Screen {
                 if !self.console.json {
                     self.sum_up(complete);
                 }
-                let (code, signal) = (complete.exit_code, complete.signal);
-                Ok(exit::of_run(complete.state, code, signal))
+                let (code, signal) = (complete.end.exit_code, complete.end.signal);
+                Ok(exit::of_run(complete.end.state, code, signal))
             }
             Ending::Summary(_) => Err(Failure::daemon("the run's stream ended like a group's")),
             Ending::Error(_) if self.console.json => Ok(exit::DAEMON),

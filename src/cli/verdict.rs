@@ -5,32 +5,32 @@ use branchyard_model::{Complete, EndState};
 
 /// `succeeded in 1.2s at 1a2b3c4d`
 pub(super) fn words(complete: &Complete) -> String {
-    let mut text = match complete.state {
-        EndState::Failed => match complete.exit_code {
+    let mut text = match complete.end.state {
+        EndState::Failed => match complete.end.exit_code {
             Some(code) => format!("failed with exit code {code}"),
             None => "failed".to_owned(),
         },
-        EndState::Signalled => match complete.signal {
+        EndState::Signalled => match complete.end.signal {
             Some(signal) => format!("ended by signal {signal}"),
             None => "ended by a signal".to_owned(),
         },
         EndState::TimedOut => "timed out".to_owned(),
         EndState::Lost => "the run was lost".to_owned(),
         EndState::Rejected => "the run was rejected".to_owned(),
-        EndState::Succeeded | EndState::Cancelled => complete.state.as_str().to_owned(),
+        EndState::Succeeded | EndState::Cancelled => complete.end.state.as_str().to_owned(),
     };
-    if complete.duration_ms > 0 {
-        let word = match complete.state {
+    if complete.end.duration_ms > 0 {
+        let word = match complete.end.state {
             EndState::Succeeded | EndState::Failed => "in",
             _ => "after",
         };
-        let took = human_duration(complete.duration_ms);
+        let took = human_duration(complete.end.duration_ms);
         text.push_str(&format!(" {word} {took}"));
     }
-    if let Some(commit) = &complete.commit {
+    if let Some(commit) = &complete.end.commit {
         text.push_str(&format!(" at {}", short_commit(commit.as_str())));
     }
-    match (&complete.warm, complete.incremental) {
+    match (&complete.warm, complete.end.incremental) {
         (Some(warm), _) => text.push_str(&format!(", built upon what {} built", warm.branch)),
         (None, Some(true)) => text.push_str(", incremental"),
         (None, _) => {}
@@ -38,7 +38,7 @@ pub(super) fn words(complete: &Complete) -> String {
     if let Some(earlier) = &complete.cached {
         text.push_str(&format!(", cached from run {earlier}"));
     }
-    if let Some(reason) = &complete.reason {
+    if let Some(reason) = &complete.end.reason {
         text.push_str(&format!(": {reason}"));
     }
     text

@@ -339,7 +339,7 @@ mod tests {
             panic!("{ending:?}");
         };
         assert_eq!(
-            (complete.state.as_str(), complete.exit_code),
+            (complete.end.state.as_str(), complete.end.exit_code),
             ("failed", Some(3))
         );
         assert_eq!(*asked.lock().unwrap(), ["from=2%200", "from=2%200"]);
