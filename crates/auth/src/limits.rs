@@ -74,28 +74,26 @@ impl Limiter {
             let key = "limits.max_requests_per_second";
             return Err(refusal("rate_limited", &detail, key, seconds(wait)));
         }
-        let (most, code, what_of, how, key) = match what {
-            Use::Request => (
-                self.max_requests,
-                "too_many_requests",
-                "requests",
-                "are being answered",
-                "limits.max_concurrent_requests_per_principal",
-            ),
-            Use::Stream => (
-                self.max_streams,
-                "too_many_streams",
-                "streams",
-                "are open",
-                "limits.max_streams_per_principal",
-            ),
+        let most = match what {
+            Use::Request => self.max_requests,
+            Use::Stream => self.max_streams,
         };
         let key_of_use = (what, who.to_owned());
         let mut in_use = lock(&self.in_use);
         let of_theirs = in_use.entry(key_of_use.clone()).or_default();
         if *of_theirs >= most {
-            let detail = format!("{most} {what_of} of {who} {how}");
-            return Err(refusal(code, &detail, key, TRY_AGAIN));
+            return Err(match what {
+                Use::Request => {
+                    let detail = format!("{most} requests of {who} are being answered");
+                    let key = "limits.max_concurrent_requests_per_principal";
+                    refusal("too_many_requests", &detail, key, TRY_AGAIN)
+                }
+                Use::Stream => {
+                    let detail = format!("{most} streams of {who} are open");
+                    let key = "limits.max_streams_per_principal";
+                    refusal("too_many_streams", &detail, key, TRY_AGAIN)
+                }
+            });
         }
         *of_theirs += 1;
         if what == Use::Stream {
