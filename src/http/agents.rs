@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::audit::Noted;
 use super::extract::Body;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::{Known, Needs};
 use super::route::{JSON, Operation, Route, SSE, TEXT, does, is, reads, text, text_of};
 use crate::app::{App, AuthorizedApp, Begun, CloneRequest, InitRequest, agents};
@@ -66,7 +66,7 @@ async fn clone(
     app: AuthorizedApp,
     noted: Noted,
     Body(request): Body<CloneRequest>,
-) -> Result<Json<Begun>, ProblemResponse> {
+) -> HttpResult<Json<Begun>> {
     noted.at(request.repo.as_ref(), None);
     let begun = agents::git_clone(&app, &request).await?;
     noted.at(Some(&begun.repo), Some(&begun.branch));
@@ -77,7 +77,7 @@ async fn init(
     app: AuthorizedApp,
     noted: Noted,
     Body(request): Body<InitRequest>,
-) -> Result<Json<Begun>, ProblemResponse> {
+) -> HttpResult<Json<Begun>> {
     noted.at(Some(&request.repo), request.default_branch.as_ref());
     Ok(Json(agents::git_init(&app, &request).await?))
 }

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Noted;
 use super::extract::{At, Body, BranchAt, Params, RepoAt};
 use super::listed::{Listed, limit};
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
 use crate::app::{AuthorizedApp, LastRun, Unavailable, branches, reaper, runs};
@@ -82,7 +82,7 @@ async fn list(
     app: AuthorizedApp,
     At(repo): RepoAt,
     Params(params): Params<ListParams>,
-) -> Result<Json<Workspaces>, ProblemResponse> {
+) -> HttpResult<Json<Workspaces>> {
     let limit = limit(params.limit, DEFAULT_PAGE)?;
     let page =
         branches::branches_after(&app, &repo, params.remote, params.after.as_ref(), limit).await?;
@@ -133,15 +133,12 @@ async fn with_last_runs(
         .collect())
 }
 
-async fn show(
-    app: AuthorizedApp,
-    At((repo, branch)): BranchAt,
-) -> Result<Json<Shown>, ProblemResponse> {
+async fn show(app: AuthorizedApp, At((repo, branch)): BranchAt) -> HttpResult<Json<Shown>> {
     let workspace = branches::describe(&app, &repo, &branch).await?;
-    let last = runs::last_runs(&app, &repo, vec![branch]).await?;
+    let mut last = runs::last_runs(&app, &repo, vec![branch]).await?;
     Ok(Json(Shown {
         workspace,
-        last_run: last.into_iter().next().flatten(),
+        last_run: last.pop().flatten(),
     }))
 }
 
@@ -174,7 +171,7 @@ async fn prepare(
     app: AuthorizedApp,
     At((repo, branch)): BranchAt,
     Body(body): Body<PrepareBody>,
-) -> Result<Json<Ready>, ProblemResponse> {
+) -> HttpResult<Json<Ready>> {
     if body.repo.is_some_and(|given| given != repo)
         || body.branch.is_some_and(|given| given != branch)
     {
@@ -209,7 +206,7 @@ async fn remove(
     At((repo, branch)): BranchAt,
     noted: Noted,
     Params(params): Params<RemoveParams>,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let going = match params.force {
         true => Going::Forced,
         false => Going::Unmissed,
@@ -237,14 +234,11 @@ async fn pin(
     app: AuthorizedApp,
     At((repo, branch)): BranchAt,
     Body(body): Body<PinBody>,
-) -> Result<Json<Description>, ProblemResponse> {
+) -> HttpResult<Json<Description>> {
     Ok(Json(reaper::pin(&app, &repo, &branch, body.reason).await?))
 }
 
-async fn unpin(
-    app: AuthorizedApp,
-    At((repo, branch)): BranchAt,
-) -> Result<With<204, ()>, ProblemResponse> {
+async fn unpin(app: AuthorizedApp, At((repo, branch)): BranchAt) -> HttpResult<With<204, ()>> {
     reaper::unpin(&app, &repo, &branch).await?;
     Ok(With(()))
 }

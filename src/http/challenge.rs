@@ -7,66 +7,44 @@ use axum::response::Response;
 
 use crate::app::App;
 use branchyard_config::{Config, SecureUrl};
-use branchyard_model::{ErrorKind, Problem, Scope};
+use branchyard_model::{ErrorKind, Problem};
 
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-
-/// What a response leaves behind for [`challenged`] to put into words.
-#[derive(Debug, Clone)]
-pub(super) enum Challenge {
-    /// Nobody that is known asked.
-    Credential { detail: String },
-    /// Somebody asked who may not.
-    Scope(Scope),
-}
-
-impl Challenge {
-    pub(super) fn of(problem: &Problem) -> Option<Self> {
-        match problem.kind {
-            ErrorKind::Unauthorized => Some(Self::Credential {
-                detail: problem.detail.clone(),
-            }),
-            ErrorKind::Forbidden => problem.missing.map(Self::Scope),
-            _ => None,
-        }
-    }
-
-    fn words(&self, config: &Config, was_shown: bool) -> String {
-        let mut words = vec![r#"Bearer realm="branchyard""#.to_owned()];
-        if let Some(oauth) = &config.auth.oauth {
-            let url = metadata_url(&oauth.audience);
-            words.push(format!(r#"resource_metadata="{url}""#));
-        }
-        match self {
-            // Who showed nothing has made no mistake that could be named.
-            Self::Credential { .. } if !was_shown => {}
-            Self::Credential { detail } => {
-                let detail = quotable(detail);
-                words.push(r#"error="invalid_token""#.to_owned());
-                words.push(format!(r#"error_description="{detail}""#));
-            }
-            Self::Scope(right) => {
-                words.push(r#"error="insufficient_scope""#.to_owned());
-                words.push(format!(r#"scope="{}""#, right.as_str()));
-            }
-        }
-        words.join(", ")
-    }
-}
 
 /// Gives every refusal for want of a credential or a right its challenge.
 pub(super) async fn challenged(State(app): State<App>, request: Request, next: Next) -> Response {
     let was_shown = shows_bearer(request.headers());
     let mut response = next.run(request).await;
-    if let Some(challenge) = response.extensions_mut().remove::<Challenge>() {
-        let words = challenge.words(app.config(), was_shown);
-        if let Ok(words) = HeaderValue::from_str(&words) {
-            response
-                .headers_mut()
-                .insert(header::WWW_AUTHENTICATE, words);
-        }
+    let problem = response.extensions().get::<Problem>();
+    if let Some(words) = problem.and_then(|problem| words(problem, app.config(), was_shown))
+        && let Ok(words) = HeaderValue::from_str(&words)
+    {
+        let headers = response.headers_mut();
+        headers.insert(header::WWW_AUTHENTICATE, words);
     }
     response
+}
+
+fn words(problem: &Problem, config: &Config, was_shown: bool) -> Option<String> {
+    let error = match (problem.kind, problem.missing) {
+        // Who showed nothing has made no mistake that could be named.
+        (ErrorKind::Unauthorized, _) if !was_shown => String::new(),
+        (ErrorKind::Unauthorized, _) => {
+            let detail = quotable(&problem.detail);
+            format!(r#", error="invalid_token", error_description="{detail}""#)
+        }
+        (ErrorKind::Forbidden, Some(right)) => {
+            let right = right.as_str();
+            format!(r#", error="insufficient_scope", scope="{right}""#)
+        }
+        _ => return None,
+    };
+    let metadata = config.auth.oauth.as_ref().map(|oauth| {
+        let url = metadata_url(&oauth.audience);
+        format!(r#", resource_metadata="{url}""#)
+    });
+    let metadata = metadata.unwrap_or_default();
+    Some(format!(r#"Bearer realm="branchyard"{metadata}{error}"#))
 }
 
 fn shows_bearer(headers: &HeaderMap) -> bool {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::body::{Body as HttpBody, Bytes};
 use axum::http::HeaderMap;
-use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_stream::StreamExt;
@@ -12,7 +11,7 @@ use tokio_stream::StreamExt;
 use super::extract::Params;
 use super::negotiate::{Format, last_event_id};
 use super::openapi::events::of_the_yard;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{NDJSON, Route, SSE, reads};
 use super::streams::{FollowParams, LAST_EVENT_ID, streamed};
@@ -43,7 +42,7 @@ async fn watch(
     app: AuthorizedApp,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let from = last_event_id(&headers)?.or(params.from.as_deref());
     let from = from.map(EventCursor::parse).transpose()?;
     let format = match Format::of(&headers) {

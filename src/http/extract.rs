@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::problem::ProblemResponse;
+use super::problem::{HttpResult, ProblemResponse};
 use crate::app::{App, AuthorizedApp};
 use branchyard_auth::{Principal, unauthorized};
 use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
@@ -52,7 +52,7 @@ fn check(name: &str, text: &str) -> Result<(), Problem> {
     }
 }
 
-async fn path<T, S>(parts: &mut Parts, state: &S) -> Result<T, ProblemResponse>
+async fn path<T, S>(parts: &mut Parts, state: &S) -> HttpResult<T>
 where
     T: DeserializeOwned + Send,
     S: Send + Sync,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::{At, Body, BranchAt};
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, reads};
 use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest, inspect};
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-type Answer<T> = Result<Json<Said<T>>, ProblemResponse>;
+type Answer<T> = HttpResult<Json<Said<T>>>;
 
 /// An answer and what it is about.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -56,7 +56,11 @@ async fn authorize(State(guard): State<Guard>, mut request: Request, next: Next)
     let by_cookie = matches!(shown, Ok(Some(Credential::Cookie(_))));
     let is_shown = matches!(shown, Ok(Some(_)));
     let shown = shown.map(|shown| shown.map(|shown| shown.text().to_owned()));
-    let principal = match known(&app, shown).await {
+    let known = match shown {
+        Ok(shown) => app.who(shown.as_deref()).await,
+        Err(problem) => Err(problem),
+    };
+    let principal = match known {
         Ok(principal) => principal,
         Err(problem) => return limits::unknown(&app, request.extensions().get(), problem),
     };
@@ -127,13 +131,6 @@ fn until_gone(response: Response, principal: Principal) -> Response {
             }
         })
     })
-}
-
-async fn known(
-    app: &App,
-    credential: Result<Option<String>, Problem>,
-) -> Result<Principal, Problem> {
-    app.who(credential?.as_deref()).await
 }
 
 /// Refuses requests that a foreign page or a rebound name sent: a browser on this machine must not be
@@ -216,12 +213,12 @@ fn check_origin(config: &Config, request: &Request, host: &str) -> Result<(), Pr
     // The socket is plain HTTP.
     let is_socket = request.extensions().get() == Some(&Peer::Socket);
     let scheme = match config.tls {
-        Some(_) if !is_socket => Scheme::Https,
-        _ => Scheme::Http,
+        Some(_) if !is_socket => "https",
+        _ => "http",
     };
     let own = origin
         .to_str()
-        .is_ok_and(|origin| scheme.is_origin(origin, host));
+        .is_ok_and(|origin| is_origin(scheme, origin, host));
     let allowed = config
         .allowed_origins
         .iter()
@@ -238,32 +235,23 @@ fn check_origin(config: &Config, request: &Request, host: &str) -> Result<(), Pr
     .help("add it to `allowed_origins`, also where a proxy in front of the daemon adds the https"))
 }
 
-/// How the daemon is spoken to.
-#[derive(Debug, Clone, Copy)]
-enum Scheme {
-    Http,
-    Https,
-}
-
-impl Scheme {
-    /// Whether a page of `origin` came from here, where the daemon is called `host`: same scheme, name and port.
-    fn is_origin(self, origin: &str, host: &str) -> bool {
-        let (scheme, port) = match self {
-            Self::Http => ("http", ":80"),
-            Self::Https => ("https", ":443"),
-        };
-        // Browsers leave out the scheme's own port, and other clients need not.
-        let bare = |authority: &str| {
-            let authority = authority.to_ascii_lowercase();
-            match authority.strip_suffix(port) {
-                Some(bare) => bare.to_owned(),
-                None => authority,
-            }
-        };
-        origin
-            .split_once("://")
-            .is_some_and(|(given, authority)| given == scheme && bare(authority) == bare(host))
-    }
+/// Whether a page of `origin` came from here, where the daemon is called `host`: same scheme, name and port.
+fn is_origin(scheme: &str, origin: &str, host: &str) -> bool {
+    let port = match scheme {
+        "https" => ":443",
+        _ => ":80",
+    };
+    // Browsers leave out the scheme's own port, and other clients need not.
+    let bare = |authority: &str| {
+        let authority = authority.to_ascii_lowercase();
+        authority
+            .strip_suffix(port)
+            .unwrap_or(&authority)
+            .to_owned()
+    };
+    origin
+        .split_once("://")
+        .is_some_and(|(given, authority)| given == scheme && bare(authority) == bare(host))
 }
 
 /// CORS answers, only for the origins that the operator named.
@@ -316,31 +304,31 @@ mod tests {
     #[test]
     fn an_origin_is_a_scheme_a_name_and_a_port() {
         for (scheme, origin, host, expected) in [
-            (Scheme::Http, "http://a:1", "a:1", true),
-            (Scheme::Http, "http://a", "a", true),
-            (Scheme::Http, "http://a", "a:80", true),
-            (Scheme::Http, "http://a", "A", true),
-            (Scheme::Http, "https://a:1", "a:1", false),
-            (Scheme::Http, "https://a", "a", false),
-            (Scheme::Http, "http://a:2", "a:1", false),
-            (Scheme::Http, "http://a", "a:1", false),
-            (Scheme::Http, "http://b:1", "a:1", false),
-            (Scheme::Http, "http://a:443", "a", false),
-            (Scheme::Https, "https://a", "a:443", true),
-            (Scheme::Https, "https://a:1", "a:1", true),
-            (Scheme::Https, "http://a:1", "a:1", false),
-            (Scheme::Https, "http://a", "a", false),
-            (Scheme::Https, "https://a", "a:80", false),
-            (Scheme::Https, "https://[::1]:1", "[::1]:1", true),
-            (Scheme::Http, "null", "null", false),
-            (Scheme::Http, "", "", false),
-            (Scheme::Http, "HTTP://a", "a", false),
-            (Scheme::Http, "http://u@a", "a", false),
+            ("http", "http://a:1", "a:1", true),
+            ("http", "http://a", "a", true),
+            ("http", "http://a", "a:80", true),
+            ("http", "http://a", "A", true),
+            ("http", "https://a:1", "a:1", false),
+            ("http", "https://a", "a", false),
+            ("http", "http://a:2", "a:1", false),
+            ("http", "http://a", "a:1", false),
+            ("http", "http://b:1", "a:1", false),
+            ("http", "http://a:443", "a", false),
+            ("https", "https://a", "a:443", true),
+            ("https", "https://a:1", "a:1", true),
+            ("https", "http://a:1", "a:1", false),
+            ("https", "http://a", "a", false),
+            ("https", "https://a", "a:80", false),
+            ("https", "https://[::1]:1", "[::1]:1", true),
+            ("http", "null", "null", false),
+            ("http", "", "", false),
+            ("http", "HTTP://a", "a", false),
+            ("http", "http://u@a", "a", false),
         ] {
             assert_eq!(
-                scheme.is_origin(origin, host),
+                is_origin(scheme, origin, host),
                 expected,
-                "{scheme:?} {origin} {host}"
+                "{scheme} {origin} {host}"
             );
         }
     }

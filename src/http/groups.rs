@@ -3,14 +3,15 @@
 use axum::Json;
 use axum::body::Body as HttpBody;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::{StreamExt, StreamMap};
 
 use super::extract::{At, Body, GroupAt, Params, RepoAt};
+use super::held::Held;
 use super::negotiate::{Format, cursor, prefers_async};
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
 use super::runs::{Waiting, status_of};
@@ -20,8 +21,6 @@ use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{GroupId, GroupRecord, GroupState, Problem, Scope};
 use branchyard_runs::{RunBody, ViewerGuard};
-
-type Outcome = Result<Response, ProblemResponse>;
 
 const EVENTS: &str = "`Accept` chooses the format, as for a run. The events are `group` (the record, first), `started` and \
     `ended` (`branch`, `run_id`, how it ended), with `output` also those of the runs' output, and as the last \
@@ -68,7 +67,7 @@ async fn start(
     headers: HeaderMap,
     Body(body): Body<RunBody>,
     read: fn(RunBody) -> Result<RunBody, Problem>,
-) -> Outcome {
+) -> HttpResult {
     let request = read(body)?;
     let (key, from) = key_and_place(&headers)?;
     let (detached, output) = (prefers_async(&headers), request.output);
@@ -97,7 +96,7 @@ async fn follow(
     At(id): GroupAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
-) -> Outcome {
+) -> HttpResult {
     let from = cursor(&headers, params.from.as_deref())?;
     let view = runs::view_group(&app, id)?;
     let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
@@ -108,7 +107,7 @@ async fn show(
     app: AuthorizedApp,
     At(id): GroupAt,
     Params(params): Params<Waiting>,
-) -> Result<(StatusCode, Json<GroupRecord>), ProblemResponse> {
+) -> HttpResult<(StatusCode, Json<GroupRecord>)> {
     if let (Some(patience), Some(live)) = (params.patience()?, runs::live_group(&app, id)?) {
         // Running out of patience is an answer too: the group as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
@@ -118,10 +117,7 @@ async fn show(
     Ok((status, Json(record)))
 }
 
-async fn cancel(
-    app: AuthorizedApp,
-    At(id): GroupAt,
-) -> Result<With<202, Json<GroupRecord>>, ProblemResponse> {
+async fn cancel(app: AuthorizedApp, At(id): GroupAt) -> HttpResult<With<202, Json<GroupRecord>>> {
     Ok(With(Json(runs::cancel_group(&app, id)?)))
 }
 
@@ -132,7 +128,7 @@ async fn stream(
     headers: &HeaderMap,
     viewer: Option<ViewerGuard>,
     output: bool,
-) -> Outcome {
+) -> HttpResult {
     let view = runs::view_group(app, id)?;
     if !output || from.is_some_and(|from| view.is_done(from)) {
         return resume(&view, from, headers, viewer, &at(id)).await;
@@ -156,10 +152,8 @@ async fn stream(
         let output: super::streams::Pieces = Box::pin(run.follow(place, sink).await?);
         pieces.insert(Some(member.run_id), output);
     }
-    let body = HttpBody::from_stream(pieces.map(move |(_, piece)| {
-        let _seat = &viewer;
-        piece
-    }));
+    let body = HttpBody::from_stream(pieces.map(|(_, piece)| piece));
+    let body = HttpBody::new(Held::new(body, viewer));
     Ok(streamed(body, format, &at(id)))
 }
 

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::{Needs, Open};
 use super::route::{Route, reads};
 use crate::app::{AuthorizedApp, Load, Readiness, health, load};
@@ -75,7 +75,7 @@ async fn readyz(app: AuthorizedApp) -> (StatusCode, Json<Readiness>) {
 }
 
 /// How busy the machine is, and what fills its disk.
-async fn machine(app: AuthorizedApp) -> Result<Json<Load>, ProblemResponse> {
+async fn machine(app: AuthorizedApp) -> HttpResult<Json<Load>> {
     Ok(Json(load::current(&app).await?))
 }
 

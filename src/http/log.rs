@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::extract::{At, Params, RunAt};
 use super::negotiate::accepts;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::range::{self, ByteRange};
 use super::route::Access::Needs;
 use super::route::{IF_RANGE, JSON, RANGE, Route, TEXT, given, is, reads, text};
@@ -21,8 +21,6 @@ use branchyard_journal::{Cursor, Excerpt, Output, Pieces, Query, Report, Search,
 use branchyard_model::{Problem, Scope};
 use branchyard_runs::View;
 use found::{Found, GrepJson, GrepText};
-
-type Outcome = Result<Response, ProblemResponse>;
 
 const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 
@@ -48,7 +46,7 @@ async fn log(
     Params(params): Params<LogParams>,
     method: Method,
     headers: HeaderMap,
-) -> Outcome {
+) -> HttpResult {
     let range = range::asked(&method, &headers);
     let Ask { wanted, strip_ansi } = Ask::read(&params, range)?;
     let view = runs::view_run(&app, id)?;
@@ -81,7 +79,7 @@ async fn log(
 }
 
 /// All of it; of a run that is under way, to its end.
-async fn whole(view: &View, strip_ansi: bool) -> Outcome {
+async fn whole(view: &View, strip_ansi: bool) -> HttpResult {
     let mut sink = Text::exact();
     if strip_ansi {
         sink = sink.without_ansi();
@@ -104,7 +102,7 @@ async fn whole(view: &View, strip_ansi: bool) -> Outcome {
 }
 
 /// A range of the bytes that are there now.
-async fn part(view: &View, range: ByteRange) -> Outcome {
+async fn part(view: &View, range: ByteRange) -> HttpResult {
     let closed = view.is_closed();
     let (totals, found) = view
         .with_output(move |mut output| {
@@ -132,7 +130,7 @@ async fn excerpt(
     view: &View,
     strip_ansi: bool,
     choose: impl FnOnce(Output) -> std::io::Result<Excerpt> + Send + 'static,
-) -> Outcome {
+) -> HttpResult {
     let mut excerpt = view.with_output(choose).await?;
     if strip_ansi {
         excerpt = excerpt.without_ansi();
@@ -146,7 +144,7 @@ async fn search(
     strip_ansi: bool,
     report: impl Report,
     content_type: &'static str,
-) -> Outcome {
+) -> HttpResult {
     let mut search = view
         .with_output(move |output| Ok(Search::new(output, query, report)))
         .await?;

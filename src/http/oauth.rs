@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::challenge::WELL_KNOWN;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Open;
 use super::route::{Route, reads};
 use crate::app::App;
-use branchyard_config::OauthConfig;
 use branchyard_model::{ErrorKind, Problem, Scope};
 
 /// Clients that have no token yet learn here who gives them one.
@@ -41,31 +40,23 @@ struct Metadata {
     resource_name: &'static str,
 }
 
-impl Metadata {
-    fn of(oauth: &OauthConfig) -> Self {
-        Self {
-            // Never what the request calls itself: that is up to whoever sent it.
-            resource: oauth.audience.as_str().to_owned(),
-            authorization_servers: [oauth.issuer.as_str().to_owned()],
-            scopes_supported: Scope::ALL.map(Scope::as_str),
-            bearer_methods_supported: ["header"],
-            resource_name: "Branchyard",
-        }
-    }
-}
-
-type Answer = Result<Json<Metadata>, ProblemResponse>;
-
 /// Clients ask with the path of what they want to reach behind the well-known part, or with none.
-async fn metadata(State(app): State<App>, uri: Uri) -> Answer {
+async fn metadata(State(app): State<App>, uri: Uri) -> HttpResult<Json<Metadata>> {
     let oauth = app.config().auth.oauth.as_ref();
     let oauth = oauth.ok_or_else(not_configured)?;
     let path = uri.path().strip_prefix(WELL_KNOWN).unwrap_or_default();
     let own = oauth.audience.url().path();
-    match ["", MCP, own.trim_end_matches('/')].contains(&path) {
-        true => Ok(Json(Metadata::of(oauth))),
-        false => Err(not_configured().into()),
+    if !["", MCP, own.trim_end_matches('/')].contains(&path) {
+        return Err(not_configured().into());
     }
+    Ok(Json(Metadata {
+        // Never what the request calls itself: that is up to whoever sent it.
+        resource: oauth.audience.as_str().to_owned(),
+        authorization_servers: [oauth.issuer.as_str().to_owned()],
+        scopes_supported: Scope::ALL.map(Scope::as_str),
+        bearer_methods_supported: ["header"],
+        resource_name: "Branchyard",
+    }))
 }
 
 fn not_configured() -> Problem {

@@ -8,12 +8,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::challenge::Challenge;
 use branchyard_model::{ErrorKind, Problem};
-
-/// The stable word of the problem that a response tells.
-#[derive(Debug, Clone)]
-pub(super) struct ProblemCode(pub(super) String);
 
 /// A refusal or a failure, as RFC 9457 has it.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +42,9 @@ pub struct Document {
 
 #[derive(Debug)]
 pub(super) struct ProblemResponse(pub(super) Problem);
+
+/// What a handler answers with.
+pub(super) type HttpResult<T = Response> = Result<T, ProblemResponse>;
 
 impl From<Problem> for ProblemResponse {
     fn from(problem: Problem) -> Self {
@@ -106,10 +104,8 @@ impl IntoResponse for ProblemResponse {
         if let Some(seconds) = problem.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        if let Some(challenge) = Challenge::of(&problem) {
-            response.extensions_mut().insert(challenge);
-        }
-        response.extensions_mut().insert(ProblemCode(problem.code));
+        // For the audit, and for what a refused caller is told besides.
+        response.extensions_mut().insert(problem);
         response
     }
 }

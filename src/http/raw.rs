@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio_util::io::ReaderStream;
 
 use super::extract::At;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::range::{self, ByteRange};
 use super::route::Access::Needs;
 use super::route::{IF_RANGE, RANGE, Route, TEXT, reads, text};
@@ -64,7 +64,7 @@ async fn raw(
     At((repo, branch, path)): At<(RepoName, BranchName, String)>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let raw = inspect::raw_file(&app, &repo, &branch, &path).await?;
     let tag = tag::of_stamp(&raw.stamp);
     let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, &headers));

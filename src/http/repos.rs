@@ -5,7 +5,7 @@ use axum::Json;
 use super::audit::Noted;
 use super::extract::{At, Body, RepoAt};
 use super::listed::Listed;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
 use crate::app::{AuthorizedApp, RepoSummary, branches, inconsistencies, repos};
@@ -48,25 +48,22 @@ async fn register(
     app: AuthorizedApp,
     noted: Noted,
     Body(registration): Body<Registration>,
-) -> Result<With<201, Json<RepoSummary>>, ProblemResponse> {
+) -> HttpResult<With<201, Json<RepoSummary>>> {
     noted.at(Some(&registration.name), None);
     let repo = branches::register(&app, &registration).await?;
     Ok(With(Json(repos::repo_summary(&app, &repo))))
 }
 
-async fn show(app: AuthorizedApp, At(name): RepoAt) -> Result<Json<RepoSummary>, ProblemResponse> {
+async fn show(app: AuthorizedApp, At(name): RepoAt) -> HttpResult<Json<RepoSummary>> {
     let repo = app.repo(&name)?;
     Ok(Json(repos::repo_summary(&app, &repo)))
 }
 
-async fn remove(app: AuthorizedApp, At(name): RepoAt) -> Result<With<204, ()>, ProblemResponse> {
+async fn remove(app: AuthorizedApp, At(name): RepoAt) -> HttpResult<With<204, ()>> {
     branches::remove_repo(&app, &name).await?;
     Ok(With(()))
 }
 
-async fn maintain(
-    app: AuthorizedApp,
-    At(repo): RepoAt,
-) -> Result<Json<Maintained>, ProblemResponse> {
+async fn maintain(app: AuthorizedApp, At(repo): RepoAt) -> HttpResult<Json<Maintained>> {
     Ok(Json(inconsistencies::maintain(&app, &repo).await?))
 }

@@ -80,6 +80,8 @@ pub(super) type Content = Box<dyn FnOnce(&mut Schemas) -> Value>;
 /// The schema of one event of a stream.
 pub(super) type Item = fn(&mut Schemas) -> Value;
 
+/// A row on its way to a [`Route`]: what it says before its address and its handler are known.
+#[derive(Default)]
 pub(super) struct Operation {
     action: Option<Cow<'static, str>>,
     id: Cow<'static, str>,
@@ -103,17 +105,10 @@ type Media = Vec<(&'static str, Content)>;
 /// Begins the row of a route that changes nothing.
 pub(super) fn reads(id: impl Into<Cow<'static, str>>, summary: &'static str) -> Operation {
     Operation {
-        action: None,
         id: id.into(),
         summary,
-        description: "",
-        query: None,
-        headers: Vec::new(),
-        body: None,
-        needs: &[],
         gives: (200, ""),
-        answers: Vec::new(),
-        item: None,
+        ..Operation::default()
     }
 }
 

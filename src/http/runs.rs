@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::extract::{At, Params, RunAt};
 use super::listed::{Listed, limit};
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
 use crate::app::{AuthorizedApp, runs};
@@ -77,7 +77,7 @@ struct ListParams {
 async fn list(
     app: AuthorizedApp,
     Params(params): Params<ListParams>,
-) -> Result<Json<Listed<RunRecord, RunId>>, ProblemResponse> {
+) -> HttpResult<Json<Listed<RunRecord, RunId>>> {
     let filter = Filter {
         repo: params.repo,
         branch: params.branch,
@@ -102,7 +102,7 @@ async fn list(
 pub(super) struct Waiting {
     /// How long to wait for the end, such as `50s`; never longer than ten minutes.
     wait: Option<String>,
-    /// Answer 422 unless it succeeded.
+    /// HttpResult 422 unless it succeeded.
     #[serde(default)]
     fail: bool,
 }
@@ -132,7 +132,7 @@ async fn show(
     app: AuthorizedApp,
     At(id): RunAt,
     Params(params): Params<Waiting>,
-) -> Result<(StatusCode, Json<RunRecord>), ProblemResponse> {
+) -> HttpResult<(StatusCode, Json<RunRecord>)> {
     if let (Some(patience), Some(live)) = (params.patience()?, runs::live_run(&app, id)?) {
         // Running out of patience is an answer too: the run as it is by then.
         let _ = tokio::time::timeout(patience, live.ended()).await;
@@ -145,10 +145,7 @@ async fn show(
     Ok((status, Json(record)))
 }
 
-async fn diagnostics(
-    app: AuthorizedApp,
-    At(id): RunAt,
-) -> Result<Json<Diagnostics>, ProblemResponse> {
+async fn diagnostics(app: AuthorizedApp, At(id): RunAt) -> HttpResult<Json<Diagnostics>> {
     Ok(Json(runs::diagnostics(&app, id).await?))
 }
 
@@ -174,7 +171,7 @@ async fn cancel(
     app: AuthorizedApp,
     At(id): RunAt,
     Params(params): Params<CancelParams>,
-) -> Result<With<202, Json<Cancelled>>, ProblemResponse> {
+) -> HttpResult<With<202, Json<Cancelled>>> {
     let (record, wanted_by) = runs::cancel_run(&app, id, params.force)?;
     Ok(With(Json(Cancelled { record, wanted_by })))
 }

@@ -2,14 +2,14 @@
 
 use axum::Json;
 use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::branches::Ready;
 use super::extract::{At, Body, Params, SalvageAt};
 use super::listed::Listed;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
 use crate::app::{
@@ -51,14 +51,11 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(
     app: AuthorizedApp,
     Params(filter): Params<SalvageFilter>,
-) -> Result<Json<Listed<SalvageItem>>, ProblemResponse> {
+) -> HttpResult<Json<Listed<SalvageItem>>> {
     Ok(Json(Listed::all(salvage::salvages(&app, &filter).await?)))
 }
 
-async fn show(
-    app: AuthorizedApp,
-    At(id): SalvageAt,
-) -> Result<Json<SalvageDetail>, ProblemResponse> {
+async fn show(app: AuthorizedApp, At(id): SalvageAt) -> HttpResult<Json<SalvageDetail>> {
     Ok(Json(salvage::get(&app, id).await?))
 }
 
@@ -73,7 +70,7 @@ async fn file(
     app: AuthorizedApp,
     At(id): SalvageAt,
     Params(params): Params<FileParams>,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let bytes = salvage::salvaged_file(&app, id, &params.path).await?;
     // Whatever it holds, a browser is not to take it for a page.
     let kind = [(header::CONTENT_TYPE, "application/octet-stream")];
@@ -84,7 +81,7 @@ async fn restore(
     app: AuthorizedApp,
     At(id): SalvageAt,
     Body(request): Body<RestoreRequest>,
-) -> Result<Json<Ready>, ProblemResponse> {
+) -> HttpResult<Json<Ready>> {
     let (workspace, warnings) = salvage::restore(&app, id, &request).await?;
     Ok(Json(Ready {
         workspace,
@@ -92,7 +89,7 @@ async fn restore(
     }))
 }
 
-async fn forget(app: AuthorizedApp, At(id): SalvageAt) -> Result<With<204, ()>, ProblemResponse> {
+async fn forget(app: AuthorizedApp, At(id): SalvageAt) -> HttpResult<With<204, ()>> {
     salvage::drop_salvage(&app, id).await?;
     Ok(With(()))
 }

@@ -7,7 +7,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::credential::{Credential, cookie_name, credential};
 use super::extract::At;
 use super::limits;
 use super::negotiate::accepts;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::{Known, Open};
 use super::route::{Route, With, does, reads};
 use crate::app::{App, AuthorizedApp, Session, WhoAmI, session, tokens};
@@ -79,7 +79,7 @@ async fn open(
     State(app): State<App>,
     authorized: AuthorizedApp,
     headers: HeaderMap,
-) -> Result<(Cookie, Json<Visitor>), ProblemResponse> {
+) -> HttpResult<(Cookie, Json<Visitor>)> {
     let session = session::log_in(&authorized).await?;
     Ok((
         [cookie(&app, &headers, &session)],
@@ -92,7 +92,7 @@ async fn show(
     State(app): State<App>,
     peer: Option<axum::Extension<Peer>>,
     headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let shown = credential(&headers)?;
     match app.who(shown.as_ref().map(Credential::text)).await {
         Ok(principal) => {
@@ -115,7 +115,7 @@ async fn show(
 async fn close(
     authorized: AuthorizedApp,
     headers: HeaderMap,
-) -> Result<With<204, (Cookie, ())>, ProblemResponse> {
+) -> HttpResult<With<204, (Cookie, ())>> {
     if let Some(Credential::Cookie(_)) = credential(&headers)? {
         session::log_out(&authorized).await?;
     }
@@ -123,7 +123,7 @@ async fn close(
 }
 
 /// A link that logs a browser in, once.
-async fn ticket(authorized: AuthorizedApp) -> Result<With<201, Json<Link>>, ProblemResponse> {
+async fn ticket(authorized: AuthorizedApp) -> HttpResult<With<201, Json<Link>>> {
     let ticket = session::ticket(&authorized)?;
     let link = Link {
         path: format!("/open/{}", ticket.text),
@@ -140,7 +140,7 @@ async fn redeem(
     At(ticket): At<String>,
     method: Method,
     headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
     }

@@ -10,12 +10,13 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_stream::{Stream, StreamExt};
+use tokio_stream::Stream;
 
 use super::extract::{At, Body, BranchAt, Params, RunAt};
+use super::held::Held;
 use super::negotiate::{Format, cursor, idempotency_key, prefers_async};
 use super::openapi::events::of_runs;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Header, NDJSON, Operation, Route, SSE, TEXT, does, reads, text};
 use super::sinks::{Events, Text};
@@ -24,7 +25,6 @@ use branchyard_journal::{Cursor, Sink};
 use branchyard_model::{BranchName, Problem, RepoName, RunId, RunRecord, Scope};
 use branchyard_runs::{RunBody, RunRequest, View, ViewerGuard};
 
-type Outcome = Result<Response, ProblemResponse>;
 /// A body on its way.
 pub(super) type Pieces = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>> + Send>>;
 
@@ -102,7 +102,7 @@ async fn begin(
     headers: HeaderMap,
     Body(body): Body<RunBody>,
     read: fn(RunBody) -> Result<RunRequest, Problem>,
-) -> Outcome {
+) -> HttpResult {
     body.check_place(&repo, &branch)?;
     start(&app, (repo, branch), &headers, read(body)?).await
 }
@@ -119,7 +119,7 @@ async fn follow(
     At(id): RunAt,
     Params(params): Params<FollowParams>,
     headers: HeaderMap,
-) -> Outcome {
+) -> HttpResult {
     let from = cursor(&headers, params.from.as_deref())?;
     let view = runs::view_run(&app, id)?;
     let viewer = view.viewers().as_ref().map(|viewers| viewers.join(false));
@@ -140,7 +140,7 @@ async fn rerun(
     At(id): RunAt,
     headers: HeaderMap,
     Body(body): Body<RerunBody>,
-) -> Outcome {
+) -> HttpResult {
     let (repo, branch, request) = runs::asked_for(&app, id, body.env)?;
     start(&app, (repo, branch), &headers, request).await
 }
@@ -150,7 +150,7 @@ async fn start(
     (repo, branch): (RepoName, BranchName),
     headers: &HeaderMap,
     mut request: RunRequest,
-) -> Outcome {
+) -> HttpResult {
     let (key, from) = key_and_place(headers)?;
     let detached = prefers_async(headers);
     request.set_unwatched(detached);
@@ -187,7 +187,7 @@ pub(super) async fn resume(
     headers: &HeaderMap,
     viewer: Option<ViewerGuard>,
     location: &str,
-) -> Outcome {
+) -> HttpResult {
     if from.is_some_and(|from| view.is_done(from)) {
         // Tells an EventSource to stop reconnecting.
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -218,12 +218,9 @@ pub(super) async fn body(
     sink: impl Sink,
     viewer: Option<ViewerGuard>,
 ) -> Result<HttpBody, Problem> {
-    let pieces = view.follow(from, sink).await?;
-    // The seat is left when the body is: at its end, or when the connection goes.
-    Ok(HttpBody::from_stream(pieces.map(move |piece| {
-        let _seat = &viewer;
-        piece
-    })))
+    let pieces = HttpBody::from_stream(view.follow(from, sink).await?);
+    // The viewer leaves when the body is dropped: at its end, or when the connection goes.
+    Ok(HttpBody::new(Held::new(pieces, viewer)))
 }
 
 fn at(run: RunId) -> String {

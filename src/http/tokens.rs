@@ -5,7 +5,7 @@ use axum::http::{HeaderName, header};
 
 use super::extract::{At, Body, Params};
 use super::listed::Listed;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Known;
 use super::route::{Route, With, does, reads};
 use crate::app::{
@@ -50,10 +50,7 @@ async fn whoami(app: AuthorizedApp) -> Json<WhoAmI> {
 
 type Made = With<201, ([(HeaderName, String); 2], Json<MadeToken>)>;
 
-async fn make(
-    app: AuthorizedApp,
-    Body(request): Body<TokenRequest>,
-) -> Result<Made, ProblemResponse> {
+async fn make(app: AuthorizedApp, Body(request): Body<TokenRequest>) -> HttpResult<Made> {
     let made = tokens::make_token(&app, &request).await?;
     let headers = [
         (header::LOCATION, format!("/api/tokens/{}", made.made.id)),
@@ -67,16 +64,10 @@ async fn list(app: AuthorizedApp, Params(filter): Params<TokenFilter>) -> Json<L
     Json(Listed::all(tokens::list(&app, &filter)))
 }
 
-async fn show(
-    app: AuthorizedApp,
-    At(named): At<String>,
-) -> Result<Json<TokenView>, ProblemResponse> {
+async fn show(app: AuthorizedApp, At(named): At<String>) -> HttpResult<Json<TokenView>> {
     Ok(Json(tokens::get(&app, &named)?))
 }
 
-async fn revoke(
-    app: AuthorizedApp,
-    At(named): At<String>,
-) -> Result<Json<RevokedTokens>, ProblemResponse> {
+async fn revoke(app: AuthorizedApp, At(named): At<String>) -> HttpResult<Json<RevokedTokens>> {
     Ok(Json(tokens::revoke_token(&app, &named).await?))
 }

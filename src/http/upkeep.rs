@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::Noted;
 use super::extract::Params;
 use super::listed::Listed;
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, does, reads};
 use crate::app::{AuthorizedApp, inconsistencies, reaper};
@@ -47,7 +47,7 @@ pub struct Amiss {
     pub mended_at_start: Vec<Mended>,
 }
 
-async fn findings(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemResponse> {
+async fn findings(app: AuthorizedApp) -> HttpResult<Json<Amiss>> {
     let found = inconsistencies::findings(&app).await?;
     Ok(Json(Amiss {
         now: Listed::all(found.now),
@@ -55,7 +55,7 @@ async fn findings(app: AuthorizedApp) -> Result<Json<Amiss>, ProblemResponse> {
     }))
 }
 
-async fn mend(app: AuthorizedApp) -> Result<Json<Listed<Mended>>, ProblemResponse> {
+async fn mend(app: AuthorizedApp) -> HttpResult<Json<Listed<Mended>>> {
     let mended = inconsistencies::mend_findings(&app).await?;
     Ok(Json(Listed::all(mended)))
 }
@@ -75,7 +75,7 @@ async fn reap(
     app: AuthorizedApp,
     noted: Noted,
     Params(params): Params<ReapParams>,
-) -> Result<Json<Reaping>, ProblemResponse> {
+) -> HttpResult<Json<Reaping>> {
     noted.at(params.repo.as_ref(), None);
     if params.dry_run {
         noted.looks();
@@ -93,7 +93,7 @@ struct Lately {
     next_pass: Option<Timestamp>,
 }
 
-async fn reaped(app: AuthorizedApp) -> Result<Json<Lately>, ProblemResponse> {
+async fn reaped(app: AuthorizedApp) -> HttpResult<Json<Lately>> {
     let (items, next_pass) = reaper::reaped(&app)?;
     Ok(Json(Lately {
         list: Listed::all(items),

@@ -1,12 +1,12 @@
 //! Git verbs: one address for each, under the branch that it is about.
 
 use axum::Json;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::extract::{At, Body, BranchAt};
-use super::problem::ProblemResponse;
+use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{JSON, Route, Schemas, does, of, reads, whole};
 use crate::app::AuthorizedApp;
@@ -60,7 +60,7 @@ async fn call(
     verb: &'static Verb,
     At((repo, branch)): BranchAt,
     Body(given): Body<Map<String, Value>>,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let at = Place { repo, branch };
     let said = verb.call(&app, at, Value::Object(given)).await?;
     Ok(Json(said.json()?).into_response())

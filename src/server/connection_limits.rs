@@ -79,11 +79,7 @@ struct LimitsState {
 /// A place for one connection, given back when dropped.
 #[derive(Debug)]
 #[must_use = "it is given back at once"]
-pub(super) struct ConnectionPlace {
-    id: u64,
-    state: Arc<LimitsState>,
-    places: Arc<ConnectionLimits>,
-}
+pub(super) struct ConnectionPlace(Handle);
 
 /// What a request carries of its connection. It does not keep the place.
 #[derive(Debug, Clone)]
@@ -145,11 +141,8 @@ impl ConnectionLimits {
         let id = taken.latest;
         taken.unauthenticated.add(id, state.clone());
         metrics::gauge!("branchyard_connections").increment(1.0);
-        ConnectionPlace {
-            id,
-            state,
-            places: self.clone(),
-        }
+        let places = self.clone();
+        ConnectionPlace(Handle { id, state, places })
     }
 
     /// Closes an idle connection without a credential, where the system has no file for the next.
@@ -219,10 +212,14 @@ impl Taken {
         }
     }
 
+    fn remove(&mut self, id: u64) -> Option<Arc<LimitsState>> {
+        let removed = self.unauthenticated.remove(id);
+        removed.or_else(|| self.authenticated.remove(id))
+    }
+
     /// It counts no more from here on, and its file is closed soon.
     fn close(&mut self, id: u64) {
-        let removed = self.unauthenticated.remove(id);
-        if let Some(state) = removed.or_else(|| self.authenticated.remove(id)) {
+        if let Some(state) = self.remove(id) {
             self.closing += 1;
             metrics::counter!("branchyard_connections_closed_for_others_total").increment(1);
             state.close.cancel();
@@ -278,17 +275,13 @@ impl LimitsState {
 
 impl ConnectionPlace {
     pub(super) fn handle(&self) -> Handle {
-        Handle {
-            id: self.id,
-            state: self.state.clone(),
-            places: self.places.clone(),
-        }
+        self.0.clone()
     }
 
     /// Returns when the connection is to be closed: for another, or since it sent no request for `patience` and
     /// never showed a credential.
     pub(super) async fn given_up(&self, patience: Duration) {
-        let state = &self.state;
+        let state = &self.0.state;
         let silent = async {
             while !state.is_authenticated.load(Ordering::Relaxed) {
                 let deadline = match state.is_idle() {
@@ -313,14 +306,11 @@ impl ConnectionPlace {
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
-        let counted = taken.unauthenticated.remove(self.id);
-        if counted
-            .or_else(|| taken.authenticated.remove(self.id))
-            .is_none()
-        {
+        let Handle { id, places, .. } = &self.0;
+        let mut taken = places.taken();
+        if taken.remove(*id).is_none() {
             taken.closing -= 1;
-            self.places.closed.notify_waiters();
+            places.closed.notify_waiters();
         }
         metrics::gauge!("branchyard_connections").decrement(1.0);
     }

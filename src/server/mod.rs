@@ -60,7 +60,6 @@ pub const THIS_PROGRAM: &str = "/proc/self/exe";
 #[derive(Debug)]
 pub struct Server {
     yard: Arc<Parts>,
-    tasks: TaskTracker,
     trash: Trash,
     endpoint: Endpoint,
     places: Arc<ConnectionLimits>,
@@ -207,11 +206,10 @@ impl Server {
             margin,
             loops,
             mended_at_start,
-            tasks: tasks.clone(),
+            tasks,
         });
         Ok(Self {
             yard,
-            tasks,
             trash,
             endpoint,
             places,
@@ -274,12 +272,13 @@ impl Server {
         let (loops, margin, tasks) = (
             self.yard.loops.clone(),
             self.yard.margin.clone(),
-            self.tasks.clone(),
+            self.yard.tasks.clone(),
         );
         let reserve = loops
             .clone()
             .keep("disk_reserve", move || margin.clone().keep(tasks.clone()));
-        self.tasks
+        self.yard
+            .tasks
             .spawn(close.clone().run_until_cancelled_owned(reserve));
         self.yard.reaper.start(loops, &close);
         upkeep::start(&self.yard, &close);
@@ -302,13 +301,13 @@ impl Server {
             );
             cut.cancel();
         }
-        self.tasks.close();
-        if tokio::time::timeout(LAST_WORDS, self.tasks.wait())
+        self.yard.tasks.close();
+        if tokio::time::timeout(LAST_WORDS, self.yard.tasks.wait())
             .await
             .is_err()
         {
             tracing::warn!(
-                left = self.tasks.len(),
+                left = self.yard.tasks.len(),
                 "some background work is left undone"
             );
         }

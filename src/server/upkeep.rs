@@ -21,17 +21,14 @@ pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
 async fn work(yard: Arc<Parts>) {
     loop {
         tokio::time::sleep(BETWEEN_LOOKS).await;
-        maintain_idle(&yard).await;
-    }
-}
-
-async fn maintain_idle(yard: &Parts) {
-    for repo in yard.repos.list() {
-        if yard.workspaces.is_in_use(repo.name()) || !upkeep::is_due(&repo) {
-            continue;
-        }
-        if let Err(error) = upkeep::maintain(&repo).await {
-            tracing::warn!(repo = %repo.name(), %error, "failed to maintain");
+        for repo in yard.repos.list() {
+            let is_idle = !yard.workspaces.is_in_use(repo.name());
+            if is_idle
+                && upkeep::is_due(&repo)
+                && let Err(error) = upkeep::maintain(&repo).await
+            {
+                tracing::warn!(repo = %repo.name(), %error, "failed to maintain");
+            }
         }
     }
 }

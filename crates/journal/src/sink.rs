@@ -9,12 +9,21 @@ pub trait Sink: Send + 'static {
     /// Takes a frame, of which `skip` bytes were seen before, until it has a [`CHUNK`](super::CHUNK).
     /// Returns how much of the payload it is through with.
     fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize;
-    fn has_pending(&self) -> bool;
+
+    /// Whether something is held back for more to come.
+    fn has_pending(&self) -> bool {
+        false
+    }
+
     /// Gives out what was held back for more to come.
-    fn flush(&mut self);
+    fn flush(&mut self) {}
+
     /// The journal is at its end.
-    fn finish(&mut self);
-    fn keep_alive(&mut self);
+    fn finish(&mut self) {}
+
+    /// Nothing has happened for a while. Formats without a word for that stay silent.
+    fn keep_alive(&mut self) {}
+
     fn buffered(&self) -> usize;
     fn take(&mut self) -> Bytes;
 

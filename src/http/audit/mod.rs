@@ -13,7 +13,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
-use super::problem::{ProblemCode, ProblemResponse, status};
+use super::problem::{ProblemResponse, status};
 use super::route::Route;
 use crate::app::App;
 use crate::app::audit::{Answer, AuditCall as Call, AuditOutcome, Auditor, Named, Sender, Via};
@@ -168,11 +168,9 @@ fn made(headers: &HeaderMap) -> Named {
 }
 
 fn answer(response: &Response) -> Answer<'_> {
+    let problem = response.extensions().get::<Problem>();
     Answer {
         status: response.status().as_u16(),
-        code: response
-            .extensions()
-            .get::<ProblemCode>()
-            .map(|code| code.0.as_str().into()),
+        code: problem.map(|problem| problem.code.as_str().into()),
     }
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::StreamExt;
@@ -13,7 +13,7 @@ use crate::app::audit::{AuditFilter, AuditOutcome, AuditRecord};
 use crate::http::extract::Params;
 use crate::http::listed::{self, Listed};
 use crate::http::negotiate::Format;
-use crate::http::problem::ProblemResponse;
+use crate::http::problem::HttpResult;
 use crate::http::route::Access::Needs;
 use crate::http::route::{JSON, NDJSON, Route, given, is, reads, text};
 use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
@@ -64,7 +64,7 @@ async fn list(
     app: AuthorizedApp,
     Params(params): Params<AuditParams>,
     headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+) -> HttpResult {
     let limit = params.limit;
     let filter = params.filter()?;
     if Format::of(&headers) == Format::Ndjson {

@@ -2,10 +2,11 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use schemars::JsonSchema;
+use serde::Serialize;
 
 use branchyard_journal::{Query, Report, SearchLine};
 
-/// What [`GrepJson`] writes, piece by piece.
+/// What [`GrepJson`] writes, item by item.
 #[derive(JsonSchema)]
 #[schemars(rename = "LogMatches")]
 #[expect(dead_code, reason = "it is there to be described")]
@@ -16,9 +17,8 @@ pub(super) struct Found {
 }
 
 /// A line that matches. None is told twice: one between two matches is after the first or before the second.
-#[derive(JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LogMatch")]
-#[expect(dead_code, reason = "it is there to be described")]
 struct FoundLine {
     /// Counted from 1.
     line: u64,
@@ -94,61 +94,56 @@ impl Report for GrepText {
 pub(super) struct GrepJson {
     buffer: BytesMut,
     /// The item that the lines after it are still added to.
-    open: bool,
-    /// Whether the array that is being written has an element.
-    filled: bool,
+    open: Option<FoundLine>,
+    has_items: bool,
 }
 
 impl GrepJson {
     pub(super) fn new() -> Self {
         Self {
             buffer: BytesMut::from(&b"{\"items\":["[..]),
-            open: false,
-            filled: false,
+            open: None,
+            has_items: false,
         }
     }
 
-    fn text(&mut self, text: &[u8]) {
-        // A string always serialises into a growing buffer.
-        let text = String::from_utf8_lossy(text);
-        let _ = serde_json::to_writer((&mut self.buffer).writer(), &text);
-    }
-
-    fn element(&mut self, text: &[u8]) {
-        if std::mem::replace(&mut self.filled, true) {
+    fn close(&mut self) {
+        let Some(line) = self.open.take() else {
+            return;
+        };
+        if std::mem::replace(&mut self.has_items, true) {
             self.buffer.put_u8(b',');
         }
-        self.text(text);
+        // Numbers and strings always serialise into a growing buffer.
+        let _ = serde_json::to_writer((&mut self.buffer).writer(), &line);
     }
 }
 
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 impl Report for GrepJson {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
-        if std::mem::replace(&mut self.open, true) {
-            self.buffer.put_slice(b"]},");
-        }
-        self.buffer
-            .put_slice(format!("{{\"line\":{number},\"text\":").as_bytes());
-        self.text(text);
-        self.buffer.put_slice(b",\"before\":[");
-        self.filled = false;
-        for line in before {
-            self.element(&line.text);
-        }
-        self.buffer.put_slice(b"],\"after\":[");
-        self.filled = false;
+    fn matched(&mut self, number: u64, line: &[u8], before: &[SearchLine]) {
+        self.close();
+        self.open = Some(FoundLine {
+            line: number,
+            text: text(line),
+            before: before.iter().map(|line| text(&line.text)).collect(),
+            after: Vec::new(),
+        });
     }
 
-    fn after(&mut self, _: u64, text: &[u8]) {
-        self.element(text);
+    fn after(&mut self, _: u64, line: &[u8]) {
+        if let Some(open) = &mut self.open {
+            open.after.push(text(line));
+        }
     }
 
     fn end(&mut self, truncated: bool) {
-        if self.open {
-            self.buffer.put_slice(b"]}");
-        }
-        self.buffer
-            .put_slice(format!("],\"truncated\":{truncated}}}\n").as_bytes());
+        self.close();
+        let end = format!("],\"truncated\":{truncated}}}\n");
+        self.buffer.put_slice(end.as_bytes());
     }
 
     fn buffered(&self) -> usize {

@@ -65,6 +65,7 @@ impl Output {
     }
 }
 
+/// Half a line is not flushed: the lines of others would tear it apart. The group's own events keep the connection alive.
 impl Sink for Output {
     fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         let (out, format, label) = (&mut self.out, self.format, &self.label);
@@ -76,19 +77,11 @@ impl Sink for Output {
         self.splitter.has_pending()
     }
 
-    fn flush(&mut self) {
-        // Half a line would be torn apart by the lines of others.
-    }
-
     fn finish(&mut self) {
         let (out, format, label) = (&mut self.out, self.format, &self.label);
         let _ = self
             .splitter
             .flush_all(&mut |item, _| Self::item(out, format, label, item));
-    }
-
-    fn keep_alive(&mut self) {
-        // The group's own events keep the connection alive.
     }
 
     fn buffered(&self) -> usize {

@@ -130,6 +130,7 @@ fn summed_up(summary: &Summary) -> String {
     )
 }
 
+/// It does not keep the connection alive: every byte would be taken for output.
 impl Sink for Text {
     fn frame(&mut self, frame: &Frame<'_>, skip: usize) -> usize {
         match frame.kind {
@@ -152,18 +153,6 @@ impl Sink for Text {
             FrameKind::Event => {}
         }
         frame.payload.len()
-    }
-
-    fn has_pending(&self) -> bool {
-        false
-    }
-
-    fn flush(&mut self) {}
-
-    fn finish(&mut self) {}
-
-    fn keep_alive(&mut self) {
-        // Every byte would be taken for output; silence is all that text can say.
     }
 
     fn buffered(&self) -> usize {

@@ -9,7 +9,7 @@ fn places(max_connections: usize, max_connections_per_address: usize) -> Arc<Con
 }
 
 fn is_told_to_close(place: &ConnectionPlace) -> bool {
-    place.state.close.is_cancelled()
+    place.0.state.close.is_cancelled()
 }
 
 fn network(last: u8) -> Peer {
@@ -127,6 +127,6 @@ async fn a_connection_that_says_nothing_is_given_up() {
     let place = places.take(Peer::Loopback);
     place.handle().authenticated().unwrap();
     assert!(stays(&place).await);
-    places.taken().close(place.id);
+    places.taken().close(place.0.id);
     place.given_up(patience).await;
 }
