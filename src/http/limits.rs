@@ -27,7 +27,8 @@ pub(super) async fn admitted(app: &App, who: &str, request: Request, next: Next)
         Err(problem) => return ProblemResponse(problem).into_response(),
     };
     let patience = app.config().timeouts.request;
-    let request = request.map(|body| Body::new(Arriving::new(body, patience)));
+    let by = None;
+    let request = request.map(|body| Body::new(Arriving { body, patience, by }));
     let response = next.run(request).await;
     response.map(|body| Body::new(Held::new(body, permit)))
 }
@@ -60,16 +61,6 @@ struct Arriving {
     body: Body,
     patience: Duration,
     by: Option<Pin<Box<Sleep>>>,
-}
-
-impl Arriving {
-    fn new(body: Body, patience: Duration) -> Self {
-        Self {
-            body,
-            patience,
-            by: None,
-        }
-    }
 }
 
 impl HttpBody for Arriving {

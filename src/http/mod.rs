@@ -37,6 +37,7 @@ mod verbs;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -60,6 +61,7 @@ pub use upkeep::Amiss;
 
 /// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.
 pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
+    let max_body = app.config().limits.max_body.as_usize();
     let mut router = Router::new();
     for route in routes::all(mcp).iter().flat_map(|section| &section.routes) {
         let noting = audit::noting(&app, route);
@@ -69,20 +71,12 @@ pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
     router
         .fallback(|| async { ProblemResponse(not_found()) })
         .method_not_allowed_fallback(|| async { ProblemResponse(method_not_allowed()) })
-        .layer(DefaultBodyLimit::max(
-            app.config().limits.max_body.as_usize(),
-        ))
-        .layer(axum::middleware::from_fn_with_state(
-            app.clone(),
-            challenge::challenged,
-        ))
-        .layer(axum::middleware::from_fn_with_state(
-            app.clone(),
-            gate::check_sender,
-        ))
+        .layer(DefaultBodyLimit::max(max_body))
+        .layer(from_fn_with_state(app.clone(), challenge::challenged))
+        .layer(from_fn_with_state(app.clone(), gate::check_sender))
         .layer(gate::cors(app.config()))
         .layer(CatchPanicLayer::custom(internal_panic))
-        .layer(axum::middleware::from_fn(gate::kept_apart))
+        .layer(from_fn(gate::kept_apart))
         .with_state(app)
 }
 

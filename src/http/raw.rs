@@ -72,7 +72,10 @@ async fn raw(
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => answer(raw, tag.as_deref(), &method, &headers)
             .await
-            .map_err(unreadable)?,
+            .map_err(|error| {
+                let detail = format!("the file cannot be read: {error}");
+                Problem::new(ErrorKind::Internal, "file_unreadable", detail)
+            })?,
     };
     let name = path.rsplit('/').next().unwrap_or_default();
     let named = [(header::CONTENT_DISPOSITION, attachment(name))];
@@ -155,12 +158,6 @@ fn attachment(name: &str) -> String {
         .collect();
     let exact = utf8_percent_encode(name, PLAIN);
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
-fn unreadable(error: std::io::Error) -> Problem {
-    let detail = format!("the file cannot be read: {error}");
-    Problem::new(ErrorKind::Internal, "file_unreadable", detail)
 }
 
 #[cfg(test)]

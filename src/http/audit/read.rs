@@ -16,7 +16,7 @@ use crate::http::negotiate::Format;
 use crate::http::problem::HttpResult;
 use crate::http::route::Access::Needs;
 use crate::http::route::{JSON, NDJSON, Route, given, is, reads, text};
-use branchyard_model::{BranchName, Problem, RepoName, Scope, moment};
+use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope, moment};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let page = given::<Listed<AuditRecord, i64>>();
@@ -115,8 +115,7 @@ fn lines(records: &[AuditRecord]) -> Result<Vec<u8>, Problem> {
     let mut lines = Vec::new();
     for record in records {
         serde_json::to_writer(&mut lines, record).map_err(|error| {
-            let kind = branchyard_model::ErrorKind::Internal;
-            Problem::new(kind, "answer_unwritable", error.to_string())
+            Problem::new(ErrorKind::Internal, "answer_unwritable", error.to_string())
         })?;
         lines.push(b'\n');
     }
