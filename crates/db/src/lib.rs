@@ -4,6 +4,7 @@
 
 mod database;
 mod error;
+mod file;
 mod filter;
 mod open;
 pub mod run_index;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use crate::database::DbFile;
+use crate::file::DbFile;
 
 /// How many orders one transaction takes at most, so that a caller who waits for one waits briefly.
 const BATCH: usize = 1000;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, CommitId, DiagnosticsSummary, EndState, GroupRecord, MemberEnded, MemberStarted,
-    Problem, RunId, RunRecord, RunState, Summary, Warm, Warning,
+    About, EndState, GroupRecord, MemberEnded, MemberStarted, Problem, RunEnd, RunId, RunRecord,
+    RunState, Summary, Warm, Warning,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -133,41 +133,4 @@ pub struct Complete {
     /// What its workspace was made from, if it was made for it from a sibling's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunEnd {
-    pub state: EndState,
-    pub exit_code: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    pub commit: Option<CommitId>,
-    #[serde(default)]
-    pub duration_ms: u64,
-    /// Whether something that was built earlier was there when its command started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub incremental: Option<bool>,
-    /// In words, where the state does not say all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Errors and warnings in the output; left out where there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<DiagnosticsSummary>,
-}
-
-impl RunEnd {
-    /// That of a run which has ended in this state.
-    pub fn of(run: &RunRecord, state: EndState) -> Self {
-        Self {
-            state,
-            exit_code: run.exit_code,
-            signal: run.signal,
-            commit: run.about.as_ref().map(|about| about.commit.clone()),
-            duration_ms: run.duration_ms.unwrap_or(0),
-            incremental: run.incremental,
-            reason: run.reason.clone(),
-            diagnostics: run.diagnostics.clone(),
-        }
-    }
 }

@@ -23,7 +23,7 @@ pub use about::{About, Warm};
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use event::{Complete, Event, Gap, Holder, Phase, RunEnd, Status};
+pub use event::{Complete, Event, Gap, Holder, Phase, Status};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};
 pub use moment::moment;
@@ -31,7 +31,8 @@ pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use problem::{ErrorKind, Problem};
 pub use run::{
-    EndState, Idempotency, OnDisconnect, Reusable, RunKind, RunRecord, RunSpec, RunState, SyncMode,
+    EndState, Idempotency, OnDisconnect, Reusable, RunEnd, RunKind, RunRecord, RunSpec, RunState,
+    SyncMode,
 };
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;
