@@ -44,10 +44,10 @@ pub struct SandboxReport {
     /// Of repos that name none of their own.
     pub profile: SandboxProfile,
     /// Those that do.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub repos: BTreeMap<String, SandboxProfile>,
     /// Why something that is wanted is not to be had, by profile.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub obstacles: BTreeMap<Cow<'static, str>, String>,
     pub mechanisms: Vec<Mechanism>,
 }
