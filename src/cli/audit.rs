@@ -117,10 +117,8 @@ fn next_page(args: &Args, next: i64) -> String {
 }
 
 fn listing(records: Vec<AuditRecord>) -> Listing {
-    let mut listing = Listing::new(&[
-        "ID", "WHEN", "WHO", "FROM", "VIA", "ACTION", "REPO", "BRANCH", "OUTCOME", "CODE", "COUNT",
-        "RUN",
-    ]);
+    let mut listing =
+        Listing::new("ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN");
     for AuditRecord { id, call, end } in records {
         let tone = match end.outcome {
             AuditOutcome::Allowed => Tone::Good,

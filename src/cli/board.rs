@@ -215,7 +215,7 @@ fn because(ended: &MemberEnded) -> Option<String> {
 
 /// Branch, state, exit code, run, milliseconds, and why, with tabs between.
 fn row(ended: &MemberEnded) -> String {
-    let mut listing = Listing::new(&["BRANCH", "STATE", "EXIT", "RUN", "TOOK", "WHY"]);
+    let mut listing = Listing::new("BRANCH, STATE, EXIT, RUN, TOOK, WHY");
     listing.row(vec![
         Cell::text(&ended.member.branch),
         Cell::text(ended.end.state.as_str()),

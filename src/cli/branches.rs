@@ -79,18 +79,8 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
 }
 
 fn listing(workspaces: Vec<Shown>) -> Listing {
-    let mut listing = Listing::new(&[
-        "BRANCH",
-        "COMMIT",
-        "STATE",
-        "AHEAD",
-        "BEHIND",
-        "SIZE",
-        "USED",
-        "HELD BY",
-        "PINNED BY",
-        "PATH",
-    ]);
+    let mut listing =
+        Listing::new("BRANCH, COMMIT, STATE, AHEAD, BEHIND, SIZE, USED, HELD BY, PINNED BY, PATH");
     for Shown { workspace, .. } in workspaces {
         let (state, tone) = state(&workspace);
         let path = workspace

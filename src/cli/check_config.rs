@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Answer;
 use super::exit::{self, Failure};
 use super::render::Console;
 use branchyard::server::check_certificate;
 use branchyard_config::{Config, Flags};
+use branchyard_model::RepoName;
 
 /// Say whether the daemon would start with a configuration
 ///
@@ -34,35 +35,36 @@ pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
         }
         Err(detail) => return Err(Failure::local(detail)),
     };
-    if console.json {
-        let repos: Vec<_> = config
-            .repos
-            .iter()
-            .map(|(name, repo)| {
-                let secrets: Vec<_> = config
-                    .secrets
-                    .of_repo(name)
-                    .map(|(run, variable, secret)| {
-                        json!({"run": run, "variable": variable, "secret": secret.name().as_str()})
-                    })
-                    .collect();
-                json!({"name": name, "url": repo.url.as_str(), "secrets": secrets})
-            })
-            .collect();
-        let secrets: Vec<_> = config
-            .secrets
-            .all()
-            .map(|secret| json!({"name": secret.name().as_str(), "branches": secret.branches()}))
-            .collect();
-        console.print_json(&Answer::ours(&json!({
-            "valid": true,
-            "listen": config.listen,
-            "workspaces": config.workspaces,
-            "repos": repos,
-            "secrets": secrets,
-        })))?;
-        return Ok(exit::OK);
+    match console.json {
+        true => console.print_json(&Answer::ours(&as_json(&config)))?,
+        false => console.print(as_text(&config).as_bytes())?,
     }
+    Ok(exit::OK)
+}
+
+fn as_json(config: &Config) -> Value {
+    let secrets_of = |repo: &RepoName| -> Vec<_> {
+        let secrets = config.secrets.of_repo(repo).map(|(run, variable, secret)| {
+            json!({"run": run, "variable": variable, "secret": secret.name().as_str()})
+        });
+        secrets.collect()
+    };
+    let repos = config.repos.iter().map(
+        |(name, repo)| json!({"name": name, "url": repo.url.as_str(), "secrets": secrets_of(name)}),
+    );
+    let secrets = config.secrets.all();
+    let secrets = secrets
+        .map(|secret| json!({"name": secret.name().as_str(), "branches": secret.branches()}));
+    json!({
+        "valid": true,
+        "listen": config.listen,
+        "workspaces": config.workspaces,
+        "repos": repos.collect::<Vec<_>>(),
+        "secrets": secrets.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(config: &Config) -> String {
     let mut text = format!(
         "the configuration is valid\n  listen      {}\n  workspaces  {}\n",
         config.listen,
@@ -82,8 +84,7 @@ pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
             secret.name()
         ));
     }
-    console.print(text.as_bytes())?;
-    Ok(exit::OK)
+    text
 }
 
 fn checked(args: &Args) -> Result<Config, String> {

@@ -291,7 +291,7 @@ fn version_of(program: &str) -> Option<String> {
 }
 
 fn listing(checks: &[Check]) -> Listing {
-    let mut listing = Listing::new(&["CHECK", "STATUS", "FOUND", "MEND"]);
+    let mut listing = Listing::new("CHECK, STATUS, FOUND, MEND");
     for check in checks {
         let tone = match check.status {
             DaemonStatus::Ok => Tone::Good,

@@ -30,7 +30,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
 }
 
 fn listing(found: Said<EnvironmentReport>) -> Listing {
-    let mut listing = Listing::new(&["WHAT", "NAME", "VALUE", "WHERE"]);
+    let mut listing = Listing::new("WHAT, NAME, VALUE, WHERE");
     let mut row = |what: &str, name: &str, value: Cell, place: &str| {
         let what = Cell::text(what).tone(Tone::Faint);
         listing.row(vec![what, Cell::text(name), value, Cell::text(place)]);

@@ -94,6 +94,14 @@ impl Failure {
     }
 }
 
+/// What went wrong and what to do about it, in one sentence.
+pub(super) fn with_help(detail: String, help: Option<&String>) -> String {
+    match help {
+        Some(help) => format!("{detail}; {help}"),
+        None => detail,
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)

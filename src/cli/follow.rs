@@ -42,19 +42,9 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let progress = Progress::new(&context.console);
-    let mut board = Board::new(context.console, args.output);
-    let (line, lines) = (progress.clearing(), board.clearing());
-    let clear: Clear = Arc::new(move || {
-        line();
-        lines();
-    });
-    let interrupts = Interrupts::listen(Role::Onlooker, &context.client, context.console, clear)?;
+    let watcher = Watcher::new(context, Role::Onlooker, args.output)?;
     let stream = open(context, args).await?;
-    match stream.subject() {
-        Subject::Run(_) => watch_one(context, stream, &interrupts, progress).await,
-        Subject::Group(_) => watch(stream, &interrupts, &mut board).await,
-    }
+    watcher.watch(context, stream).await
 }
 
 async fn open(context: &Context, args: &Args) -> Result<EventStream, Failure> {
@@ -76,20 +66,49 @@ async fn open(context: &Context, args: &Args) -> Result<EventStream, Failure> {
     }
 }
 
-/// Shows one run, whoever started it.
-pub(super) async fn watch_one(
-    context: &Context,
-    stream: EventStream,
-    interrupts: &Interrupts,
+/// Shows a run or a group, once it is known which of them it is.
+#[derive(Debug)]
+pub(super) struct Watcher {
     progress: Progress,
-) -> Result<u8, Failure> {
-    let Subject::Run(run) = stream.subject() else {
-        return Err(Failure::daemon(
-            "the daemon answered with a group in place of a run",
-        ));
-    };
-    let mut screen = Screen::new(run, context.console, progress);
-    watch(stream, interrupts, &mut screen).await
+    board: Board,
+    interrupts: Interrupts,
+}
+
+impl Watcher {
+    /// Hears signals from now on.
+    pub(super) fn new(context: &Context, role: Role, output: bool) -> Result<Self, Failure> {
+        let progress = Progress::new(&context.console);
+        let board = Board::new(context.console, output);
+        let (line, lines) = (progress.clearing(), board.clearing());
+        let clear: Clear = Arc::new(move || {
+            line();
+            lines();
+        });
+        let interrupts = Interrupts::listen(role, &context.client, context.console, clear)?;
+        Ok(Self {
+            progress,
+            board,
+            interrupts,
+        })
+    }
+
+    pub(super) fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
+    pub(super) async fn watch(
+        mut self,
+        context: &Context,
+        stream: EventStream,
+    ) -> Result<u8, Failure> {
+        match stream.subject() {
+            Subject::Run(run) => {
+                let mut screen = Screen::new(run, context.console, self.progress);
+                watch(stream, &self.interrupts, &mut screen).await
+            }
+            Subject::Group(_) => watch(stream, &self.interrupts, &mut self.board).await,
+        }
+    }
 }
 
 fn nowhere(error: ClientError, id: RunId) -> Failure {

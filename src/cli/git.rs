@@ -43,9 +43,9 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         operation: Some(operation.clone()),
         ..RunBody::default()
     };
-    let place = (&args.at.repo, &args.at.branch);
-    let request = args.flags.on_branch(place, "git", words, what);
-    start(context, &request, args.flags.detach).await
+    let place = (&args.at.repo, Some(&args.at.branch));
+    let request = args.flags.request(place, "git", words, what);
+    start(context, &request, false, args.flags.detach).await
 }
 
 #[cfg(test)]

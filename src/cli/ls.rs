@@ -58,7 +58,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 }
 
 fn listing(entries: Vec<Entry>) -> Listing {
-    let mut listing = Listing::new(&["KIND", "MODE", "SIZE", "PATH", "TARGET"]);
+    let mut listing = Listing::new("KIND, MODE, SIZE, PATH, TARGET");
     for entry in entries {
         let is_dir = entry.kind == EntryKind::Dir;
         let path = Cell::text(&entry.path);

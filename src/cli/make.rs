@@ -3,7 +3,7 @@
 use super::Context;
 use super::client::Start;
 use super::exit::Failure;
-use super::run::{RunFlags, start, start_group};
+use super::run::{RunFlags, start};
 use super::values;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runs::RunBody;
@@ -68,30 +68,22 @@ pub(crate) enum Wanted {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let (request, detach) = (args.request(), args.flags.detach);
-    match args.wanted() {
-        Wanted::One(..) => start(context, &request, detach).await,
-        Wanted::Many(..) => start_group(context, &request, args.output, detach).await,
-    }
+    start(context, &args.request(), args.output, args.flags.detach).await
 }
 
 impl Args {
     fn request(&self) -> Start {
-        match self.wanted() {
-            Wanted::One(branch, words) => {
-                let place = (&self.repo, &branch);
-                self.flags
-                    .on_branch(place, "make", &words, RunBody::default())
-            }
-            Wanted::Many(branches, words) => {
-                let what = RunBody {
-                    branches,
-                    output: self.output,
-                    ..RunBody::default()
-                };
-                self.flags.on_branches(&self.repo, "make", &words, what)
-            }
-        }
+        let (branch, branches, words) = match self.wanted() {
+            Wanted::One(branch, words) => (Some(branch), Vec::new(), words),
+            Wanted::Many(branches, words) => (None, branches, words),
+        };
+        let what = RunBody {
+            branches,
+            output: self.output,
+            ..RunBody::default()
+        };
+        let place = (&self.repo, branch.as_ref());
+        self.flags.request(place, "make", &words, what)
     }
 
     pub(crate) fn wanted(&self) -> Wanted {

@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
 }
 
 fn listing(reaping: &Reaping) -> Listing {
-    let mut listing = Listing::new(&["ACTION", "REPO", "BRANCH", "SIZE", "IDLE", "WHY"]);
+    let mut listing = Listing::new("ACTION, REPO, BRANCH, SIZE, IDLE, WHY");
     let mut row = |action: Cell, outcome: &Option<ReapOutcome>, why: &str, rest: [Cell; 4]| {
         let (action, why) = match outcome {
             Some(ReapOutcome::Kept { why }) => (Cell::text("keep"), why.as_str()),

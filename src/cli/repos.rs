@@ -76,7 +76,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
 }
 
 fn listing(repos: Vec<RepoSummary>) -> Listing {
-    let mut listing = Listing::new(&["NAME", "URL", "DEFAULT", "SOURCE", "CLONED", "WORKSPACES"]);
+    let mut listing = Listing::new("NAME, URL, DEFAULT, SOURCE, CLONED, WORKSPACES");
     for repo in repos {
         listing.row(vec![
             Cell::text(repo.name),

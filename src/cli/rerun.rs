@@ -40,5 +40,5 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let path = format!("/stream/runs/{}/rerun", args.run);
     let key = args.idempotency_key.as_ref();
     let request = Start::new(path, &json!({ "env": env }), key);
-    start(context, &request, args.detach).await
+    start(context, &request, false, args.detach).await
 }

@@ -2,18 +2,16 @@
 //! end.
 
 use clap::ValueEnum;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 use super::Context;
-use super::board::Board;
-use super::client::{Answer, Start, encode};
+use super::client::{Start, encode};
 use super::exit::{self, Failure};
-use super::follow;
-use super::progress::Progress;
-use super::signals::{Interrupts, Role};
+use super::follow::Watcher;
+use super::signals::Role;
 use super::stream::EventStream;
+use super::subject::Subject;
 use super::values;
-use super::watch::watch;
 use branchyard_model::{BranchName, CommitId, GroupRecord, RepoName, RunRecord};
 use branchyard_runs::argv::Args;
 use branchyard_runs::{RunBody, Sync};
@@ -71,32 +69,19 @@ pub(crate) enum SyncArg {
 }
 
 impl RunFlags {
-    /// Asks for a run of `args` on one branch; `what` says of which kind it is.
-    pub(super) fn on_branch(
+    /// Asks for a run of `args` on a branch, or on each of those that `what` names.
+    pub(super) fn request(
         &self,
-        (repo, branch): (&RepoName, &BranchName),
+        (repo, branch): (&RepoName, Option<&BranchName>),
         verb: &str,
         args: &[String],
         what: RunBody,
     ) -> Start {
-        let (repo, branch) = (encode(repo.as_str()), encode(branch.as_str()));
-        let path = format!("/stream/repos/{repo}/branches/{branch}/{verb}");
-        self.start(path, args, what)
-    }
-
-    /// Asks for a run on each of many branches; `what` names them.
-    pub(super) fn on_branches(
-        &self,
-        repo: &RepoName,
-        verb: &str,
-        args: &[String],
-        what: RunBody,
-    ) -> Start {
-        let path = format!("/stream/repos/{}/{verb}", encode(repo.as_str()));
-        self.start(path, args, what)
-    }
-
-    fn start(&self, path: String, args: &[String], what: RunBody) -> Start {
+        let repo = encode(repo.as_str());
+        let path = match branch.map(|branch| encode(branch.as_str())) {
+            Some(branch) => format!("/stream/repos/{repo}/branches/{branch}/{verb}"),
+            None => format!("/stream/repos/{repo}/{verb}"),
+        };
         let body = RunBody {
             args: Args::List(args.to_vec()),
             env: self.env.iter().cloned().collect(),
@@ -121,66 +106,39 @@ impl RunFlags {
     }
 }
 
-/// Starts one run.
-pub(super) async fn start(context: &Context, request: &Start, detach: bool) -> Result<u8, Failure> {
-    if detach {
-        let answer = context.client.start_detached(request).await?;
-        return print_id(context, &answer, |run: RunRecord| run.run_id.to_string());
-    }
-    let progress = Progress::new(&context.console);
-    let clear = progress.clearing();
-    let role = Role::Initiator;
-    let interrupts = Interrupts::listen(role, &context.client, context.console, clear)?;
-    match started(context, request, &interrupts, false).await? {
-        Some(stream) => follow::watch_one(context, stream, &interrupts, progress).await,
-        None => Ok(exit::CANCELLED),
-    }
+/// What a request was answered with that nobody waits for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Started {
+    Group(GroupRecord),
+    Run(Box<RunRecord>),
 }
 
-/// Starts a group of runs; `output` says whether to show what they print.
-pub(super) async fn start_group(
+/// Starts a run or a group of them; of a group, `output` says whether to show what its runs print.
+pub(super) async fn start(
     context: &Context,
     request: &Start,
     output: bool,
     detach: bool,
 ) -> Result<u8, Failure> {
+    let client = &context.client;
     if detach {
-        let answer = context.client.start_detached(request).await?;
-        return print_id(context, &answer, |group: GroupRecord| {
-            group.group_id.to_string()
+        let answer = client.start_detached(request).await?;
+        return context.show(&answer, |started| {
+            let id = match started {
+                Started::Group(group) => group.group_id.to_string(),
+                Started::Run(run) => run.run_id.to_string(),
+            };
+            context.console.print_line(&id)
         });
     }
-    let mut board = Board::new(context.console, output);
-    let clear = board.clearing();
-    let role = Role::Initiator;
-    let interrupts = Interrupts::listen(role, &context.client, context.console, clear)?;
-    match started(context, request, &interrupts, output).await? {
-        Some(stream) => watch(stream, &interrupts, &mut board).await,
-        None => Ok(exit::CANCELLED),
-    }
-}
-
-/// Nothing where a signal came before the daemon accepted it: it sees that who asked is gone.
-async fn started(
-    context: &Context,
-    request: &Start,
-    interrupts: &Interrupts,
-    output: bool,
-) -> Result<Option<EventStream>, Failure> {
-    let client = &context.client;
+    let watcher = Watcher::new(context, Role::Initiator, output)?;
     let (subject, response) = tokio::select! {
         started = client.start(request) => started?,
-        () = interrupts.wait() => return Ok(None),
+        // Not accepted yet, and who asked is gone: the daemon sees that.
+        () = watcher.interrupts().wait() => return Ok(exit::CANCELLED),
     };
-    let client = client.clone();
-    let stream = EventStream::started(client, subject, response, output);
-    Ok(Some(stream))
-}
-
-fn print_id<T: DeserializeOwned>(
-    context: &Context,
-    answer: &Answer,
-    id: impl FnOnce(T) -> String,
-) -> Result<u8, Failure> {
-    context.show(answer, |started| context.console.print_line(&id(started)))
+    let output = output && matches!(subject, Subject::Group(_));
+    let stream = EventStream::started(client.clone(), subject, response, output);
+    watcher.watch(context, stream).await
 }

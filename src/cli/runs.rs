@@ -79,17 +79,8 @@ fn next_page(args: &Args, next: RunId) -> String {
 }
 
 fn listing(runs: Vec<RunRecord>) -> Listing {
-    let mut listing = Listing::new(&[
-        "RUN",
-        "STATE",
-        "EXIT",
-        "REPO",
-        "BRANCH",
-        "COMMAND",
-        "ASKED",
-        "TOOK",
-        "FIRST ERROR",
-    ]);
+    let mut listing =
+        Listing::new("RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR");
     for run in runs {
         let tone = match run.state {
             RunState::Ended(EndState::Succeeded) => Tone::Good,

@@ -105,7 +105,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 }
 
 fn listing(items: Vec<SalvageItem>) -> Listing {
-    let mut listing = Listing::new(&["SALVAGE", "REPO", "BRANCH", "SAVED", "REASON", "BY", "WORK"]);
+    let mut listing = Listing::new("SALVAGE, REPO, BRANCH, SAVED, REASON, BY, WORK");
     for SalvageItem { salvage, .. } in items {
         listing.row(vec![
             Cell::whole(salvage.id),
@@ -136,7 +136,7 @@ fn show(context: &Context, detail: SalvageDetail) -> Result<(), Failure> {
         let paths = salvage.not_saved.join(", ");
         console.note(&format!("could not be saved: {paths}"));
     }
-    let mut listing = Listing::new(&["CHANGE", "SIZE", "FILE"]);
+    let mut listing = Listing::new("CHANGE, SIZE, FILE");
     for file in detail.files {
         let tone = match file.change {
             FileChange::Added => Tone::Good,

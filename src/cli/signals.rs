@@ -49,12 +49,10 @@ impl Interrupts {
         console: Console,
         clear: Clear,
     ) -> Result<Self, Failure> {
-        let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
         let (subject, known) = watch::channel(None);
         let token = CancellationToken::new();
         let listener = Listener {
-            interrupt: signal(SignalKind::interrupt()).map_err(cannot)?,
-            terminate: signal(SignalKind::terminate()).map_err(cannot)?,
+            signals: StopSignals::listen()?,
             client: client.clone(),
             console,
             clear,
@@ -93,9 +91,32 @@ impl Interrupts {
     }
 }
 
-struct Listener {
+/// SIGINT, as by Ctrl-C, and SIGTERM.
+#[derive(Debug)]
+pub(super) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
+}
+
+impl StopSignals {
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(cannot)?,
+            terminate: signal(SignalKind::terminate()).map_err(cannot)?,
+        })
+    }
+
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+struct Listener {
+    signals: StopSignals,
     client: Client,
     console: Console,
     clear: Clear,
@@ -108,7 +129,7 @@ impl Listener {
         token: CancellationToken,
         mut subject: watch::Receiver<Option<Subject>>,
     ) {
-        self.next().await;
+        self.signals.next().await;
         if role == Role::Onlooker {
             self.leave();
         }
@@ -130,15 +151,8 @@ impl Listener {
                 std::process::exit(i32::from(exit::CANCELLED))
             }
         });
-        self.next().await;
+        self.signals.next().await;
         self.leave();
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
     }
 
     fn leave(&self) -> ! {

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::exit::Failure;
-use super::run::{RunFlags, start, start_group};
+use super::run::{RunFlags, start};
 use super::values;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runs::RunBody;
@@ -38,20 +38,15 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
-    let (flags, detach) = (&args.flags, args.flags.detach);
+    let branch = BranchName::parse(&args.branch).ok();
+    let is_group = branch.is_none();
     let what = RunBody {
         task: Some(args.task),
+        branches: is_group.then_some(args.branch).into_iter().collect(),
+        output: is_group && args.output,
         ..RunBody::default()
     };
-    if let Ok(branch) = BranchName::parse(&args.branch) {
-        let request = flags.on_branch((&args.repo, &branch), "task", &args.args, what);
-        return start(context, &request, detach).await;
-    }
-    let what = RunBody {
-        branches: vec![args.branch],
-        output: args.output,
-        ..what
-    };
-    let request = flags.on_branches(&args.repo, "task", &args.args, what);
-    start_group(context, &request, args.output, detach).await
+    let place = (&args.repo, branch.as_ref());
+    let request = args.flags.request(place, "task", &args.args, what);
+    start(context, &request, args.output, args.flags.detach).await
 }

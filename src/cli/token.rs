@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use super::Context;
-use super::client::{Query, encode};
+use super::client::{Answer, Query, encode};
 use super::exit::{self, Failure};
 use super::render::{Cell, Listing, Tone};
 use super::values;
@@ -115,8 +115,37 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 }
 
 async fn create(context: &Context, args: CreateTokenArgs) -> Result<u8, Failure> {
-    // Before there is a secret that would have nowhere to go.
-    let file = args.output.as_deref().map(Sealed::make).transpose()?;
+    let Some(path) = args.output.clone() else {
+        let (answer, MadeToken { token, made }) = ask(context, args).await?;
+        return context.show(&answer, |_: MadeToken| {
+            context.console.note(&told(&made));
+            context.console.print_line(&token.expose())
+        });
+    };
+    let file = new_file(&path)?;
+    let written = async {
+        let (_, MadeToken { token, made }) = ask(context, args).await?;
+        let name = &made.name;
+        fill(&file, &token.expose()).map_err(|error| {
+            Failure::local(format!(
+                "the token {name} is made, but could not be written: {error}"
+            ))
+            .help(format!(
+                "take it back with `branchyard token revoke {name}`"
+            ))
+        })?;
+        context.console.note(&told(&made));
+        Ok(exit::OK)
+    };
+    let written = written.await;
+    if written.is_err() {
+        // It was made by this very command; that it stays does no harm.
+        let _ = fs::remove_file(&path);
+    }
+    written
+}
+
+async fn ask(context: &Context, args: CreateTokenArgs) -> Result<(Answer, MadeToken), Failure> {
     let request = TokenRequest {
         name: args.name,
         role: args.role,
@@ -127,39 +156,17 @@ async fn create(context: &Context, args: CreateTokenArgs) -> Result<u8, Failure>
         expires: args.expires,
     };
     let answer = context.client.post("/api/tokens", &request).await?;
-    let MadeToken { token, made } = answer.parse()?;
-    let (name, role) = (&made.name, made.role.as_deref());
-    let note = format!("made {name}: {}", in_words(role, &made.good));
-    if let Some(file) = file {
-        file.fill(&token.expose()).map_err(|error| {
-            Failure::local(format!(
-                "the token {name} is made, but could not be written: {error}"
-            ))
-            .help(format!(
-                "take it back with `branchyard token revoke {name}`"
-            ))
-        })?;
-        context.console.note(&note);
-        return Ok(exit::OK);
-    }
-    context.show(&answer, |_: MadeToken| {
-        context.console.note(&note);
-        context.console.print_line(&token.expose())
-    })
+    let made = answer.parse()?;
+    Ok((answer, made))
+}
+
+fn told(made: &TokenView) -> String {
+    let good = in_words(made.role.as_deref(), &made.good);
+    format!("made {}: {good}", made.name)
 }
 
 fn listing(tokens: Vec<TokenView>) -> Listing {
-    let mut listing = Listing::new(&[
-        "NAME",
-        "ID",
-        "STATE",
-        "MAY",
-        "WHERE",
-        "EXPIRES",
-        "LAST USED",
-        "MADE",
-        "BY",
-    ]);
+    let mut listing = Listing::new("NAME, ID, STATE, MAY, WHERE, EXPIRES, LAST USED, MADE, BY");
     for token in tokens {
         let tone = match token.state {
             TokenState::Live => Tone::Good,
@@ -209,45 +216,17 @@ pub(super) fn in_words(role: Option<&str>, good: &Good) -> String {
     format!("{role}{}; {}{until}", scopes(good, " "), place(good))
 }
 
-/// A new file for a secret, which goes again unless it is filled.
-struct Sealed<'a> {
-    path: &'a Path,
-    file: Option<File>,
+/// A new file for a secret. It is made before there is one, which would have nowhere to go.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    let mut options = File::options();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(|error| {
+        Failure::local(format!("cannot make {}: {error}", path.display()))
+            .help("name a file that is not there yet")
+    })
 }
 
-impl<'a> Sealed<'a> {
-    fn make(path: &'a Path) -> Result<Self, Failure> {
-        let made = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-        let file = made.map_err(|error| {
-            Failure::local(format!("cannot make {}: {error}", path.display()))
-                .help("name a file that is not there yet")
-        })?;
-        Ok(Self {
-            path,
-            file: Some(file),
-        })
-    }
-
-    fn fill(mut self, secret: &str) -> io::Result<()> {
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
-        writeln!(file, "{secret}")?;
-        file.sync_all()?;
-        self.file = None;
-        Ok(())
-    }
-}
-
-impl Drop for Sealed<'_> {
-    fn drop(&mut self) {
-        if self.file.is_some() {
-            // It was made by this very command; that it stays, empty, does no harm.
-            let _ = fs::remove_file(self.path);
-        }
-    }
+fn fill(mut file: &File, secret: &str) -> io::Result<()> {
+    writeln!(file, "{secret}")?;
+    file.sync_all()
 }

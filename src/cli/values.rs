@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 
 use super::client::branch_path;
+use super::exit::with_help;
 use branchyard_config::Toolset;
 use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId, Scope};
 
@@ -198,10 +199,7 @@ fn is_time(text: &str) -> bool {
 }
 
 fn in_words(problem: &Problem) -> String {
-    match &problem.help {
-        Some(help) => format!("{}; {help}", problem.detail),
-        None => problem.detail.clone(),
-    }
+    with_help(problem.detail.clone(), problem.help.as_ref())
 }
 
 #[cfg(test)]

@@ -38,6 +38,11 @@ pub(super) struct Client {
     lookup: Lookup,
 }
 
+/// What a request has in its body.
+pub(super) trait Asked: Serialize + Default {}
+
+impl<T: Serialize + Default> Asked for T {}
+
 /// A request to start something.
 #[derive(Debug)]
 pub(super) struct Start {
@@ -48,11 +53,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn new(
-        path: String,
-        body: &(impl Serialize + Default),
-        key: Option<&String>,
-    ) -> Self {
+    pub(super) fn new(path: String, body: &impl Asked, key: Option<&String>) -> Self {
         Self {
             path,
             body: said(body),
@@ -119,20 +120,12 @@ impl Client {
         self.answer(self.request(Method::GET, path)).await
     }
 
-    pub(super) async fn post(
-        &self,
-        path: &str,
-        body: &(impl Serialize + Default),
-    ) -> Result<Answer, ClientError> {
+    pub(super) async fn post(&self, path: &str, body: &impl Asked) -> Result<Answer, ClientError> {
         let request = self.request(Method::POST, path);
         self.answer(request.json(&said(body))).await
     }
 
-    pub(super) async fn put(
-        &self,
-        path: &str,
-        body: &(impl Serialize + Default),
-    ) -> Result<Answer, ClientError> {
+    pub(super) async fn put(&self, path: &str, body: &impl Asked) -> Result<Answer, ClientError> {
         let request = self.request(Method::PUT, path);
         self.answer(request.json(&said(body))).await
     }
@@ -275,7 +268,7 @@ impl Client {
 }
 
 /// Only what was said of a request: the defaults are the daemon's, which may be older than this command.
-fn said<T: Serialize + Default>(request: &T) -> Value {
+fn said<T: Asked>(request: &T) -> Value {
     let (mut body, defaults) = (json!(request), json!(T::default()));
     if let Value::Object(fields) = &mut body {
         fields.retain(|name, value| !value.is_null() && defaults.get(name) != Some(value));

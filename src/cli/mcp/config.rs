@@ -99,25 +99,21 @@ impl Server {
         })?;
         let (url, key_file) = match lookup.find() {
             Ok(endpoint) => match endpoint.web() {
-                Some(url) => (url.to_owned(), endpoint.key_file.clone()),
+                Some(url) => (Ok(url.to_owned()), endpoint.key_file),
                 None => {
-                    if !args.stdio {
-                        console.note(&format!(
-                            "{} is for stdio alone: for HTTP, {DEFAULT_URL} is assumed",
-                            endpoint.url
-                        ));
-                    }
-                    (DEFAULT_URL.to_owned(), endpoint.key_file.clone())
+                    let why = format!("{} is for stdio alone", endpoint.url);
+                    (Err(why), endpoint.key_file)
                 }
             },
             Err(failure) if failure.exit == exit::USAGE => return Err(failure),
-            Err(failure) => {
-                if !args.stdio {
-                    console.note(&format!("{failure}: for HTTP, {DEFAULT_URL} is assumed"));
-                }
-                (DEFAULT_URL.to_owned(), None)
-            }
+            Err(failure) => (Err(failure.detail), None),
         };
+        let url = url.unwrap_or_else(|why| {
+            if !args.stdio {
+                console.note(&format!("{why}: for HTTP, {DEFAULT_URL} is assumed"));
+            }
+            DEFAULT_URL.to_owned()
+        });
         let key_file = key_file.unwrap_or_else(|| {
             let workspaces = lookup.default_workspaces().unwrap_or_default();
             workspaces.join(".branchyard/auth.header")
@@ -152,13 +148,12 @@ impl Server {
                 format!("claude mcp add branchyard -- {program} {}", words.join(" "))
             }
             AgentClient::Codex => toml(&json!({ "command": program, "args": words }))?,
-            AgentClient::Cursor => {
-                under("mcpServers", &json!({ "command": program, "args": words }))
-            }
-            AgentClient::Vscode => under(
-                "servers",
-                &json!({ "type": "stdio", "command": program, "args": words }),
-            ),
+            AgentClient::Cursor => laid_out(&json!({
+                "mcpServers": { "branchyard": { "command": program, "args": words } }
+            })),
+            AgentClient::Vscode => laid_out(&json!({
+                "servers": { "branchyard": { "type": "stdio", "command": program, "args": words } }
+            })),
         };
         let notes = vec![format!("over stdio: {}", place_of(client))];
         Ok(Snippet { text, notes })
@@ -194,7 +189,8 @@ impl Server {
             AgentClient::Cursor => {
                 notes.push(export);
                 let headers = self.headers_with(&format!("${{env:{KEY_VARIABLE}}}"));
-                under("mcpServers", &json!({ "url": url, "headers": headers }))
+                let server = json!({ "url": url, "headers": headers });
+                laid_out(&json!({ "mcpServers": { "branchyard": server } }))
             }
             AgentClient::Vscode => {
                 notes.push(format!(
@@ -236,10 +232,6 @@ fn place_of(client: AgentClient) -> &'static str {
         }
         AgentClient::Vscode => "put this into .vscode/mcp.json of a project",
     }
-}
-
-fn under(servers: &str, server: &Value) -> String {
-    laid_out(&json!({ servers: { "branchyard": server } }))
 }
 
 fn laid_out(value: &Value) -> String {

@@ -27,7 +27,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +35,7 @@ use super::client::{Client, ClientError};
 use super::endpoint::Lookup;
 use super::exit::{self, Failure};
 use super::render::Console;
+use super::signals::StopSignals;
 
 use branchyard::http::ProblemDocument;
 use config::ConfigArgs;
@@ -88,9 +88,7 @@ pub(super) fn run(console: Console, lookup: Lookup, args: &Args) -> Result<u8, F
 
 /// Serves the agent on stdin and stdout until it goes.
 async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8, Failure> {
-    let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut signals = StopSignals::listen()?;
     let url = client.endpoint().url.clone();
     let daemon = Daemon::new(client, scope::header_map(scope), console);
     check(&daemon, &url).await?;
@@ -107,8 +105,7 @@ async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8
         () = pass_on(&proxy, lines) => {}
         // What it said last may be stuck, or take longer than anybody waits for.
         () = async { gone.cancelled().await; tokio::time::sleep(PARTING).await } => {}
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+        () = signals.next() => {}
     }
     if let Some(session) = proxy.sessions().current() {
         // One that stays is forgotten by the daemon in time.

@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Failure, with_help};
 use branchyard::http::ProblemDocument;
 
 pub(super) const PARSE_ERROR: i64 = -32700;
@@ -33,7 +33,8 @@ impl Refusal {
 
     /// The daemon cannot be reached.
     pub(super) fn unreachable(id: Value, failure: &Failure) -> Self {
-        Self::new(id, CONNECTION_CLOSED, in_words(failure))
+        let why = with_help(failure.detail.clone(), failure.help.as_ref());
+        Self::new(id, CONNECTION_CLOSED, why)
     }
 
     /// The answer was cut off, and to ask again might do the thing twice.
@@ -71,20 +72,10 @@ impl Refusal {
     }
 }
 
-fn in_words(failure: &Failure) -> String {
-    match &failure.help {
-        Some(help) => format!("{failure}; {help}"),
-        None => failure.to_string(),
-    }
-}
-
 fn sentence(status: StatusCode, body: &[u8]) -> String {
     let problem: ProblemDocument = serde_json::from_slice(body).unwrap_or_default();
     if !problem.detail.is_empty() {
-        return match problem.help {
-            Some(help) => format!("{}; {help}", problem.detail),
-            None => problem.detail,
-        };
+        return with_help(problem.detail, problem.help.as_ref());
     }
     let text = String::from_utf8_lossy(body);
     let text: String = text.trim().chars().take(MOST_SHOWN).collect();

@@ -37,7 +37,7 @@ pub(crate) struct Cell {
 /// A list, ready to be shown either way.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    titles: &'static [&'static str],
+    titles: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -123,9 +123,10 @@ impl Cell {
 }
 
 impl Listing {
-    pub(crate) fn new(titles: &'static [&'static str]) -> Self {
+    /// The titles stand in one text, with commas between them.
+    pub(crate) fn new(titles: &'static str) -> Self {
         Self {
-            titles,
+            titles: titles.split(", ").collect(),
             rows: Vec::new(),
         }
     }
@@ -263,7 +264,7 @@ mod tests {
     use super::*;
 
     fn listing() -> Listing {
-        let mut listing = Listing::new(&["NAME", "SIZE", "USED"]);
+        let mut listing = Listing::new("NAME, SIZE, USED");
         listing.row(vec![
             Cell::text("main"),
             Cell::size(Some(1536)),
@@ -283,7 +284,7 @@ mod tests {
             listing().plain(),
             "main\t1536\t2024-05-06T07:08:09Z\nodd\\tname\\n\\u{1b}[31m\t\t\n"
         );
-        assert_eq!(Listing::new(&["A"]).plain(), "");
+        assert_eq!(Listing::new("A").plain(), "");
     }
 
     #[test]
@@ -304,7 +305,7 @@ mod tests {
     fn a_row_is_one_line_however_narrow_the_terminal() {
         let id = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
         let words = "make a great many things one after the other";
-        let mut listing = Listing::new(&["RUN", "NOTHING", "COMMAND", "PATH"]);
+        let mut listing = Listing::new("RUN, NOTHING, COMMAND, PATH");
         listing.row(vec![
             Cell::whole(id),
             Cell::text(""),

@@ -7,13 +7,13 @@ mod state;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
 use super::Context;
 use super::client::{Client, Query};
 use super::exit::{self, Failure};
 use super::render::printable;
+use super::signals::StopSignals;
 use super::stream::Lines;
 use screen::Screen;
 use state::TopState;
@@ -40,8 +40,7 @@ pub(crate) struct Args {}
 pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
     let is_drawn = console.stdout_is_terminal && !console.json;
-    let mut interrupt = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
+    let mut signals = StopSignals::listen()?;
     let showing = async {
         match is_drawn {
             true => draw(context).await,
@@ -51,13 +50,8 @@ pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     tokio::select! {
         ended = showing => ended,
         // To stop looking is no failure.
-        _ = interrupt.recv() => Ok(exit::OK),
-        _ = terminate.recv() => Ok(exit::OK),
+        () = signals.next() => Ok(exit::OK),
     }
-}
-
-fn listen(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> {
-    signal(kind).map_err(|error| Failure::local(format!("cannot listen for signals: {error}")))
 }
 
 /// The stream of all changes, taken up again where it broke.

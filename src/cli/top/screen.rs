@@ -70,7 +70,7 @@ fn shown(state: &TopState, width: u16, color: bool, now: Timestamp) -> String {
         true => "the daemon is not there; looking for it\n",
         false => "\n",
     });
-    let mut listing = Listing::new(&["STATE", "REPO", "BRANCH", "COMMAND", "WHO", "TIME"]);
+    let mut listing = Listing::new("STATE, REPO, BRANCH, COMMAND, WHO, TIME");
     let (under_way, ended): (Vec<_>, Vec<_>) = state
         .runs()
         .values()
