@@ -86,28 +86,25 @@ struct Check {
 }
 
 impl Check {
-    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+    fn new(name: &'static str, status: DaemonStatus, detail: String, mend: Option<String>) -> Self {
         Self {
             name,
-            status: DaemonStatus::Ok,
-            detail: detail.into(),
-            mend: None,
+            status,
+            detail,
+            mend,
         }
+    }
+
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, DaemonStatus::Ok, detail.into(), None)
     }
 
     fn warn(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self {
-            status: DaemonStatus::Warn,
-            mend: Some(mend.into()),
-            ..Self::ok(name, detail)
-        }
+        Self::new(name, DaemonStatus::Warn, detail.into(), Some(mend.into()))
     }
 
     fn fail(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self {
-            status: DaemonStatus::Fail,
-            ..Self::warn(name, detail, mend)
-        }
+        Self::new(name, DaemonStatus::Fail, detail.into(), Some(mend.into()))
     }
 
     fn of_failure(name: &'static str, failure: Failure) -> Self {

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 use reqwest::header::HeaderValue;
 
-use super::Global;
 use super::exit::Failure;
 use address::{SOCKET, checked_socket, checked_url};
 use branchyard::server::EndpointFile;
@@ -28,9 +27,7 @@ const START_ONE: &str = "start one with `branchyard serve`, or name one with --u
 /// The few variables that the command heeds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Surroundings {
-    pub url: Option<String>,
-    pub key_file: Option<PathBuf>,
-    pub ca_file: Option<PathBuf>,
+    pub named: Named,
     pub runtime_dir: Option<PathBuf>,
     pub home: Option<PathBuf>,
     /// `NO_COLOR` is set, or the terminal is a dumb one.
@@ -38,20 +35,24 @@ pub(super) struct Surroundings {
 }
 
 /// How to find the daemon; kept, so that a daemon that was started anew is found again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Lookup {
-    url: Option<String>,
-    key_file: Option<PathBuf>,
-    ca_file: Option<PathBuf>,
+    flags: Named,
     surroundings: Surroundings,
 }
 
-/// What somebody named, and another has to be told to find the same daemon.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Named<'a> {
-    pub url: Option<&'a str>,
-    pub key_file: Option<&'a Path>,
-    pub ca_file: Option<&'a Path>,
+// What flags or variables name. No doc comment: clap would take it for the help of the command.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct Named {
+    /// The daemon's address, such as http://127.0.0.1:3344, https://yard.example.org or unix:/path
+    #[arg(long, global = true, value_name = "URL")]
+    pub url: Option<String>,
+    /// A file that holds the key, or the line "Authorization: Bearer KEY"
+    #[arg(long, global = true, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Certificate authorities to trust in place of the system's, PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
 }
 
 /// A daemon to speak to.
@@ -80,9 +81,11 @@ impl Surroundings {
         let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let path = |name: &str| variable(name).map(PathBuf::from);
         Self {
-            url: variable("BRANCHYARD_URL").map(|url| url.to_string_lossy().into_owned()),
-            key_file: path("BRANCHYARD_KEY_FILE"),
-            ca_file: path("BRANCHYARD_CA_FILE"),
+            named: Named {
+                url: variable("BRANCHYARD_URL").map(|url| url.to_string_lossy().into_owned()),
+                key_file: path("BRANCHYARD_KEY_FILE"),
+                ca_file: path("BRANCHYARD_CA_FILE"),
+            },
             runtime_dir: path("XDG_RUNTIME_DIR").filter(|path| path.is_absolute()),
             home: path("HOME").filter(|path| path.is_absolute()),
             no_color: variable("NO_COLOR").is_some()
@@ -92,44 +95,29 @@ impl Surroundings {
 }
 
 impl Lookup {
-    pub(super) fn new(global: &Global, surroundings: Surroundings) -> Self {
+    pub(super) fn new(flags: Named, surroundings: Surroundings) -> Self {
         Self {
-            url: global.url.clone(),
-            key_file: global.key_file.clone(),
-            ca_file: global.ca_file.clone(),
-            surroundings,
-        }
-    }
-
-    /// A lookup that finds nothing but what the surroundings name.
-    #[cfg(test)]
-    pub(super) fn nowhere(surroundings: Surroundings) -> Self {
-        Self {
-            url: None,
-            key_file: None,
-            ca_file: None,
+            flags,
             surroundings,
         }
     }
 
     /// Finds the daemon. Whether it answers is another question.
     pub(super) fn find(&self) -> Result<Endpoint, Failure> {
-        let around = &self.surroundings;
-        let named = match (&self.url, &around.url) {
-            (Some(url), _) => Some((url, "--url")),
-            (None, Some(url)) => Some((url, "BRANCHYARD_URL")),
-            (None, None) => None,
+        let named = self.named();
+        let source = match self.flags.url {
+            Some(_) => "--url",
+            None => "BRANCHYARD_URL",
         };
-        let key_file = self.key_file.as_ref().or(around.key_file.as_ref());
-        let mut endpoint = match named {
-            Some((url, source)) => Endpoint::at(url, source)?,
+        let mut endpoint = match &named.url {
+            Some(url) => Endpoint::at(url, source)?,
             None => self.left_behind()?,
         };
-        endpoint.ca_file = self.named().ca_file.map(Path::to_owned);
-        if let Some(file) = key_file {
-            endpoint.authorization = Some(read_key(file)?);
-            endpoint.key_file = Some(file.clone());
-        } else if named.is_some() {
+        endpoint.ca_file = named.ca_file;
+        if let Some(file) = named.key_file {
+            endpoint.authorization = Some(read_key(&file)?);
+            endpoint.key_file = Some(file);
+        } else if named.url.is_some() {
             // Only the address was given: a daemon on this machine may have left us its key.
             if let Ok(local) = self.left_behind()
                 && local.is_at(&endpoint.url)
@@ -144,12 +132,12 @@ impl Lookup {
     }
 
     /// The address and the files that somebody named: whoever is to find the same daemon needs them.
-    pub(super) fn named(&self) -> Named<'_> {
-        let around = &self.surroundings;
+    pub(super) fn named(&self) -> Named {
+        let (flags, variables) = (self.flags.clone(), self.surroundings.named.clone());
         Named {
-            url: self.url.as_deref().or(around.url.as_deref()),
-            key_file: self.key_file.as_deref().or(around.key_file.as_deref()),
-            ca_file: self.ca_file.as_deref().or(around.ca_file.as_deref()),
+            url: flags.url.or(variables.url),
+            key_file: flags.key_file.or(variables.key_file),
+            ca_file: flags.ca_file.or(variables.ca_file),
         }
     }
 

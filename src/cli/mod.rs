@@ -56,7 +56,6 @@ mod whoami;
 
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -64,7 +63,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use serde::de::DeserializeOwned;
 
 use client::{Answer, Client};
-use endpoint::{Lookup, Surroundings};
+use endpoint::{Lookup, Named, Surroundings};
 use exit::Failure;
 use render::{Console, Listing};
 
@@ -125,15 +124,8 @@ impl Cli {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
-    /// The daemon's address, such as http://127.0.0.1:3344, https://yard.example.org or unix:/path
-    #[arg(long, global = true, value_name = "URL")]
-    url: Option<String>,
-    /// A file that holds the key, or the line "Authorization: Bearer KEY"
-    #[arg(long, global = true, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Certificate authorities to trust in place of the system's, PEM
-    #[arg(long, global = true, value_name = "FILE")]
-    ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    named: Named,
     /// Print the daemon's JSON
     #[arg(long, global = true)]
     json: bool,
@@ -310,7 +302,7 @@ impl Context {
 }
 
 fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8, Failure> {
-    let lookup = Lookup::new(&cli.global, surroundings);
+    let lookup = Lookup::new(cli.global.named, surroundings);
     match cli.command {
         // The daemon makes its own runtime.
         Command::Serve(args) => Ok(serve::run(&args)?),
@@ -555,7 +547,7 @@ mod tests {
         let before = parse(&["--url", "http://h:1", "--json", "runs"]);
         let after = parse(&["runs", "--url", "http://h:1", "--json"]);
         for cli in [before, after] {
-            assert_eq!(cli.global.url.as_deref(), Some("http://h:1"));
+            assert_eq!(cli.global.named.url.as_deref(), Some("http://h:1"));
             assert!(cli.global.json);
         }
     }

@@ -144,7 +144,7 @@ impl Listener {
         tokio::spawn(async move {
             let known = subject.wait_for(Option::is_some).await.map(|known| *known);
             if let Ok(Some(subject)) = known
-                && cancel(client, subject, console).await == Cancelled::GoesOn
+                && cancel(client, subject, console).await
             {
                 clear();
                 console.note("others want the run still; it goes on without us");
@@ -161,22 +161,13 @@ impl Listener {
     }
 }
 
-/// What became of a cancel.
-#[derive(Debug, PartialEq, Eq)]
-enum Cancelled {
-    /// It ends, or has ended, or could not be told to.
-    Done,
-    /// Others want it still.
-    GoesOn,
-}
-
-/// Cancels, also through a daemon that is just being started anew.
-async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled {
+/// Cancels, also through a daemon that is just being started anew. Whether it goes on all the same, for others.
+async fn cancel(client: Client, subject: Subject, console: Console) -> bool {
     let mut tries = 0;
     let refused = loop {
         tries += 1;
         let error = match client.cancel(subject, false).await {
-            Ok(answer) => return Cancelled::of(&answer),
+            Ok(answer) => return goes_on(&answer),
             Err(error) => error,
         };
         if !error.may_pass() {
@@ -185,7 +176,7 @@ async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled
         if let Some(elsewhere) = client.elsewhere()
             && let Ok(answer) = elsewhere.cancel(subject, false).await
         {
-            return Cancelled::of(&answer);
+            return goes_on(&answer);
         }
         if tries == CANCEL_TRIES {
             break error;
@@ -197,15 +188,11 @@ async fn cancel(client: Client, subject: Subject, console: Console) -> Cancelled
         let (noun, failure) = (subject.noun(), Failure::from(refused));
         console.warning(&format!("the {noun} was not cancelled: {failure}"));
     }
-    Cancelled::Done
+    false
 }
 
-impl Cancelled {
-    fn of(answer: &Answer) -> Self {
-        // A group has no such field.
-        match answer.parse::<Value>() {
-            Ok(answer) if answer["wanted_by"].as_u64() > Some(0) => Self::GoesOn,
-            _ => Self::Done,
-        }
-    }
+/// Whether it goes on, since others want it still. A group has no such field.
+fn goes_on(answer: &Answer) -> bool {
+    let answer: Value = answer.parse().unwrap_or_default();
+    answer["wanted_by"].as_u64() > Some(0)
 }

@@ -39,11 +39,14 @@ impl House {
     }
 
     fn lookup(&self) -> Lookup {
-        Lookup::nowhere(Surroundings {
-            home: Some(self.path("home")),
-            runtime_dir: Some(self.path("run")),
-            ..Surroundings::default()
-        })
+        Lookup::new(
+            Named::default(),
+            Surroundings {
+                home: Some(self.path("home")),
+                runtime_dir: Some(self.path("run")),
+                ..Surroundings::default()
+            },
+        )
     }
 }
 
@@ -55,18 +58,18 @@ fn key(endpoint: &Endpoint) -> Option<&str> {
 fn flags_come_before_variables_before_files() {
     let house = House::new();
     let mut lookup = house.lookup();
-    lookup.surroundings.url = Some("http://variable:1/".to_owned());
-    lookup.surroundings.key_file = Some(house.key_file("variable", "of-variable"));
-    lookup.url = Some("http://flag:1".to_owned());
-    lookup.key_file = Some(house.key_file("flag", "of-flag"));
+    lookup.surroundings.named.url = Some("http://variable:1/".to_owned());
+    lookup.surroundings.named.key_file = Some(house.key_file("variable", "of-variable"));
+    lookup.flags.url = Some("http://flag:1".to_owned());
+    lookup.flags.key_file = Some(house.key_file("flag", "of-flag"));
     let found = lookup.find().unwrap();
     assert_eq!(
         (found.url.as_str(), key(&found)),
         ("http://flag:1", Some("Bearer of-flag"))
     );
 
-    lookup.url = None;
-    lookup.key_file = None;
+    lookup.flags.url = None;
+    lookup.flags.key_file = None;
     let found = lookup.find().unwrap();
     assert_eq!(found.url, "http://variable:1");
     assert_eq!(key(&found), Some("Bearer of-variable"));
@@ -105,9 +108,9 @@ fn a_place_without_a_file_is_passed_over() {
 fn a_key_that_was_left_behind_goes_to_its_own_daemon_only() {
     let house = House::new();
     let mut lookup = house.lookup();
-    lookup.url = Some("http://elsewhere:2".to_owned());
+    lookup.flags.url = Some("http://elsewhere:2".to_owned());
     assert_eq!(key(&lookup.find().unwrap()), None);
-    lookup.url = Some("http://127.0.0.1:2/".to_owned());
+    lookup.flags.url = Some("http://127.0.0.1:2/".to_owned());
     assert_eq!(key(&lookup.find().unwrap()), Some("Bearer runtime"));
 }
 
@@ -198,7 +201,7 @@ fn a_socket_is_named_by_its_path_and_preferred_where_the_daemon_has_one() {
         ("http://yard:2", false),
         ("unix:/run/other.sock", false),
     ] {
-        lookup.url = Some(url.to_owned());
+        lookup.flags.url = Some(url.to_owned());
         assert_eq!(key(&lookup.find().unwrap()).is_some(), known, "{url}");
     }
 }

@@ -122,11 +122,11 @@ impl Server {
         words.extend(scope::flags(&args.scope));
         let named = lookup.named();
         if let Some(url) = named.url {
-            words.extend(["--url".to_owned(), url.to_owned()]);
+            words.extend(["--url".to_owned(), url]);
         }
         for (flag, file) in [("--key-file", named.key_file), ("--ca-file", named.ca_file)] {
             if let Some(file) = file {
-                words.extend([flag.to_owned(), text(&absolute(file))?]);
+                words.extend([flag.to_owned(), text(&absolute(&file))?]);
             }
         }
         Ok(Self {

@@ -227,7 +227,7 @@ impl EventStream {
 #[cfg(test)]
 mod tests {
     use super::super::client::Start;
-    use super::super::endpoint::{Endpoint, Lookup, Surroundings};
+    use super::super::endpoint::{Endpoint, Lookup};
     use super::*;
     use axum::Router;
     use axum::body::{Body, Bytes};
@@ -246,7 +246,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
         let endpoint = Endpoint::at(&format!("http://{address}"), "the test").unwrap();
-        Client::to(endpoint, Lookup::nowhere(Surroundings::default())).unwrap()
+        Client::to(endpoint, Lookup::default()).unwrap()
     }
 
     fn start() -> Start {
