@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use branchyard_journal::{Query, Report, SearchLine};
 
-/// What [`GrepJson`] writes, item by item.
+/// What [`GrepJson`] writes, piece by piece.
 #[derive(JsonSchema)]
 #[schemars(rename = "LogMatches")]
 #[expect(dead_code, reason = "it is there to be described")]
