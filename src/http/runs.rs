@@ -102,7 +102,7 @@ async fn list(
 pub(super) struct Waiting {
     /// How long to wait for the end, such as `50s`; never longer than ten minutes.
     wait: Option<String>,
-    /// HttpResult 422 unless it succeeded.
+    /// Answer 422 unless it succeeded.
     #[serde(default)]
     fail: bool,
 }
