@@ -339,13 +339,13 @@ async fn a_repository_comes_with_tasks_environment_and_build_output() {
         "tasks": { "greet": ["sh", "-c", "echo $GREETING; touch x.made"] }, "env": { "GREETING": "hello" },
     });
     for (field, value) in [
-        ("tasks", json!({ "greet": [] })),
-        ("tasks", json!({ "no name": ["true"] })),
+        ("tasks.greet", json!({ "greet": [] })),
+        ("tasks.no name", json!({ "no name": ["true"] })),
         ("env", json!({ "no name": "x" })),
         ("build_output", json!(["["])),
     ] {
         let mut wrong = wish.clone();
-        wrong[field] = value;
+        wrong[field.split('.').next().unwrap()] = value;
         let (status, problem) = problem_of(yard.post("/api/repos", wrong).await).await;
         assert_eq!(
             (status, &problem["field"]),

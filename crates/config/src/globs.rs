@@ -32,7 +32,7 @@ pub trait GlobKind: TextKind {
 pub struct Names<Name>(PhantomData<Name>);
 /// Globs of files, in the manner of `.gitignore`: one without a slash matches at any depth, one with a slash is relative
 /// to the workspace; what lies in a directory that matches, matches too.
-pub struct Files;
+pub struct FilePaths;
 
 /// A set of names of one kind.
 pub type NameGlobs<Name> = Globs<Names<Name>>;
@@ -41,7 +41,7 @@ pub type BranchGlobs = NameGlobs<BranchName>;
 /// A set of repos.
 pub type RepoGlobs = NameGlobs<RepoName>;
 /// Which files are made by builds, and so hold no work.
-pub type BuildOutput = Globs<Files>;
+pub type BuildOutput = Globs<FilePaths>;
 
 const EVERYTHING: &str = "**";
 /// Dependency files (`*.d`) are not among them, since so are `conf.d` and sources in D; those that
@@ -124,7 +124,7 @@ impl<Name> TextKind for Names<Name> {
 }
 impl<Name> GlobKind for Names<Name> {}
 
-impl TextKind for Files {
+impl TextKind for FilePaths {
     const EXPECTED: &'static str = r#"a glob such as "target", "*.o" or "web/dist""#;
 
     fn read(text: &str) -> Result<Cow<'_, str>, String> {
@@ -144,7 +144,7 @@ impl TextKind for Files {
     }
 }
 
-impl GlobKind for Files {
+impl GlobKind for FilePaths {
     fn meant(text: &str) -> Cow<'_, str> {
         let body = text.strip_suffix('/').unwrap_or(text);
         match body.contains('/') {

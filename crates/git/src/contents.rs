@@ -232,16 +232,13 @@ fn clear_traps(worktree: &Worktree, repo: &Repository) -> Result<(), Error> {
 
 /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
 pub async fn fill(worktree: &Worktree, git: &Git) -> Result<(), Error> {
-    match read_files(worktree, git, &["HEAD"]).await {
-        // Something is in the way, or cannot be read: file by file, git writes what it can.
-        Err(Error::Refused { .. }) => fill_by_git(worktree, git).await?,
-        written => drop(written?),
-    }
+    fill_missing(worktree, git).await?;
     worktree.mark_whole()
 }
 
-/// Writes the files of HEAD that are not there as the index has them.
-pub async fn fill_by_git(worktree: &Worktree, git: &Git) -> Result<(), Error> {
+/// Writes the files of HEAD that are not there as the index has them. `read-tree -u` would do both in one process, but
+/// it looks for what is in the way before it writes, and then writes over it.
+pub async fn fill_missing(worktree: &Worktree, git: &Git) -> Result<(), Error> {
     read_index(worktree, git, "HEAD").await?;
     // What a person wrote who was faster stays, and shows as a change.
     write_missing(worktree, git).await.map(drop)
@@ -255,24 +252,16 @@ pub async fn advance(
     from: &CommitId,
     to: &CommitId,
 ) -> Result<(), Error> {
-    let words = read_files(worktree, git, &[from.as_str(), to.as_str()]).await?;
+    let (_, words) = git
+        .in_worktree(worktree.path())
+        .args(["-c", &workers(git)])
+        .args(["read-tree", "-m", "-u", from.as_str(), to.as_str()])
+        .output_and_words()
+        .await?;
     match words.is_empty() {
         true => Ok(()),
         false => Err(Error::io("check out what differs")(io::Error::other(words))),
     }
-}
-
-/// Moves index and files from the first of these trees to the last, or from nothing to the only one, by all workers
-/// that there are. Returns what git complained of.
-async fn read_files(worktree: &Worktree, git: &Git, trees: &[&str]) -> Result<String, Error> {
-    let (_, words) = git
-        .in_worktree(worktree.path())
-        .args(["-c", &workers(git)])
-        .args(["read-tree", "-m", "-u"])
-        .args(trees)
-        .output_and_words()
-        .await?;
-    Ok(words)
 }
 
 /// The setting by which git writes files side by side.

@@ -53,6 +53,7 @@ mod statuses;
 mod still_files;
 mod store;
 mod strangers;
+mod traps;
 mod untracked;
 mod untracked_entry;
 pub mod verbs;
@@ -111,11 +112,12 @@ pub use status::{
     Head, Stash, head, rebased_branch, standing, stashes, unpushed_refs, unseen_commits,
 };
 use statuses::unstaged_changes;
-use statuses::{Tracked, compared, suspects, tracked_statuses, traps};
+use statuses::{Tracked, compared, suspects, tracked_statuses};
 pub use statuses::{changed_files, is_any_changed};
 use still_files::StillFiles;
 pub use store::{Store, open_store};
 pub use strangers::strangers;
+use traps::{refuse_traps, traps};
 pub use untracked::Untracked;
 use untracked_entry::is_submodule;
 pub use untracked_entry::{GITLINK, UntrackedEntry, UntrackedKind, submodules, untracked_in};

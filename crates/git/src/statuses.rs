@@ -6,21 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffOptions, ErrorCode, Index, IndexEntry, Oid, Status};
-use rustix::fs::FileType;
 
 use super::file_comparer::{FileChange, FileComparer};
 use super::index_file::{FileStat, Moment};
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
 use super::verbs::ChangeKind;
 use super::verbs::conflicts::Working;
-use super::{Error, For, MetadataStatus, files_of, untracked_entries};
+use super::{Error, For, MetadataStatus, files_of};
 use crate::{ObjectId, Repository};
 
 /// The bits of an entry's flags that say of which side of a conflict it is.
 const STAGE: u16 = 0x3000;
-
-/// What git reads of a worktree besides what it is asked about.
-const OPENED: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
 
 /// What the index has of a file: mode, blob and path.
 pub(crate) type Tracked = (u32, Oid, PathBuf);
@@ -72,33 +68,6 @@ fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
 fn written(index: &Index) -> Moment {
     let stat = index.path().and_then(|path| rustix::fs::stat(path).ok());
     stat.map_or((0, 0), |stat| FileStat::of(&stat).modified())
-}
-
-/// FIFOs, sockets and devices under names that git opens in every directory with something tracked in it. Git follows
-/// no link there, and takes a directory for nothing; but these it would wait for, or read without end.
-pub(crate) fn traps(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
-    let Some(workdir) = files_of(repo) else {
-        return Ok(Vec::new());
-    };
-    let files = Working::open(&workdir)?;
-    let tracked = suspects(repo)?.into_iter().map(|(_, _, path)| path);
-    let beside = untracked_entries(repo)?.into_iter().map(|item| item.path);
-    let is_opened = |path: &PathBuf| {
-        let name = path.file_name();
-        name.is_some_and(|name| OPENED.iter().any(|opened| name == *opened))
-    };
-    let is_trap = |path: &PathBuf| {
-        let kind = files.stat(path).ok().flatten();
-        kind.is_some_and(|stat| {
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            !matches!(
-                kind,
-                FileType::RegularFile | FileType::Directory | FileType::Symlink
-            )
-        })
-    };
-    let found = tracked.chain(beside).filter(is_opened).filter(is_trap);
-    Ok(found.collect())
 }
 
 /// How tracked files differ from the index.

@@ -48,7 +48,7 @@ pub(crate) fn is_submodule(tree: &Tree<'_>, path: &Path) -> bool {
         .is_ok_and(|entry| entry.kind() == Some(ObjectType::Commit))
 }
 
-/// What is directly in a item directory. Nothing in it is tracked.
+/// What is directly in an untracked directory. Nothing in it is tracked.
 pub fn untracked_in(workdir: &Path, dir: &Path) -> Result<Vec<UntrackedEntry>, Error> {
     let found = match fs::read_dir(workdir.join(dir)) {
         // It went meanwhile, which a build may well have done.
@@ -94,7 +94,8 @@ fn is_absence(error: &io::Error) -> bool {
 
 fn has_git(dir: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(dir.join(".git")) {
-        Ok(_) => Ok(true),
+        // Of a FIFO, a socket or a device git takes no notice.
+        Ok(meta) => Ok(meta.is_dir() || meta.is_file() || meta.is_symlink()),
         Err(error) if is_absence(&error) => Ok(false),
         Err(error) => Err(at(dir, &error)),
     }

@@ -64,7 +64,7 @@ pub(super) async fn follow(
     let moved = contents::move_to(workspace.worktree(), git, &to, seen).await;
     crash_point("move-moved");
     if let Ok(Moved::TipMoved) = moved {
-        contents::fill_by_git(workspace.worktree(), git).await?;
+        contents::fill_missing(workspace.worktree(), git).await?;
         abandon_move(workspace, &to).await?;
         return Ok(None);
     }

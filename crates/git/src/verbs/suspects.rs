@@ -11,7 +11,7 @@ use std::time::Duration;
 use git2::{ObjectType, Oid};
 
 use super::person::text;
-use crate::{Error, FEW, Git, IndexFile, MetadataStatus, Repository, small_index};
+use crate::{Error, FEW, Git, IndexFile, MetadataStatus, Repository, refuse_traps, small_index};
 
 /// About where the command's lead over libgit2 makes up for starting a process.
 const LARGE: u32 = 3_000;
@@ -93,6 +93,7 @@ impl Suspects {
         against: Against,
         paths: &[PathBuf],
     ) -> Result<Self, Error> {
+        refuse_traps(dir, paths).await?;
         let command = git.in_worktree(dir).read_only(PATIENCE).literal_paths();
         let command = match against {
             Against::Index => command.arg("diff-files"),

@@ -9,7 +9,7 @@ use crate::verbs::conflicts::ConflictKind;
 use crate::verbs::delta::{ChangeKind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::PATIENCE;
-use crate::{Error, Git};
+use crate::{Error, Git, refuse_traps};
 
 /// Words of a record up to its path: of a change, of a rename, of a conflict.
 const CHANGE: usize = 9;
@@ -33,6 +33,7 @@ impl Found {
             true => "--ignored=traditional",
             false => "--ignored=no",
         };
+        refuse_traps(dir, paths).await?;
         let output = git
             .in_worktree(dir)
             .read_only(PATIENCE)
