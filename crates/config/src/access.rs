@@ -8,7 +8,7 @@ use super::credential::{Credential, Scheme, Token};
 use super::place::Place;
 use super::secret_file;
 use super::web_host::CredentialHost;
-use super::{ConfigError, HttpConfig, RepoConfig, RepoUrl, SshConfig, WebHost};
+use super::{ConfigError, GitConfig, HttpConfig, RepoConfig, RepoUrl, SshConfig, WebHost};
 use branchyard_model::RepoName;
 
 /// What the daemon's git needs to get at remotes.
@@ -25,13 +25,14 @@ impl Access {
     /// What the file says, with everything found that it names.
     pub(super) fn find(
         place: &Place<'_>,
+        git: &GitConfig,
         repos: &BTreeMap<RepoName, RepoConfig>,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
-            hosts: of_hosts(place)?,
+            hosts: of_hosts(place, git)?,
             repos: of_repos(place, repos)?,
-            ssh: ssh(place)?,
-            http: http(place)?,
+            ssh: ssh(place, &git.ssh)?,
+            http: http(place, git.http.clone())?,
         })
     }
 
@@ -83,9 +84,12 @@ impl Access {
     }
 }
 
-fn of_hosts(place: &Place<'_>) -> Result<Vec<(CredentialHost, Arc<Credential>)>, ConfigError> {
+fn of_hosts(
+    place: &Place<'_>,
+    git: &GitConfig,
+) -> Result<Vec<(CredentialHost, Arc<Credential>)>, ConfigError> {
     let mut hosts: Vec<(CredentialHost, Arc<Credential>)> = Vec::new();
-    for (name, settings) in &place.document.values().git.credentials {
+    for (name, settings) in &git.credentials {
         let section = ["git", "credentials", name];
         let host = CredentialHost::parse(name).map_err(|rule| place.error(&section, rule))?;
         if hosts.iter().any(|(other, _)| *other == host) {
@@ -118,8 +122,7 @@ fn of_repos(
     Ok(found)
 }
 
-fn ssh(place: &Place<'_>) -> Result<SshConfig, ConfigError> {
-    let ssh = &place.document.values().git.ssh;
+fn ssh(place: &Place<'_>, ssh: &SshConfig) -> Result<SshConfig, ConfigError> {
     let key = |key| ["git", "ssh", key];
     Ok(SshConfig {
         key_file: file(place, &key("key_file"), ssh.key_file.as_deref(), |path| {
@@ -135,8 +138,7 @@ fn ssh(place: &Place<'_>) -> Result<SshConfig, ConfigError> {
     })
 }
 
-fn http(place: &Place<'_>) -> Result<HttpConfig, ConfigError> {
-    let http = place.document.values().git.http.clone();
+fn http(place: &Place<'_>, http: HttpConfig) -> Result<HttpConfig, ConfigError> {
     let ca_file = file(
         place,
         &["git", "http", "ca_file"],

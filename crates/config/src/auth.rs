@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::config_file::Fault;
 use super::{JwtConfig, OauthConfig, RepoConfig, RepoGlobs, SandboxConfig, Toolset};
 use branchyard_model::{RepoName, SandboxProfile, Scope, Scopes};
 

@@ -173,7 +173,7 @@ impl fmt::Debug for Token {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
+    use crate::config_file::ConfigFile;
     use crate::environment::Environment;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
@@ -188,7 +188,7 @@ mod tests {
             .into_iter()
             .collect();
         let place = Place {
-            document: &Document::parse(&dir.join("yard.toml"), String::new()).unwrap(),
+            file: &ConfigFile::new(&dir.join("yard.toml"), String::new()),
             env: &env,
             home: None,
         };

@@ -1,10 +1,8 @@
-//! The configuration file: its values, and where in it each of them stands.
+//! The configuration file: its text, and the values in it.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
-
+use super::config_file::ConfigFile;
 use super::error::{ConfigError, InFile};
 use super::keys;
 use super::values::Values;
@@ -12,88 +10,36 @@ use super::values::Values;
 /// A file that was read, or the absence of one, which is all defaults.
 #[derive(Default)]
 pub(super) struct Document {
-    path: PathBuf,
-    text: String,
-    values: Values,
+    pub file: ConfigFile,
+    pub values: Values,
 }
 
-impl Document {
-    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(path, text),
-            Err(source) => Err(ConfigError::Read {
-                path: path.to_owned(),
-                source,
-            }),
-        }
+pub(super) fn read(path: &Path) -> Result<Document, ConfigError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(path, text),
+        Err(source) => Err(ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        }),
     }
+}
 
-    pub(crate) fn parse(path: &Path, text: String) -> Result<Self, ConfigError> {
-        match toml::from_str(&text) {
-            Ok(values) => Ok(Self {
-                path: path.to_owned(),
-                text,
-                values,
-            }),
-            Err(error) => {
-                let span = error.span().unwrap_or(0..0);
-                let mut message = error.message().to_owned();
-                if let Some(hint) = unknown_field(&message).and_then(keys::hint) {
-                    message = format!("{message}; {hint}");
-                }
-                Err(ConfigError::InFile(Box::new(InFile::of_parser(
-                    path, &text, span, &message,
-                ))))
+pub(super) fn parse(path: &Path, text: String) -> Result<Document, ConfigError> {
+    match toml::from_str(&text) {
+        Ok(values) => Ok(Document {
+            file: ConfigFile::new(path, text),
+            values,
+        }),
+        Err(error) => {
+            let span = error.span().unwrap_or(0..0);
+            let mut message = error.message().to_owned();
+            if let Some(hint) = unknown_field(&message).and_then(keys::hint) {
+                message = format!("{message}; {hint}");
             }
+            Err(ConfigError::InFile(Box::new(InFile::of_parser(
+                path, &text, span, &message,
+            ))))
         }
-    }
-
-    pub(crate) fn values(&self) -> &Values {
-        &self.values
-    }
-
-    /// The file itself, where there is one.
-    pub(crate) fn file(&self) -> Option<PathBuf> {
-        let is_there = !self.path.as_os_str().is_empty();
-        is_there.then(|| std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()))
-    }
-
-    /// The directory that relative paths in the file start from.
-    pub(crate) fn dir(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
-    }
-
-    /// The error that shows a fault where it stands, or by its key where no file sets it.
-    pub(crate) fn error(&self, fault: &Fault) -> ConfigError {
-        let tree = DeTable::parse(&self.text).ok();
-        let span = tree.as_ref().and_then(|tree| {
-            let mut keys = fault.keys().iter();
-            keys.find_map(|key| span_of(tree.get_ref(), key))
-        });
-        match span {
-            Some(span) => ConfigError::InFile(Box::new(InFile::new(
-                &self.path,
-                &self.text,
-                span,
-                fault.message(),
-            ))),
-            None => ConfigError::Default {
-                key: fault
-                    .keys()
-                    .first()
-                    .map_or_else(String::new, |key| key.join(".")),
-                message: fault.message().to_owned(),
-            },
-        }
-    }
-}
-
-fn span_of(table: &DeTable<'_>, key: &[String]) -> Option<Range<usize>> {
-    let (first, rest) = key.split_first()?;
-    let value = table.get(first.as_str())?;
-    match value.get_ref() {
-        DeValue::Table(table) if !rest.is_empty() => span_of(table, rest),
-        _ => rest.is_empty().then(|| value.span()),
     }
 }
 
@@ -101,41 +47,13 @@ fn unknown_field(message: &str) -> Option<&str> {
     message.strip_prefix("unknown field `")?.split('`').next()
 }
 
-/// A value that is wrong only beside others: the keys to blame, the first that the file has being shown.
-pub(super) struct Fault {
-    keys: Vec<Vec<String>>,
-    message: String,
-}
-
-impl Fault {
-    pub(crate) fn new(key: &[&str], message: impl Into<String>) -> Self {
-        let message = message.into();
-        let keys = Vec::new();
-        Self { keys, message }.or_at(key)
-    }
-
-    #[must_use]
-    pub(crate) fn or_at(mut self, key: &[&str]) -> Self {
-        self.keys
-            .push(key.iter().map(|part| (*part).to_owned()).collect());
-        self
-    }
-
-    pub(crate) fn keys(&self) -> &[Vec<String>] {
-        &self.keys
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config_file::Fault;
 
     fn refusal(text: &str) -> String {
-        match Document::parse(Path::new("yard.toml"), text.to_owned()) {
+        match parse(Path::new("yard.toml"), text.to_owned()) {
             Ok(_) => panic!("{text:?} was accepted"),
             Err(error) => error.to_string(),
         }
@@ -274,14 +192,17 @@ mod tests {
     #[test]
     fn a_fault_between_keys_is_shown_at_the_first_that_is_there() {
         let text = "[timeouts]\nrun_max = \"10m\"\n".to_owned();
-        let document = Document::parse(Path::new("yard.toml"), text).unwrap();
+        let document = parse(Path::new("yard.toml"), text).unwrap();
         let fault = document.values.timeouts.check().unwrap_err();
         assert_eq!(
-            document.error(&fault).to_string(),
+            document.file.error(&fault).to_string(),
             "yard.toml:2:11: timeouts.run (1h) is longer than timeouts.run_max (10m); expected at \
              most run_max\n  |\n2 | run_max = \"10m\"\n  |           ^^^^^"
         );
         let nowhere = Fault::new(&["workspaces"], "no HOME");
-        assert_eq!(document.error(&nowhere).to_string(), "workspaces: no HOME");
+        assert_eq!(
+            document.file.error(&nowhere).to_string(),
+            "workspaces: no HOME"
+        );
     }
 }

@@ -143,15 +143,15 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
+    use crate::document;
     use crate::{ByteSize, Environment};
 
     fn checked(text: &str) -> Result<SandboxConfig, String> {
-        let document = Document::parse(Path::new("/etc/yard.toml"), text.to_owned());
+        let document = document::parse(Path::new("/etc/yard.toml"), text.to_owned());
         let document = document.map_err(|error| error.to_string())?;
         let exposure = Exposure {
             place: Place {
-                document: &document,
+                file: &document.file,
                 env: &Environment::default(),
                 home: Some(Path::new("/home/me")),
             },
@@ -159,7 +159,7 @@ mod tests {
             secret_files: &["/etc/yard/key".into(), "/etc/yard.toml".into()],
         };
         exposure
-            .checked(&document.values().sandbox, &mut BTreeMap::new())
+            .checked(&document.values.sandbox, &mut BTreeMap::new())
             .map_err(|error| error.to_string())
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::document::Fault;
+use super::config_file::Fault;
 use super::signing::{AllowedSigners, SigningFormat, SigningKey};
 use super::value::{self, Text, TextKind};
 use super::{BranchGlobs, CredentialConfig, HostName, HttpConfig, SshConfig};

@@ -7,7 +7,7 @@ use jsonwebtoken::{Algorithm, AlgorithmFamily};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::config_file::Fault;
 use super::duration;
 use super::secret_file;
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
+use super::config_file::Fault;
 use super::count::{cores, count, many};
-use super::document::Fault;
 
 /// How much the daemon does at once, how much it takes or gives in one piece, and what one run may use. A run that goes
 /// beyond is ended or throttled, and its end says why.

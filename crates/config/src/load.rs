@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
-use super::document::Document;
+use super::document::{self, Document};
 use super::environment::Environment;
 use super::exposure::Exposure;
 use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::place::{Place, resolve};
-use super::{Access, Config, ConfigError, Secrets, SigningKey, repos};
+use super::{Access, Config, ConfigError, Flags, Secrets, SigningKey, flags, repos};
 
 /// Where builds find programs when neither the file nor the environment says so.
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -26,17 +25,6 @@ pub struct Sources {
     pub flags: Flags,
 }
 
-/// What the command line says. Relative paths start from the current directory.
-#[derive(Debug, Clone, Default)]
-pub struct Flags {
-    /// `--listen`
-    pub listen: Option<SocketAddr>,
-    /// `--workspaces`
-    pub workspaces: Option<PathBuf>,
-    /// `--key-file`
-    pub key_file: Option<PathBuf>,
-}
-
 impl Config {
     /// The configuration of this process, from its environment and what its command line says.
     pub fn from_process(file: Option<PathBuf>, flags: Flags) -> Result<Self, ConfigError> {
@@ -46,16 +34,19 @@ impl Config {
 
     /// The configuration that the sources make, or the first fault in them.
     pub fn load(sources: Sources) -> Result<Self, ConfigError> {
-        let Sources { file, env, flags } = sources;
+        let Sources {
+            file,
+            env,
+            flags: said,
+        } = sources;
         let home = env.get("HOME").map(PathBuf::from);
-        let document = &read_document(file.as_deref(), &env, home.as_deref())?;
+        let Document { file, mut values } = read_document(file.as_deref(), &env, home.as_deref())?;
         let place = Place {
-            document,
+            file: &file,
             env: &env,
             home: home.as_deref(),
         };
-        let values = document.values();
-        let fault = |fault| document.error(&fault);
+        let fault = |fault| file.error(&fault);
         let checked = values.timeouts.check();
         checked
             .and_then(|()| values.reaper.check())
@@ -73,26 +64,34 @@ impl Config {
             build_env_base.insert("HOME".into(), home.into());
         }
 
-        let mut repos = repos::collect(&place)?;
-        let listen = match flags.listen {
+        let mut repos = repos::collect(&place, &values)?;
+        let listen = match said.listen {
             Some(listen) => listen,
             None => env.value(LISTEN)?.unwrap_or(values.listen),
         };
         let checked = values.auth.check(listen.ip().is_loopback());
         checked.map_err(fault)?;
-        let auth = place.auth()?;
+        if let Some(jwt) = &mut values.auth.jwt {
+            jwt.key_file = place.path(&["auth", "jwt", "key_file"], &jwt.key_file)?;
+        }
+        let oauth = values.auth.oauth.as_mut();
+        if let Some(ca_file) = oauth.and_then(|oauth| oauth.ca_file.as_mut()) {
+            *ca_file = place.path(&["auth", "oauth", "ca_file"], ca_file)?;
+        }
         let tls = values.tls.find(&place)?;
-        let mut allowed_hosts = values.allowed_hosts.clone();
+        let mut allowed_hosts = values.allowed_hosts;
         allowed_hosts.extend(tls.as_ref().and_then(|tls| tls.name.clone()));
-        let access = Access::find(&place, &repos)?;
-        let secrets = Secrets::find(&place, &repos)?;
-        let (workspaces, socket) = (place.workspaces(&flags)?, place.socket()?);
-        let (session_key, key_file) = place.session_key(&flags)?;
+        let access = Access::find(&place, &values.git, &repos)?;
+        let secrets = Secrets::find(&place, &values.secrets, &repos)?;
+        let workspaces = flags::workspaces(&place, &said, values.workspaces)?;
+        let socket = values.socket.map(|path| place.path(&["socket"], &path));
+        let socket = socket.transpose()?;
+        let (session_key, key_file) = flags::session_key(&place, &said, values.key_file)?;
         let secret_files: Vec<PathBuf> = [
             key_file,
-            document.file(),
+            file.path(),
             values.git.signing_key.as_ref().and_then(SigningKey::file),
-            auth.jwt.as_ref().map(|jwt| jwt.key_file.clone()),
+            values.auth.jwt.as_ref().map(|jwt| jwt.key_file.clone()),
             tls.as_ref().map(|tls| tls.key_file.clone()),
             socket.clone(),
         ]
@@ -116,22 +115,19 @@ impl Config {
             workspaces,
             session_key,
             allowed_hosts,
-            allowed_origins: values.allowed_origins.clone(),
-            auth,
-            log: match env.value(LOG)? {
-                Some(log) => log,
-                None => values.log.clone(),
-            },
-            limits: values.limits.clone(),
-            timeouts: values.timeouts.clone(),
-            git: values.git.clone(),
+            allowed_origins: values.allowed_origins,
+            auth: values.auth,
+            log: env.value(LOG)?.unwrap_or(values.log),
+            limits: values.limits,
+            timeouts: values.timeouts,
+            git: values.git,
             access,
-            build: values.build.clone(),
+            build: values.build,
             secrets,
-            reaper: values.reaper.clone(),
-            history: values.history.clone(),
-            audit: values.audit.clone(),
-            mcp: values.mcp.clone(),
+            reaper: values.reaper,
+            history: values.history,
+            audit: values.audit,
+            mcp: values.mcp,
             sandbox,
             secret_files,
             repos,
@@ -163,13 +159,13 @@ fn read_document(
     home: Option<&Path>,
 ) -> Result<Document, ConfigError> {
     if let Some(path) = file {
-        return Document::read(path);
+        return document::read(path);
     }
     match env.path(CONFIG)? {
         Some(path) => {
             let name = CONFIG;
             let refuse = |message| ConfigError::Variable { name, message };
-            Document::read(&resolve(&path, Path::new(""), home).map_err(refuse)?)
+            document::read(&resolve(&path, Path::new(""), home).map_err(refuse)?)
         }
         None => Ok(Document::default()),
     }

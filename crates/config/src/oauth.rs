@@ -10,7 +10,7 @@ use jsonwebtoken::Algorithm;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::config_file::Fault;
 use super::duration;
 use super::jwt::{default_leeway, default_role_claim, default_scope_claim, is_symmetric};
 use super::value::{self, TextValue, text_value};

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ByteSize;
+use super::config_file::Fault;
 use super::count::count;
-use super::document::Fault;
 use super::duration::positive;
 use super::mark::Mark;
 

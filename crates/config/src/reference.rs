@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use branchyard_reference::{Table, check, heading};
 use serde_json::Value;
 
-use super::document::Document;
+use super::document;
 use super::keys::{self, Section, is_struct, of_map};
 use super::known_variables::KNOWN;
 use super::value::{EXPECTED, TextValue};
@@ -448,7 +448,7 @@ fn every_key_that_the_file_takes_is_in_the_pages() {
     for section in &Described::all() {
         let header = section.header();
         let wrong = format!("{header}\nno_such_key = 1\n");
-        let refusal = Document::parse(Path::new("x.toml"), wrong).err().unwrap();
+        let refusal = document::parse(Path::new("x.toml"), wrong).err().unwrap();
         let refusal = refusal.to_string();
         let (_, known) = refusal.split_once("expected ").unwrap();
         let of_section = page.split(&format!("## {}\n", section.title())).nth(1);
@@ -476,11 +476,11 @@ fn the_defaults_are_what_the_example_says() {
         .lines()
         .map(|line| format!("{}\n", uncommented(line)))
         .collect();
-    let document = match Document::parse(Path::new("all.toml"), all) {
+    let document = match document::parse(Path::new("all.toml"), all) {
         Ok(document) => document,
         Err(error) => panic!("{error}"),
     };
-    let shown = document.values();
+    let shown = document.values;
     let mut default = Values::default();
     assert_eq!(shown.listen, default.listen);
     assert_eq!(shown.log, default.log);

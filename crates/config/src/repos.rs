@@ -5,18 +5,21 @@ use std::path::Path;
 
 use super::known_variables::REPOS;
 use super::place::{Place, is_relative_url, resolve};
+use super::values::Values;
 use super::{ConfigError, RepoConfig, RepoUrl, UrlPolicy};
 use branchyard_model::RepoName;
 
 /// All repos. A repo of both keeps its settings from the file and has its URL from the environment.
-pub(super) fn collect(place: &Place<'_>) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
-    let values = place.document.values();
+pub(super) fn collect(
+    place: &Place<'_>,
+    values: &Values,
+) -> Result<BTreeMap<RepoName, RepoConfig>, ConfigError> {
     let policy = UrlPolicy::operator(&values.git);
     let mut repos = named_by(place, &policy)?;
     for (name, section) in &values.repos {
         let url = match repos.remove(name) {
             Some(named) => named.url,
-            None => read_url(&section.url, place.document.dir(), place.home, &policy)
+            None => read_url(&section.url, place.file.dir(), place.home, &policy)
                 .map_err(|rule| place.error(&["repos", name.as_str(), "url"], rule))?,
         };
         repos.insert(name.clone(), section.clone().with_url(url));
@@ -80,21 +83,21 @@ fn read_url(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Document;
+    use crate::document;
     use crate::environment::Environment;
 
     fn collected(file: &str, repos: &str) -> Result<Vec<(String, String)>, String> {
-        let document = Document::parse(Path::new("/etc/yard/yard.toml"), file.to_owned());
+        let document = document::parse(Path::new("/etc/yard/yard.toml"), file.to_owned()).unwrap();
         let env: Environment = match repos {
             "" => Environment::default(),
             repos => [(REPOS, repos)].into_iter().collect(),
         };
         let place = Place {
-            document: &document.unwrap(),
+            file: &document.file,
             env: &env,
             home: Some(Path::new("/home/me")),
         };
-        collect(&place)
+        collect(&place, &document.values)
             .map(|repos| {
                 let pair =
                     |(name, repo): (RepoName, RepoConfig)| (name.to_string(), repo.url.to_string());

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::place::Place;
 use super::reserved::is_reserved_variable;
-use super::{ConfigError, EnvName, RepoConfig, Secret, SecretName, SecretValue, TaskName};
+use super::{
+    ConfigError, EnvName, RepoConfig, Secret, SecretConfig, SecretName, SecretValue, TaskName,
+};
 use branchyard_model::RepoName;
 
 /// What `make` runs are called in `[repos.NAME.secrets]`, beside the names of tasks.
@@ -26,10 +28,11 @@ impl Secrets {
     /// What the file says, with everything found that it names.
     pub(super) fn find(
         place: &Place<'_>,
+        settings: &BTreeMap<SecretName, SecretConfig>,
         repos: &BTreeMap<RepoName, RepoConfig>,
     ) -> Result<Self, ConfigError> {
         let mut declared = BTreeMap::new();
-        for (name, settings) in &place.document.values().secrets {
+        for (name, settings) in settings {
             declared.insert(name.clone(), Arc::new(settings.find(name, place)?));
         }
         let mut granted = BTreeMap::new();

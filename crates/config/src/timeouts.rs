@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::document::Fault;
+use super::config_file::Fault;
 use super::duration::positive;
 use super::value;
 

@@ -110,15 +110,15 @@ impl Tls {
 mod tests {
     use super::*;
     use crate::Environment;
-    use crate::document::Document;
+    use crate::document;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     fn find(text: &str, dir: &Path) -> Result<Option<Tls>, ConfigError> {
         let text = format!("[tls]\n{text}");
-        let document = Document::parse(&dir.join("yard.toml"), text).unwrap();
-        document.values().tls.find(&Place {
-            document: &document,
+        let document = document::parse(&dir.join("yard.toml"), text).unwrap();
+        document.values.tls.find(&Place {
+            file: &document.file,
             env: &Environment::default(),
             home: None,
         })
