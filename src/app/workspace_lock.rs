@@ -1,14 +1,8 @@
 //! The lock of a workspace, for calls that are answered: they wait for it as long as callers wait, or not at all.
 
-use std::time::Duration;
-
 use super::AuthorizedApp;
 use branchyard_model::{ErrorKind, Problem, RunKind, RunState};
 use branchyard_workspace::{Workspace, WorkspaceLock};
-
-/// How long a change waits for its lock: shorter than clients wait for an answer, so that they are told
-/// what they wait for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Whether a command has the lock that runs already: nothing of ours moves files until it ends.
 pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> bool {
@@ -21,14 +15,14 @@ pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> boo
     })
 }
 
-/// The lock of a workspace, waited for as long as callers wait for an answer.
+/// The lock of a workspace, waited for as long as `[timeouts]` says.
 pub(super) async fn lock_of(
     app: &AuthorizedApp,
     workspace: &Workspace,
     what: &str,
 ) -> Result<WorkspaceLock, Problem> {
     let lock = workspace.queue().lock(what, app.principal().name());
-    let lock = tokio::time::timeout(LOCK_TIMEOUT, lock).await;
+    let lock = tokio::time::timeout(app.config().timeouts.workspace, lock).await;
     lock.map_err(|_| busy(workspace))
 }
 

@@ -28,6 +28,10 @@ pub struct Timeouts {
     /// A clone, fetch or push, from start to end.
     #[serde(deserialize_with = "positive")]
     pub fetch: Duration,
+    /// A git verb, for a workspace that is in use, before it is refused as busy. Keep it shorter than callers wait for an
+    /// answer, so that they are told what they wait for.
+    #[serde(deserialize_with = "value::text")]
+    pub workspace: Duration,
     /// Between TERM and KILL.
     #[serde(deserialize_with = "value::text")]
     pub grace: Duration,
@@ -76,6 +80,7 @@ impl Default for Timeouts {
             remote: seconds(30),
             fetch_stall: seconds(60),
             fetch: seconds(2 * 60 * 60),
+            workspace: seconds(40),
             grace: seconds(10),
             drain: seconds(2),
             disconnect: seconds(10),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Yard, git, problem_of};
+use crate::support::{Options, Yard, git, problem_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_and_a_push_are_done_while_a_build_runs() {
@@ -57,5 +57,25 @@ async fn a_commit_and_a_push_are_done_while_a_build_runs() {
         again["cached"].is_null() && again.get("head_moved").is_none(),
         "{again}"
     );
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verb_waits_for_a_build_as_long_as_the_operator_says() {
+    let mut yard = Yard::with(Options {
+        timeouts: "workspace = \"10ms\"".into(),
+        ..Options::default()
+    })
+    .await;
+    let mut build = yard
+        .start_run("make", "main", json!({"args": ["gate"]}))
+        .await;
+    build.until_line("waiting").await;
+    let reset = json!({"mode": "hard", "confirm": true});
+    let (status, problem) = problem_of(yard.try_verb("main", "reset", reset.clone()).await).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("workspace_busy")));
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    build.end().await;
+    yard.verb("main", "reset", reset).await;
     yard.stop().await;
 }
