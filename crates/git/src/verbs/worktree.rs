@@ -10,7 +10,7 @@ use branchyard_model::{BranchName, CommitId, Holder};
 pub const VERB: VerbEntry = VerbEntry {
     name: "worktree",
     title: "List workspaces",
-    description: "Lists the workspaces of the repository: branch, directory, commit, who is at work there. They come with the first request for a branch (git_branch with action create, `workspace`), and go with `workspace` and action remove.",
+    description: "Lists the workspaces of the repository: branch, directory, commit, who is at work there. `workspace` makes and removes them.",
     effect: Effect::READS,
 };
 

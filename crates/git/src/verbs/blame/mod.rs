@@ -28,7 +28,7 @@ const MOST_LINES: usize = 10_000;
 pub const VERB: VerbEntry = VerbEntry {
     name: "blame",
     title: "Who wrote which line",
-    description: "Says for each line of a file which commit it is from, by whom and why; lines of the workspace that are not committed are told as such. Give `start_line` and `end_line` for the lines in question; `git_log` with the `path` tells the rest of its history.",
+    description: "Says for each line of a file which commit it is from, by whom and why; lines of the workspace that are not committed are told as such. Give `start_line` and `end_line` for the lines in question.",
     effect: Effect::READS,
 };
 

@@ -28,7 +28,7 @@ const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 pub const VERB: VerbEntry = VerbEntry {
     name: "merge_preview",
     title: "Would it merge?",
-    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace. Only what is committed counts; use it before a merge, a rebase or a pull request.",
+    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace. Only what is committed counts.",
     effect: Effect::READS.reaching_out(),
 };
 

@@ -24,7 +24,7 @@ pub use file::FileAt;
 pub const VERB: VerbEntry = VerbEntry {
     name: "show",
     title: "Show a commit, tag, directory or file",
-    description: "Shows a commit with what it changed, an annotated tag, or, with path, a file or directory as it was in any revision. Nothing is checked out for that.",
+    description: "Shows a commit with what it changed, an annotated tag, or, with path, a file or directory as it was in any revision.",
     effect: Effect::READS,
 };
 
