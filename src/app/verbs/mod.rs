@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use crate::app::AuthorizedApp;
 use branchyard_git::verbs as git;
-use branchyard_git::verbs::{clean, log, show, stash};
+use branchyard_git::verbs::{clean, describe, log, show, stash};
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_workspace::{Files, verbs as workspace};
 
@@ -70,6 +70,21 @@ fn reads() -> Vec<Verb> {
         Verb::looks(git::changelog::VERB, any, |_, repo, request| {
             Ok(git::changelog::changelog(repo, request)?)
         }),
+        Verb::reads(
+            describe::VERB,
+            describe::Request::check,
+            |it, request| async move {
+                let named = request.revision.clone();
+                let named = named.unwrap_or_else(|| "HEAD".to_owned());
+                let (about, commit) = workspace::look(&it, move |_, repo| {
+                    Ok(git::revision::commit_id(repo, "revision", &named)?)
+                })
+                .await?;
+                let (git, store) = (it.repo().git(), it.repo().store().path());
+                let described = describe::describe(git, store, commit, &request).await?;
+                Ok((about, described))
+            },
+        ),
         Verb::new(git::merge_preview::VERB, network::merge_preview),
     ]
 }

@@ -1,8 +1,9 @@
-//! log, blame, reflog, changelog, merge_preview.
+//! log, blame, reflog, changelog, describe, merge_preview.
 
 mod blame;
 mod changelog;
 mod compared;
+mod describe;
 mod log;
 mod merge_preview;
 mod reflog;

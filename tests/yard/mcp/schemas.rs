@@ -196,6 +196,7 @@ async fn what_every_git_tool_gives_fits_its_schema() {
     check("git_commit", json!({ "message": "fix!: two", "all": true })).await;
     check("git_changelog", json!({})).await;
     check("git_revert", json!({ "commits": ["HEAD"] })).await;
+    check("git_describe", json!({})).await;
     check("git_cherry_pick", json!({ "commits": ["HEAD~1"] })).await;
     write("new", "3\n");
     check("git_checkout", json!({ "paths": ["new"], "confirm": true })).await;

@@ -73,7 +73,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// Git verbs that only look.
-pub(super) const LOOKS: [&str; 10] = [
+pub(super) const LOOKS: [&str; 11] = [
     "status",
     "diff",
     "show",
@@ -82,6 +82,7 @@ pub(super) const LOOKS: [&str; 10] = [
     "reflog",
     "changelog",
     "merge_preview",
+    "describe",
     "worktree",
     "remote",
 ];

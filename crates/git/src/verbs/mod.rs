@@ -17,6 +17,7 @@ pub mod conflicts;
 mod decorations;
 pub mod deliver;
 pub mod delta;
+pub mod describe;
 pub mod diff;
 pub mod fetch;
 pub(super) mod input;
