@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
-use branchyard_model::RepoName;
+use branchyard_model::{Problem, RepoName};
 use branchyard_workspace::repos::{Repo, Source};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,4 +33,12 @@ pub fn repo_summary(app: &AuthorizedApp, repo: &Repo) -> RepoSummary {
         workspaces: app.count_on_disk(repo),
         tasks: tasks.map(ToString::to_string).collect(),
     }
+}
+
+/// Clones it unless that was done before.
+pub async fn clone(app: &AuthorizedApp, name: &RepoName) -> Result<RepoSummary, Problem> {
+    let repo = app.whole_repo(name)?;
+    let cloned = repo.ensure_store(&|_, _| {}).await;
+    cloned.map_err(|error| error.problem())?;
+    Ok(repo_summary(app, &repo))
 }

@@ -1,4 +1,4 @@
-//! Repositories: list, register, show, forget, maintain.
+//! Repositories: list, register, show, forget, clone, maintain.
 
 use axum::Json;
 
@@ -28,6 +28,10 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Refused while it has workspaces, or branches that may not be on the remote.")
             .gives("It is forgotten.")
             .delete("/api/repos/{repo}", Needs(Scope::Admin), remove),
+        does("repo.clone", "cloneRepo", "Clone a repository now")
+            .says("The first use of a branch does it otherwise. Nothing is done if it is cloned.")
+            .gives("The repository.")
+            .post("/api/repos/{repo}/clone", Needs(Scope::Ops), clone),
         does(
             "repo.maintain",
             "maintainRepo",
@@ -62,6 +66,10 @@ async fn show(app: AuthorizedApp, At(name): RepoAt) -> HttpResult<Json<RepoSumma
 async fn remove(app: AuthorizedApp, At(name): RepoAt) -> HttpResult<With<204, ()>> {
     branches::remove_repo(&app, &name).await?;
     Ok(With(()))
+}
+
+async fn clone(app: AuthorizedApp, At(name): RepoAt) -> HttpResult<Json<RepoSummary>> {
+    Ok(Json(repos::clone(&app, &name).await?))
 }
 
 async fn maintain(app: AuthorizedApp, At(repo): RepoAt) -> HttpResult<Json<Maintained>> {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::support::{Yard, git};
+use serde_json::{Value, json};
+
+use crate::support::{Yard, git, problem_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_first_requests_make_one_clone_and_fifty_right_workspaces() {
@@ -85,4 +87,34 @@ pub(crate) async fn join_all<F: std::future::Future>(
         )
     })
     .await
+}
+
+#[tokio::test]
+async fn a_repository_is_cloned_before_its_first_use_where_one_asks() {
+    let mut yard = Yard::new().await;
+    let before = yard.get_json("/api/repos/demo").await;
+    assert_eq!(
+        (&before["cloned"], &before["default_branch"]),
+        (&json!(false), &Value::Null)
+    );
+    for _ in 0..2 {
+        let cloned = yard.post_json("/api/repos/demo/clone", json!({})).await;
+        assert_eq!(
+            (
+                &cloned["cloned"],
+                &cloned["default_branch"],
+                &cloned["workspaces"]
+            ),
+            (&json!(true), &json!("main"), &json!(0))
+        );
+    }
+    assert_eq!(clones_in(&yard.workspaces), 1);
+    let nowhere = json!({ "name": "nowhere", "url": yard.dir.path().join("nowhere.git") });
+    yard.post_json("/api/repos", nowhere).await;
+    let (status, problem) =
+        problem_of(yard.post("/api/repos/nowhere/clone", json!({})).await).await;
+    assert_eq!(status, 502, "{problem}");
+    let audit = yard.get_json("/api/audit?action=repo.clone").await;
+    assert_eq!(audit["items"].as_array().unwrap().len(), 3, "{audit}");
+    yard.stop().await;
 }

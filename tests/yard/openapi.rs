@@ -211,6 +211,7 @@ async fn answers_are_as_the_document_says() {
     }
     reader.post("/api/reap?dry_run=true", json!({}), 200).await;
     reader.post("/api/findings/mend", json!({}), 200).await;
+    reader.post("/api/repos/{repo}/clone", json!({}), 200).await;
     reader
         .post("/api/repos/{repo}/maintain", json!({}), 200)
         .await;

@@ -4,7 +4,7 @@
 use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 32] = [
+pub const ACTIONS: [&str; 33] = [
     "make",
     "task",
     // As a run; the verbs that are answered at once are `git.…`.
@@ -21,6 +21,7 @@ pub const ACTIONS: [&str; 32] = [
     "git.init",
     "repo.register",
     "repo.remove",
+    "repo.clone",
     "repo.maintain",
     "findings.mend",
     "salvage.restore",

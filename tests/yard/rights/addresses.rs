@@ -29,6 +29,7 @@ const ROWS: &[Row] = &[
     ("POST",   "/api/repos",                                     "admin",     Repo,        r#"{"name":"{repo}","url":"/x"}"#),
     ("GET",    "/api/repos/{repo}",                              "repo:read", Repo,        ""),
     ("DELETE", "/api/repos/{repo}",                              "admin",     AllBranches, ""),
+    ("POST",   "/api/repos/{repo}/clone",                        "ops",       AllBranches, ""),
     ("POST",   "/api/repos/{repo}/maintain",                     "ops",       AllBranches, ""),
     ("GET",    "/api/findings",                                  "ops",       WholeYard,   ""),
     ("POST",   "/api/findings/mend",                             "admin",     WholeYard,   ""),
@@ -81,8 +82,8 @@ pub(super) const LOOKS: [&str; 11] = [
     "blame",
     "reflog",
     "changelog",
-    "merge_preview",
     "describe",
+    "merge_preview",
     "worktree",
     "remote",
 ];
