@@ -12,10 +12,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub use change::{
-    Reaped, RepoChange, RepoEvent, RunChange, RunEvent, SalvageChange, SalvageEvent,
-    WorkspaceChange, WorkspaceEvent, YardChange,
-};
+pub use change::*;
 pub use place::EventCursor;
 
 /// Beyond these, the oldest are forgotten.
