@@ -89,7 +89,7 @@ fn is_for(principal: &Principal, change: &YardChange) -> bool {
     let is_allowed = match change {
         YardChange::Workspace(_) | YardChange::Run(_) | YardChange::Repo(_) => true,
         YardChange::Salvage(_) => may(Scope::GitRead),
-        YardChange::Reap(_) => may(Scope::Ops),
+        YardChange::Reap(_) | YardChange::Maintenance(_) => may(Scope::Ops),
     };
     is_allowed
         && match change.branch() {

@@ -71,6 +71,28 @@ async fn a_build_is_told_from_its_request_to_its_end() {
 }
 
 #[tokio::test]
+async fn maintenance_is_told_to_operators() {
+    let mut yard = Yard::new().await;
+    yard.make("main", &["who"]).await;
+    let mut watching = watch(&yard).await;
+    let token = json!({ "name": "reader", "scopes": ["repo:read"] });
+    let token = yard.post_json("/api/tokens", token).await;
+    let token = token["token"].as_str().unwrap();
+    let mut reading = Following::new(ask(&yard, token, None).await);
+    reading.until(|event| event.kind == "queue").await;
+    let done = yard.post_json("/api/repos/demo/maintain", json!({})).await;
+    let told = watching.until(|event| event.kind == "maintenance").await;
+    assert_eq!(told.data["repo"], "demo");
+    assert_eq!(told.data["packs_before"], done["before"]["packs"]);
+    assert_eq!(told.data["packs"], done["after"]["packs"]);
+    // The next event that all are told is the first for those who may not operate the yard.
+    yard.put(&format!("{BRANCHES}/main/pin"), json!({})).await;
+    let next = reading.until(|event| event.kind != "queue" && event.kind != "hello");
+    assert_eq!(next.await.kind, "workspace");
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn a_clone_that_several_wait_for_is_told_once() {
     let mut yard = Yard::new().await;
     let mut watching = watch(&yard).await;

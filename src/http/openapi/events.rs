@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use crate::app::Queue;
 use crate::http::route::{Schemas, Shape, of};
 use branchyard_model::{BranchName, Event, RunId};
-use branchyard_runtime::yard_events::{Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent};
+use branchyard_runtime::yard_events::{
+    MaintenanceEvent, Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent,
+};
 
 pub(in crate::http) fn of_runs(schemas: &mut Schemas) -> Value {
     let event = schemas.given(of::<Event>());
@@ -52,12 +54,13 @@ pub(in crate::http) fn of_the_yard(schemas: &mut Schemas) -> Value {
         "properties": { "type": { "const": "queue" } },
         "required": ["type"],
     });
-    let changes: [(&str, Shape); 5] = [
+    let changes: [(&str, Shape); 6] = [
         ("workspace", of::<WorkspaceEvent>()),
         ("run", of::<RunEvent>()),
         ("repo", of::<RepoEvent>()),
         ("salvage", of::<SalvageEvent>()),
         ("reap", of::<Reaped>()),
+        ("maintenance", of::<MaintenanceEvent>()),
     ];
     let changes = changes.map(|(kind, news)| {
         json!({

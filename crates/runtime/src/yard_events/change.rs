@@ -13,6 +13,7 @@ pub enum YardChange {
     Repo(RepoEvent),
     Salvage(SalvageEvent),
     Reap(Reaped),
+    Maintenance(MaintenanceEvent),
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -98,6 +99,16 @@ pub struct Reaped {
     pub bytes: u64,
 }
 
+/// The objects of a repo were packed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "MaintenanceNews")]
+pub struct MaintenanceEvent {
+    pub repo: RepoName,
+    pub packs_before: usize,
+    pub packs: usize,
+    pub seconds: f64,
+}
+
 impl YardChange {
     pub fn repo(&self) -> &RepoName {
         match self {
@@ -106,6 +117,7 @@ impl YardChange {
             Self::Repo(events) => &events.repo,
             Self::Salvage(events) => &events.repo,
             Self::Reap(events) => &events.repo,
+            Self::Maintenance(events) => &events.repo,
         }
     }
 
@@ -114,7 +126,7 @@ impl YardChange {
         match self {
             Self::Workspace(events) => Some(&events.branch),
             Self::Run(events) => Some(&events.run.spec.branch),
-            Self::Repo(_) => None,
+            Self::Repo(_) | Self::Maintenance(_) => None,
             Self::Salvage(events) => Some(&events.branch),
             Self::Reap(events) => events.branch.as_ref(),
         }

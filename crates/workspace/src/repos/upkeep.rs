@@ -10,6 +10,7 @@ use super::repo::blocking;
 use super::{Repo, RepoError};
 use branchyard_git::{self as git, Upkeep};
 use branchyard_process::Presence;
+use branchyard_runtime::yard_events::{MaintenanceEvent, YardChange};
 
 /// Without a request for so long, a repo is idle.
 const IDLE_AFTER: Duration = Duration::from_secs(10 * 60);
@@ -52,10 +53,18 @@ pub async fn maintain(this: &Arc<Repo>) -> Result<Maintained, RepoError> {
     blocking(move || clear_object_locks(&repo)).await?;
     git::maintain(this.git(), this.store()).await?;
     let after = Upkeep::of(this.store());
+    let seconds = began.elapsed().as_secs_f64();
     tracing::info!(repo = %this.name(), ?before, ?after, "maintained");
+    this.news()
+        .publish(YardChange::Maintenance(MaintenanceEvent {
+            repo: this.name().clone(),
+            packs_before: before.packs,
+            packs: after.packs,
+            seconds,
+        }));
     Ok(Maintained {
         before,
         after,
-        seconds: began.elapsed().as_secs_f64(),
+        seconds,
     })
 }
