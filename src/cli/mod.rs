@@ -23,6 +23,7 @@ mod follow;
 mod git;
 mod log;
 mod ls;
+mod machine;
 mod make;
 mod mcp;
 mod open;
@@ -184,6 +185,7 @@ enum ClientCommand {
     Diagnostics(diagnostics::Args),
     Open(open::Args),
     Top(top::Args),
+    Machine(machine::Args),
     Audit(audit::Args),
 }
 
@@ -344,6 +346,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Diagnostics(args) => diagnostics::run(context, &args).await,
         On::Open(args) => open::run(context, &args).await,
         On::Top(_) => top::run(context).await,
+        On::Machine(_) => machine::run(context).await,
         On::Audit(args) => audit::run(context, &args).await,
     }
 }

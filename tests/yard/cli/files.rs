@@ -1,4 +1,4 @@
-//! `ls`, `cat` and `env`.
+//! `ls`, `cat`, `env` and `machine`.
 
 use serde_json::Value;
 
@@ -117,5 +117,29 @@ async fn env_shows_what_a_build_finds() {
     assert!(has("tool", "make", "GNU Make "), "{rows:?}");
     assert!(has("env", "BRANCHYARD_BRANCH", "main"), "{rows:?}");
     assert!(has("env", "CI", "true"), "{rows:?}");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machine_shows_how_busy_it_is() {
+    let mut yard = Yard::new().await;
+    cli(&yard, &["make", "demo", "main", "--", "who"])
+        .await
+        .ok();
+    let machine = cli(&yard, &["machine"]).await.ok();
+    let rows = machine.cells();
+    let value = |what: &str, name: &str| {
+        let found = rows.iter().find(|row| row[0] == what && row[1] == name);
+        found.unwrap_or_else(|| panic!("{what} {name}: {rows:?}"))[2].to_owned()
+    };
+    assert_eq!(value("runs", "running"), "0");
+    assert!(value("disk", "free").parse::<u64>().unwrap() > 0);
+    assert!(
+        rows.iter()
+            .any(|row| row[0] == "background" && row[2] == "running")
+    );
+    value("repo", "demo");
+    let json = cli(&yard, &["machine", "--json"]).await.ok();
+    assert_eq!(json.json()["cores"].to_string(), value("machine", "cores"));
     yard.stop().await;
 }
