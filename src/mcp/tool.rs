@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rmcp::model::{JsonObject, ToolAnnotations};
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -45,6 +46,11 @@ pub(super) struct ToolEntry<'a> {
     /// What a client may tell its user before it calls.
     pub(super) effect: Effect,
 }
+
+/// What a tool takes that takes nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
 
 impl Tool {
     /// `In` is what it takes, `Out` what its structured content is.

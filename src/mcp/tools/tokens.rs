@@ -7,7 +7,7 @@ use crate::app::{MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView,
 use crate::mcp::call::Call;
 use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::Reply;
-use crate::mcp::tool::{Tool, ToolEntry};
+use crate::mcp::tool::{Nothing, Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{Problem, Scope};
@@ -65,10 +65,6 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
     ]
 }
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Nothing {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
