@@ -12,6 +12,7 @@ mod git_list;
 mod grep;
 mod list;
 mod log;
+mod machine;
 mod ops;
 mod read_file;
 mod runs;
@@ -38,6 +39,7 @@ pub(super) fn all() -> Vec<Tool> {
         workspace::tools(),
         salvage::tools(),
         ops::tools(),
+        vec![machine::tool()],
         admin::tools(),
         tokens::tools(),
         audit::tools(),

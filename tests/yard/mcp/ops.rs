@@ -139,3 +139,22 @@ async fn repositories_come_and_go() {
     }
     yard.stop().await;
 }
+
+#[tokio::test]
+async fn an_agent_learns_how_busy_the_machine_is() {
+    let mut yard = Yard::new().await;
+    let agent = Agent::with(&yard, &ALL);
+    let mut build = yard
+        .start_run("make", "main", json!({"args": ["gate"]}))
+        .await;
+    build.until_line("waiting").await;
+    let told = agent.tool("machine", json!({})).await;
+    let now = &told["structuredContent"];
+    assert_eq!(now["runs"]["running"], 1, "{now}");
+    assert!(now["disk"]["free"].as_u64().unwrap() > 0, "{now}");
+    let text = told["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("1 running, 0 waiting"), "{text}");
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    build.end().await;
+    yard.stop().await;
+}

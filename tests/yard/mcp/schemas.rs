@@ -114,6 +114,7 @@ async fn what_every_tool_gives_fits_its_schema() {
     check("reap", json!({})).await;
     check("reap", json!({ "dry_run": false })).await;
     std::fs::remove_dir_all(yard.workspace("main")).unwrap();
+    check("machine", json!({})).await;
     check("findings", json!({})).await;
     check("findings", json!({ "mend": true })).await;
     let url = yard.origin.url();
@@ -195,8 +196,8 @@ async fn what_every_git_tool_gives_fits_its_schema() {
     write("new", "2\n");
     check("git_commit", json!({ "message": "fix!: two", "all": true })).await;
     check("git_changelog", json!({})).await;
-    check("git_revert", json!({ "commits": ["HEAD"] })).await;
     check("git_describe", json!({})).await;
+    check("git_revert", json!({ "commits": ["HEAD"] })).await;
     check("git_cherry_pick", json!({ "commits": ["HEAD~1"] })).await;
     write("new", "3\n");
     check("git_checkout", json!({ "paths": ["new"], "confirm": true })).await;

@@ -48,6 +48,7 @@ const ROWS: &[Row] = &[
     ("salvage",     "yard",      "git:read",  Branch,      r#"{"action":"show","salvage_id":"{salvage}"}"#),
     ("salvage",     "yard",      "git:write", Branch,      r#"{"action":"restore","salvage_id":"{salvage}","force":true}"#),
     ("salvage",     "yard",      "ops",       Branch,      r#"{"action":"drop","salvage_id":"{salvage}"}"#),
+    ("machine",     "ops",       "repo:read", Nothing,     r#"{}"#),
     ("reap",        "ops",       "ops",       WholeYard,   r#"{"dry_run":true}"#),
     ("reap",        "ops",       "ops",       AllBranches, r#"{"dry_run":true,"repo":"{repo}"}"#),
     ("audit",       "admin",     "admin",     Nothing,     r#"{}"#),
