@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Odb, Oid};
@@ -12,6 +11,7 @@ use super::reflog;
 use super::worktree::write_whole;
 use super::{Error, Store};
 use branchyard_model::BranchName;
+use branchyard_runtime::disk::if_there;
 
 const PACKED: &str = "packed-refs";
 /// As much of a broken value as a log line should hold.
@@ -47,6 +47,12 @@ pub enum RefDamage {
 }
 
 impl BrokenRef {
+    fn unreadable(name: String, content: &[u8]) -> Self {
+        let part = &content[..content.len().min(SHOWN)];
+        let damage = RefDamage::Unreadable(String::from_utf8_lossy(part).into_owned());
+        Self { name, damage }
+    }
+
     /// Can be mended here and now; what dangles needs the objects first.
     pub fn is_mended_alone(&self) -> bool {
         !matches!(self.damage, RefDamage::Dangling(_))
@@ -89,17 +95,15 @@ impl Refs {
             if name.ends_with(".lock") {
                 continue;
             }
-            let content = match fs::read(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                content => content.map_err(Error::io("read a ref"))?,
+            let Some(content) = if_there(fs::read(&path)).map_err(Error::io("read a ref"))? else {
+                continue;
             };
             match direct(&content) {
                 Some(id) => drop(refs.direct.insert(name, id)),
                 None if content.starts_with(b"ref: refs/") => refs.symbolic.push(name),
                 None => {
                     refs.direct.remove(&name);
-                    let damage = RefDamage::Unreadable(shown(&content));
-                    refs.unreadable.push(BrokenRef { name, damage });
+                    refs.unreadable.push(BrokenRef::unreadable(name, &content));
                 }
             }
         }
@@ -107,27 +111,24 @@ impl Refs {
     }
 
     fn read_packed(&mut self, store: &Path) -> Result<(), Error> {
-        let text = match fs::read(store.join(PACKED)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            text => text.map_err(Error::io("read packed-refs"))?,
-        };
+        let text = if_there(fs::read(store.join(PACKED))).map_err(Error::io("read packed-refs"))?;
+        let text = text.unwrap_or_default();
         for line in lines_of(&text) {
             match packed_line(line) {
                 Packed::Ref(name, id) => drop(self.direct.insert(name, id)),
                 Packed::Beside => {}
                 Packed::Garbage => {
-                    let damage = RefDamage::Unreadable(shown(line));
-                    let name = PACKED.to_owned();
-                    self.unreadable.push(BrokenRef { name, damage });
+                    self.unreadable
+                        .push(BrokenRef::unreadable(PACKED.to_owned(), line));
                     break;
                 }
             }
         }
         // Git reads a last line without its end as garbage too.
         if !text.is_empty() && !text.ends_with(b"\n") && self.unreadable.is_empty() {
-            let damage = RefDamage::Unreadable(shown(lines_of(&text).last().unwrap_or_default()));
-            let name = PACKED.to_owned();
-            self.unreadable.push(BrokenRef { name, damage });
+            let line = lines_of(&text).last().unwrap_or_default();
+            self.unreadable
+                .push(BrokenRef::unreadable(PACKED.to_owned(), line));
         }
         Ok(())
     }
@@ -184,8 +185,7 @@ pub(super) fn broken_refs(
     }
     for (name, id) in &refs.direct {
         if objects.is_none_or(|objects| !objects.exists(*id)) {
-            let damage = RefDamage::Dangling(*id);
-            let name = name.clone();
+            let (name, damage) = (name.clone(), RefDamage::Dangling(*id));
             broken.push(BrokenRef { name, damage });
         }
     }
@@ -212,12 +212,7 @@ pub fn mend_ref(store: &Store, broken: &BrokenRef) -> Result<String, Error> {
             Ok(format!("{} put back to {commit}", broken.name))
         }
         None => {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io("drop a broken ref")(error));
-                }
-                _ => {}
-            }
+            if_there(fs::remove_file(&path)).map_err(Error::io("drop a broken ref"))?;
             Ok(format!("{} dropped", broken.name))
         }
     }
@@ -281,12 +276,12 @@ fn mend_packed(store: &Path) -> Result<String, Error> {
         .map_err(Error::io("set packed-refs aside"))?;
     // Not said to be peeled: tags are then peeled by looking at them.
     let mut good = String::from("# pack-refs with: sorted \n");
-    let mut refs = BTreeMap::new();
-    for line in lines_of(&text) {
-        if let Packed::Ref(name, id) = packed_line(line) {
-            refs.insert(name, id);
-        }
-    }
+    let refs: BTreeMap<_, _> = lines_of(&text)
+        .filter_map(|line| match packed_line(line) {
+            Packed::Ref(name, id) => Some((name, id)),
+            Packed::Beside | Packed::Garbage => None,
+        })
+        .collect();
     for (name, id) in refs {
         good.push_str(&format!("{id} {name}\n"));
     }
@@ -312,18 +307,12 @@ fn packed_line(line: &[u8]) -> Packed {
         return Packed::Garbage;
     };
     if let Some(peeled) = line.strip_prefix('^') {
-        return match whole_id(peeled) {
-            Some(_) => Packed::Beside,
-            None => Packed::Garbage,
-        };
+        return whole_id(peeled).map_or(Packed::Garbage, |_| Packed::Beside);
     }
-    match line.split_once(' ') {
-        Some((id, name)) if name.starts_with("refs/") => match whole_id(id) {
-            Some(id) => Packed::Ref(name.to_owned(), id),
-            None => Packed::Garbage,
-        },
-        _ => Packed::Garbage,
-    }
+    let named = line.split_once(' ');
+    let named = named.filter(|(_, name)| name.starts_with("refs/"));
+    let found = named.and_then(|(id, name)| Some(Packed::Ref(name.to_owned(), whole_id(id)?)));
+    found.unwrap_or(Packed::Garbage)
 }
 
 fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -340,11 +329,6 @@ pub(super) fn whole_id(text: &str) -> Option<Oid> {
     (text.len() == 40).then(|| Oid::from_str(text).ok())?
 }
 
-fn shown(content: &[u8]) -> String {
-    let part = &content[..content.len().min(SHOWN)];
-    String::from_utf8_lossy(part).into_owned()
-}
-
 /// The name of a ref, or of its log, from its file.
 fn name_of(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_str()?.to_owned())
@@ -355,11 +339,8 @@ pub(super) fn files_below(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_owned()];
     while let Some(dir) = pending.pop() {
-        let entries = match fs::read_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries.map_err(Error::io("look through the store"))?,
-        };
-        for entry in entries {
+        let entries = if_there(fs::read_dir(&dir)).map_err(Error::io("look through the store"))?;
+        for entry in entries.into_iter().flatten() {
             let entry = entry.map_err(Error::io("look through the store"))?;
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => pending.push(entry.path()),

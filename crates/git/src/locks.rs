@@ -11,6 +11,7 @@ use super::shadow::settle;
 use super::{Error, Git, Store};
 use branchyard_model::BranchName;
 use branchyard_process::{Presence, is_in_use};
+use branchyard_runtime::disk::if_there;
 
 /// Files of a store that keep others away though their names do not say so.
 const OTHER_NAMES: [&str; 2] = ["gc.pid", "packed-refs.new"];
@@ -51,13 +52,7 @@ impl Lock {
     /// What git did under it for a daemon that is gone is completed first.
     pub fn remove(&self, git: &Git) -> Result<(), Error> {
         settle(&self.path, git.trash())?;
-        tracing::warn!(lock = %self.path.display(), "a lock file that nobody is behind is removed");
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("remove a stale lock file")(error))
-            }
-            _ => Ok(()),
-        }
+        remove_lock(&self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -69,7 +64,12 @@ impl Lock {
 pub fn all_locks(store: &Store) -> Result<Vec<Lock>, Error> {
     let git_dir = store.path();
     let home = git_dir.parent().map(Path::to_owned);
-    let mut found: Vec<Lock> = shared_locks(git_dir)?
+    // Those of the store itself: of its refs and their logs, of its objects' indexes, of its own files.
+    let shared = locks_in(
+        &[git_dir, &git_dir.join("objects")],
+        ["refs", "logs", "objects/info", "objects/pack"].map(|dir| git_dir.join(dir)),
+    )?;
+    let mut found: Vec<Lock> = shared
         .into_iter()
         .map(|path| Lock {
             path,
@@ -81,7 +81,8 @@ pub fn all_locks(store: &Store) -> Result<Vec<Lock>, Error> {
         let workspace = home.as_deref().zip(admin.file_name());
         let mut places = vec![admin.clone()];
         places.extend(workspace.map(|(home, name)| home.join(name)));
-        for path in worktree_locks(&admin)? {
+        // Those of one workspace; submodules have their own.
+        for path in locks_in(&[&admin], ["refs", "logs"].map(|dir| admin.join(dir)))? {
             found.push(Lock {
                 path,
                 places: places.clone(),
@@ -92,22 +93,14 @@ pub fn all_locks(store: &Store) -> Result<Vec<Lock>, Error> {
     Ok(found)
 }
 
-/// Those of the store itself: of its refs and their logs, of its objects' indexes, of its own files.
-fn shared_locks(git_dir: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = entries(git_dir)?;
-    files.extend(entries(&git_dir.join("objects"))?);
-    for dir in ["refs", "logs", "objects/info", "objects/pack"] {
-        files.extend(files_below(&git_dir.join(dir))?);
+/// Lock files directly in `dirs`, and in `trees` however deep.
+fn locks_in<const N: usize>(dirs: &[&Path], trees: [PathBuf; N]) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for dir in dirs {
+        files.extend(entries(dir)?);
     }
-    files.retain(|file| is_lock(file) && !file.is_dir());
-    Ok(files)
-}
-
-/// Those of one workspace, whose administrative directory is `admin`; submodules have their own.
-fn worktree_locks(admin: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = entries(admin)?;
-    for dir in ["refs", "logs"] {
-        files.extend(files_below(&admin.join(dir))?);
+    for tree in trees {
+        files.extend(files_below(&tree)?);
     }
     files.retain(|file| is_lock(file) && !file.is_dir());
     Ok(files)
@@ -121,12 +114,10 @@ fn is_lock(file: &Path) -> bool {
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, Error> {
-    match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        entries => entries
-            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
-            .map_err(Error::io("look through the store")),
-    }
+    let entries = if_there(fs::read_dir(dir)).map_err(Error::io("look through the store"))?;
+    let paths = entries.into_iter().flatten().map(|entry| Ok(entry?.path()));
+    let paths: io::Result<_> = paths.collect();
+    paths.map_err(Error::io("look through the store"))
 }
 
 /// Locks of the store that fetching or registering these branches can meet.
@@ -173,15 +164,17 @@ pub fn clear_stale_locks(locks: &[PathBuf], places: &[&Path]) -> Result<bool, Er
         return Ok(false);
     }
     for lock in stale {
-        tracing::warn!(lock = %lock.display(), "a lock file that nobody is behind is removed");
-        match fs::remove_file(lock) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("remove a stale lock file")(error));
-            }
-            _ => {}
-        }
+        remove_lock(lock)?;
     }
     Ok(true)
+}
+
+fn remove_lock(lock: &Path) -> Result<(), Error> {
+    tracing::warn!(lock = %lock.display(), "a lock file that nobody is behind is removed");
+    let removed = if_there(fs::remove_file(lock));
+    removed
+        .map(drop)
+        .map_err(Error::io("remove a stale lock file"))
 }
 
 /// Removes what a fetch that ran out of room left half written, unless somebody is at work in `home`,

@@ -2,11 +2,11 @@
 //! know what was going on.
 
 use std::fs;
-use std::io;
 
 use super::worktree::write_whole;
 use super::{Error, Worktree};
 use crate::ObjectId;
+use branchyard_runtime::disk::if_there;
 
 /// The mark of a worktree whose files are not whole yet; after a crash it says whose that is.
 pub(super) const PREPARING: &str = "preparing";
@@ -52,12 +52,8 @@ impl Worktree {
     /// Removes what is the yard's own in the registration, not git's nor a person's.
     pub fn drop_own_files(&self) -> Result<(), Error> {
         for name in ["locked", "branchyard.json"] {
-            match fs::remove_file(self.admin().join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io("forget the worktree")(error));
-                }
-                _ => {}
-            }
+            let removed = if_there(fs::remove_file(self.admin().join(name)));
+            removed.map_err(Error::io("forget the worktree"))?;
         }
         Ok(())
     }

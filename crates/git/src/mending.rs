@@ -9,14 +9,14 @@ use git2::{ErrorCode, Index, IndexEntry, Odb, Oid, Reference};
 
 use super::broken::{self, Refs, former, is_commit, set_ref};
 use super::worktree::{link_to, write_whole};
-use super::{BrokenRef, Error, Store, Worktree, rebased_branch, reflog};
+use super::{BrokenRef, Error, GITLINK, Store, Worktree, rebased_branch, reflog};
+use branchyard_runtime::disk::if_there;
 
 /// Signature, version and number of entries.
 const INDEX_HEADER: usize = 12;
 const INDEX_CHECKSUM: usize = 20;
 /// No entry takes less.
 const INDEX_ENTRY: usize = 62;
-const SUBMODULE: u32 = 0o160_000;
 const EMPTY_FILE: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// Parts of an index that libgit2 does not read and git does: nothing is wrong with such an index.
 const NOT_FOR_LIBGIT2: [&[u8; 4]; 2] = [b"link", b"sdir"];
@@ -123,7 +123,7 @@ impl<'a> Inspection<'a> {
     fn lacks_files_of(&self, index: &Index) -> Option<&'static str> {
         let objects = self.objects.as_ref()?;
         let is_there = |entry: IndexEntry| {
-            entry.mode == SUBMODULE
+            entry.mode == GITLINK
                 // Git knows the empty file without being told; also what is only meant to be added.
                 || entry.id.to_string() == EMPTY_FILE
                 || objects.exists(entry.id)
@@ -147,17 +147,18 @@ fn broken_header(path: &Path) -> Option<&'static str> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some("it is gone"),
         Err(_) => return Some("it is cut off"),
     };
-    let number = |at: usize| {
-        start[at..at + 4]
-            .iter()
-            .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
-    };
+    let number = |at: usize| big_endian(&start[at..at + 4]);
     if !start.starts_with(b"DIRC") || !(2..=4).contains(&number(4)) {
         return Some("it is garbage");
     }
     let least =
         number(8).saturating_mul(INDEX_ENTRY as u64) + (INDEX_HEADER + INDEX_CHECKSUM) as u64;
     (len < least).then_some("it is cut off")
+}
+
+fn big_endian(bytes: &[u8]) -> u64 {
+    let join = |number, byte: &u8| (number << 8) | u64::from(*byte);
+    bytes.iter().fold(0, join)
 }
 
 fn read_header(path: &Path) -> io::Result<([u8; INDEX_HEADER], u64)> {
@@ -171,17 +172,9 @@ fn read_header(path: &Path) -> io::Result<([u8; INDEX_HEADER], u64)> {
 fn has_foreign_part(index: &[u8]) -> bool {
     index.windows(8).enumerate().any(|(at, window)| {
         let (name, size) = window.split_at(4);
-        let size = size
-            .iter()
-            .fold(0_usize, |size, byte| (size << 8) | usize::from(*byte));
         NOT_FOR_LIBGIT2.iter().any(|known| name == known.as_slice())
-            && at + 8 + size + INDEX_CHECKSUM <= index.len()
+            && (at + 8 + INDEX_CHECKSUM) as u64 + big_endian(size) <= index.len() as u64
     })
-}
-
-/// The registration is gone, but the directory says that it is registered here.
-pub fn is_orphaned(worktree: &Worktree, store: &Store) -> bool {
-    !worktree.admin().exists() && claims_registration(store, worktree.path())
 }
 
 /// Makes the registration anew, empty; HEAD, the links and the index are then put right one by one.
@@ -245,11 +238,8 @@ pub fn rebuild_index(worktree: &Worktree, store: &Store) -> Result<Option<PathBu
         worktree.branch().dir(),
         uuid::Uuid::now_v7()
     ));
-    let kept = match fs::create_dir_all(&aside).and_then(|()| fs::rename(&index, &kept)) {
-        Ok(()) => Some(kept),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::io("set an index aside")(error)),
-    };
+    let moved = fs::create_dir_all(&aside).and_then(|()| fs::rename(&index, &kept));
+    let moved = if_there(moved).map_err(Error::io("set an index aside"))?;
     let repo = worktree.open()?;
     match repo.git2().head() {
         Ok(head) => {
@@ -261,5 +251,5 @@ pub fn rebuild_index(worktree: &Worktree, store: &Store) -> Result<Option<PathBu
         Err(error) if error.code() == ErrorCode::UnbornBranch => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(kept)
+    Ok(moved.map(|()| kept))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use git2::{Odb, Oid};
@@ -12,6 +11,7 @@ use super::broken::{Refs, former, set_ref};
 use super::worktree::write_whole;
 use super::{Error, Store};
 use crate::{ObjectId, Repository};
+use branchyard_runtime::disk::if_there;
 
 /// The refs under which the remote's branches stand, by full name.
 pub fn remote_refs(store: &Store) -> Result<BTreeMap<String, ObjectId>, Error> {
@@ -120,12 +120,7 @@ fn drop_refs(store: &Path, names: &BTreeSet<String>) -> Result<(), Error> {
     }
     for name in names {
         for file in [store.join(name), store.join("logs").join(name)] {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io("drop a ref")(error));
-                }
-                _ => {}
-            }
+            if_there(fs::remove_file(&file)).map_err(Error::io("drop a ref"))?;
         }
     }
     let packed = store.join("packed-refs");
@@ -134,15 +129,10 @@ fn drop_refs(store: &Path, names: &BTreeSet<String>) -> Result<(), Error> {
     };
     let is_kept = |line: &&str| {
         let name = line.split_once(' ').map(|(_, name)| name);
-        !line.starts_with('^') && !name.is_some_and(|name| names.contains(name))
+        !line.starts_with(['#', '^']) && !name.is_some_and(|name| names.contains(name))
     };
-    let kept: Vec<_> = text
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter(is_kept)
-        .collect();
     let mut fresh = "# pack-refs with: sorted \n".to_owned();
-    for line in kept {
+    for line in text.lines().filter(is_kept) {
         fresh.push_str(line);
         fresh.push('\n');
     }

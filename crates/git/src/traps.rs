@@ -1,7 +1,7 @@
 //! What a build may leave under a name that git opens in every directory: git follows no link there, and takes a
 //! directory for nothing, but it waits for the writer of a FIFO, and some versions read a file of any length.
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use super::verbs::conflicts::Working;
 use super::{Error, files_of, suspects, untracked_entries};
 use crate::Repository;
 use branchyard_model::{ErrorKind, Problem};
+use branchyard_runtime::disk::if_there;
 
 const OPENED: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
 /// Newer versions of git read no rules of more bytes.
@@ -53,7 +54,7 @@ fn trap_for(workdir: &Path, paths: &[PathBuf]) -> io::Result<Option<PathBuf>> {
         let mut opened = OPENED.iter().map(|name| above.join(name));
         let is_trap = |path: &PathBuf| {
             let meta = fs::symlink_metadata(workdir.join(path));
-            meta.is_ok_and(|meta| is_trap(meta.file_type(), meta.len()))
+            meta.is_ok_and(|meta| is_trap(&meta))
         };
         if let Some(trap) = opened.find(is_trap) {
             return Ok(Some(trap));
@@ -71,7 +72,7 @@ fn trap_for(workdir: &Path, paths: &[PathBuf]) -> io::Result<Option<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let path = directory.join(entry.file_name());
-            if is_opened(&path) && is_trap_at(&entry)? {
+            if is_opened(&path) && if_there(entry.metadata())?.is_some_and(|meta| is_trap(&meta)) {
                 return Ok(Some(path));
             }
             if entry.file_type()?.is_dir() && entry.file_name() != ".git" {
@@ -87,17 +88,10 @@ fn is_opened(path: &Path) -> bool {
     name.is_some_and(|name| OPENED.iter().any(|opened| name == *opened))
 }
 
-fn is_trap_at(entry: &DirEntry) -> io::Result<bool> {
-    match entry.metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        meta => meta.map(|meta| is_trap(meta.file_type(), meta.len())),
-    }
-}
-
-fn is_trap(kind: fs::FileType, length: u64) -> bool {
-    match kind.is_file() {
-        true => length > MOST,
-        false => !kind.is_dir() && !kind.is_symlink(),
+fn is_trap(meta: &fs::Metadata) -> bool {
+    match meta.is_file() {
+        true => meta.len() > MOST,
+        false => !meta.is_dir() && !meta.is_symlink(),
     }
 }
 

@@ -14,7 +14,7 @@ use super::store::{open_store, quoted, refuse_link};
 use super::{Error, Git, Store};
 use crate::Repository;
 use branchyard_model::{BranchName, CommitId};
-use branchyard_runtime::disk::Moment;
+use branchyard_runtime::disk::{Moment, if_there};
 
 /// No path is longer, nor what says where a registration is.
 const LONGEST_LINK: u64 = 8 << 10;
@@ -58,12 +58,7 @@ impl Worktree {
         let store = self.store();
         refuse_link(store)?;
         for dir in [self.admin.as_path(), store, &store.join("info")] {
-            match clear_special(dir) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io("look at git's own files")(error));
-                }
-                _ => {}
-            }
+            if_there(clear_special(dir)).map_err(Error::io("look at git's own files"))?;
         }
         Ok(Repository::open_bare(&self.admin)?)
     }
@@ -236,12 +231,8 @@ impl Worktree {
     /// Removes a registration by name, never by `prune`, which also takes half-made and momentarily
     /// absent worktrees of others.
     pub fn forget(&self) -> Result<(), Error> {
-        match fs::remove_dir_all(&self.admin) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("forget the worktree")(error))
-            }
-            _ => Ok(()),
-        }
+        if_there(fs::remove_dir_all(&self.admin)).map_err(Error::io("forget the worktree"))?;
+        Ok(())
     }
 }
 
@@ -287,10 +278,7 @@ pub(super) fn open_at(dir: &Path) -> Result<Repository, Error> {
 /// Writes by rename, so that a reader sees all of it or nothing, and a link is replaced, not followed.
 pub(super) fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let fresh = path.with_extension("branchyard");
-    match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    if_there(fs::remove_file(&fresh))?;
     fs::write(&fresh, content)?;
     fs::rename(&fresh, path)
 }

@@ -11,6 +11,7 @@ use tar::{Builder, EntryType, Header};
 
 use crate::{Error, open_plain};
 use branchyard_model::SalvageId;
+use branchyard_runtime::disk::if_there;
 
 pub(super) struct Archive {
     settled: PathBuf,
@@ -136,12 +137,8 @@ pub fn settle_archives<E: Display>(
     archives: &Path,
     is_named: impl Fn(SalvageId) -> Result<bool, E>,
 ) -> Result<(), Error> {
-    let entries = match fs::read_dir(archives) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("read the archives")(error)),
-    };
-    for entry in entries {
+    let entries = if_there(fs::read_dir(archives)).map_err(Error::io("read the archives"))?;
+    for entry in entries.into_iter().flatten() {
         let fresh = entry.map_err(Error::io("read the archives"))?.path();
         let id = fresh
             .file_name()

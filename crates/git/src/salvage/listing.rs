@@ -1,7 +1,6 @@
 //! Looking at salvages, and letting go of one.
 
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
@@ -10,6 +9,7 @@ use git2::Delta;
 use super::{Manifest, PREFIX, Saved, archive, name};
 use crate::{Error, Repository, delete_ref};
 use branchyard_model::{FileChange, SalvageId, SalvagedFile};
+use branchyard_runtime::disk::if_there;
 
 /// All salvages of a store. One that cannot be read is told of in the log and left as it is.
 pub fn salvages(store: &Repository) -> Result<Vec<Manifest>, Error> {
@@ -115,11 +115,7 @@ pub fn salvaged_file(
 /// Lets go of a salvage for good. Its objects go with the next clean-up of the store.
 pub fn forget_salvage(store: &Repository, id: SalvageId, archives: &Path) -> Result<(), Error> {
     // The archive first: without a ref nobody would ever find it again.
-    match fs::remove_file(archive::path(archives, id)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("delete the archive of a salvage")(error));
-        }
-        _ => {}
-    }
+    let removed = if_there(fs::remove_file(archive::path(archives, id)));
+    removed.map_err(Error::io("delete the archive of a salvage"))?;
     delete_ref(store, &name(id))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use git2::{Commit, Oid};
 
 use crate::{Error, Repository, Worktree, head};
+use branchyard_runtime::disk::if_there;
 
 /// How a log calls what makes a commit, and does not merely go to one.
 const MAKING: [&[u8]; 12] = [
@@ -83,11 +84,9 @@ pub fn left_behind(worktree: &Worktree) -> Result<usize, Error> {
 
 fn made_here(admin: &Path) -> Result<Vec<Oid>, Error> {
     let mut made = Vec::new();
-    let log = match fs::read(admin.join("logs/HEAD")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        log => log.map_err(Error::io("read the log of the workspace"))?,
-    };
-    for line in log.split(|byte| *byte == b'\n') {
+    let log = if_there(fs::read(admin.join("logs/HEAD")));
+    let log = log.map_err(Error::io("read the log of the workspace"))?;
+    for line in log.unwrap_or_default().split(|byte| *byte == b'\n') {
         let mut halves = line.splitn(2, |byte| *byte == b'\t');
         let (ids, how) = (halves.next(), halves.next().unwrap_or_default());
         if MAKING.iter().any(|making| how.starts_with(making)) {

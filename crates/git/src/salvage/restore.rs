@@ -21,6 +21,7 @@ use crate::worktree::write_whole;
 use crate::{Error, ObjectId, Repository, Worktree, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{ErrorKind, Problem};
+use branchyard_runtime::disk::if_there;
 
 const EXECUTABLE: u32 = 0o111;
 
@@ -217,10 +218,7 @@ impl RestorePlace<'_> {
 
     /// Has what is at `full` discarded. A person who was faster is no error.
     fn take_away(&self, full: &Path) -> io::Result<()> {
-        match (self.discard)(full) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            taken => taken,
-        }
+        if_there((self.discard)(full)).map(drop)
     }
 
     fn put_pipe(&self, path: &Path, permissions: u32) -> io::Result<()> {

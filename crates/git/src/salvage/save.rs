@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +18,7 @@ use crate::refs::parked_oid;
 use crate::{Error, Repository, Stash, Worktree, head, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{CommitId, Salvage};
+use branchyard_runtime::disk::if_there;
 
 /// What of a workspace is to be saved beside its tracked files; relative to it.
 #[derive(Debug, Default)]
@@ -176,10 +176,9 @@ fn keep_attributes(worktree: &Worktree, path: &Path, manifest: &mut Manifest) ->
 
 /// The index as a file, and what it names, so that no object of it can go.
 fn keep_index(drawer: &mut Drawer<'_>, admin: &Path) -> Result<(), Error> {
-    let raw = match fs::read(admin.join("index")) {
-        Ok(raw) => raw,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io("read the index")(error)),
+    let raw = if_there(fs::read(admin.join("index"))).map_err(Error::io("read the index"))?;
+    let Some(raw) = raw else {
+        return Ok(());
     };
     drawer.bytes(Path::new("index"), &raw)?;
     // `intent-to-add` names it without there being one.

@@ -25,7 +25,7 @@ use super::status::overlooked_changes;
 use super::verbs::conflicts::Working;
 use super::worktree::open_at;
 use super::{Error, IndexFile, IndexedFile, files_of, suspects};
-use branchyard_runtime::disk::{Moment, Trash};
+use branchyard_runtime::disk::{Moment, Trash, if_there};
 
 const NAME: &str = "shadow";
 
@@ -119,10 +119,7 @@ impl Shadow {
     fn prepare(&self, seen: Moment) -> Result<bool, Error> {
         let failed = Error::io("prepare a stand-in for the worktree");
         let made = || -> io::Result<Option<IndexFile>> {
-            match fs::remove_dir_all(self.dir()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            if_there(fs::remove_dir_all(self.dir()))?;
             fs::create_dir_all(self.files())?;
             fs::write(self.seen(), "")?;
             set_written(&self.seen(), seen)?;
@@ -176,18 +173,10 @@ impl Shadow {
 
     fn end(&self, trash: &Trash) -> Result<(), Error> {
         let ended = || {
-            match trash.take(&self.dir(), &NAME) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            fs::remove_file(self.admin.join("index.lock"))
+            if_there(trash.take(&self.dir(), &NAME))?;
+            if_there(fs::remove_file(self.admin.join("index.lock")))
         };
-        match ended() {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("unlock the index")(error))
-            }
-            _ => Ok(()),
-        }
+        ended().map(drop).map_err(Error::io("unlock the index"))
     }
 }
 

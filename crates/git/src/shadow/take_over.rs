@@ -13,7 +13,7 @@ use super::{Ending, Shadow, is_placeholder, path_of};
 use crate::verbs::conflicts::Working;
 use crate::{Error, FileStat, GITLINK, IndexFile, IndexedFile};
 use branchyard_config::crash_point;
-use branchyard_runtime::disk::{Moment, Trash};
+use branchyard_runtime::disk::{Moment, Trash, if_there};
 
 impl Shadow {
     /// Puts what git wrote in the place of the worktree's files, and unlocks the index. Whatever was there and was written
@@ -213,12 +213,10 @@ impl Shadow {
 
     fn discard(&self, trash: &Trash, path: &Path, since: Moment) -> Result<(), Error> {
         let name = self.worktree.file_name().unwrap_or_default();
-        match trash.take_seen(path, &name.display(), since) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("move a file to the trash")(error))
-            }
-            _ => Ok(()),
-        }
+        let taken = if_there(trash.take_seen(path, &name.display(), since));
+        taken
+            .map(drop)
+            .map_err(Error::io("move a file to the trash"))
     }
 }
 
