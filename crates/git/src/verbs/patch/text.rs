@@ -3,40 +3,42 @@
 use std::borrow::Cow;
 
 use git2::{DiffLineType, Patch};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::verbs::room::written;
 
-/// The patch of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+// The patch of one file. With a doc comment it would be a type of its own in schemas, in place of a string.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
 pub struct PatchText {
     text: String,
     /// Where the lines before the first hunk end.
+    #[serde(skip)]
     header_end: usize,
     /// Where each hunk ends.
+    #[serde(skip)]
     hunk_ends: Vec<usize>,
     /// How many hunks were passed over.
+    #[serde(skip)]
     passed: usize,
     /// How many of the hunks there are, shown or not.
+    #[serde(skip)]
     total: usize,
     /// Some bytes were no text, and are not in it as they were.
+    #[serde(skip)]
     is_lossy: bool,
 }
 
 impl PatchText {
     /// Of several, each comes after the one before.
     pub(crate) fn of(patches: Vec<Patch<'_>>) -> Result<Self, Error> {
-        let mut text: Option<Self> = None;
-        for mut patch in patches {
-            let more = Self::of_one(&mut patch)?;
-            text = Some(match text {
-                Some(text) => text.followed_by(&more),
-                None => more,
-            });
-        }
-        Ok(text.unwrap_or_default())
+        let all = patches
+            .into_iter()
+            .map(|mut patch| Self::of_one(&mut patch));
+        let all = all.reduce(|text, more| Ok(text?.followed_by(&more?)));
+        all.unwrap_or_else(|| Ok(Self::default()))
     }
 
     fn of_one(patch: &mut Patch<'_>) -> Result<Self, Error> {
@@ -159,36 +161,6 @@ fn with_tabs(header: &[u8]) -> Vec<u8> {
         }
     }
     with_tabs
-}
-
-impl<'de> Deserialize<'de> for PatchText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(Self {
-            text,
-            ..Self::default()
-        })
-    }
-}
-
-impl Serialize for PatchText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl JsonSchema for PatchText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "PatchText".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
-    }
 }
 
 #[cfg(test)]
