@@ -18,22 +18,22 @@ pub(super) fn check_message(message: &str) -> Result<(), Problem> {
     if message.trim().is_empty() {
         return Err(Problem::unprocessable("message", "the message is empty"));
     }
-    if message.contains('\0') {
-        return Err(Problem::bad(
-            "message",
-            "a message cannot hold a NUL character",
-        ));
+    check_no_nul(message)
+}
+
+pub(super) fn check_no_nul(message: &str) -> Result<(), Problem> {
+    let detail = "a message cannot hold a NUL character";
+    match message.contains('\0') {
+        true => Err(Problem::bad("message", detail)),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// What is given to git in an argument: the kernel starts no program with one of 128 KiB.
 pub(super) fn check_argument(field: &str, text: &str) -> Result<(), Problem> {
+    let detail = || format!("it is longer than {LONGEST_ARGUMENT} bytes");
     match text.len() > LONGEST_ARGUMENT {
-        true => {
-            let detail = format!("it is longer than {LONGEST_ARGUMENT} bytes");
-            Err(Problem::bad(field, detail))
-        }
+        true => Err(Problem::bad(field, detail())),
         false => Ok(()),
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use git2::{Commit, Oid};
 use schemars::JsonSchema;
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::integration::{Ended, Origin, Way, at, base_of, begin, command, stages_nothing};
 use super::strategy::{Strategy, StrategyOption};
@@ -95,16 +96,11 @@ impl Request {
     }
 
     fn check_message(&self) -> Result<(), Problem> {
-        if self.message.as_ref().is_some_and(|it| it.contains('\0')) {
-            return Err(Problem::bad(
-                "message",
-                "a message cannot hold a NUL character",
-            ));
-        }
-        match &self.message {
-            Some(message) => input::check_argument("message", message),
-            None => Ok(()),
-        }
+        let Some(message) = &self.message else {
+            return Ok(());
+        };
+        input::check_no_nul(message)?;
+        input::check_argument("message", message)
     }
 }
 
@@ -117,28 +113,28 @@ pub async fn start(
 ) -> Result<(Origin, Ended), Error> {
     let (asked, into) = (request.clone(), branch.clone());
     let (origin, theirs, message) = at(dir, move |repo| prepare(repo, &asked, &into)).await?;
-    let mut command = command(git, dir).args(["merge", "--no-edit", "--no-autostash"]);
-    command = command.args(match request.ff {
-        FastForward::Auto => &["--ff"][..],
-        FastForward::Only => &["--ff-only"],
-        FastForward::Never => &["--no-ff"],
-    });
-    command = command.args(request.strategy.map(Strategy::arg));
-    command = command.args(request.strategy_options.iter().map(|option| option.arg()));
-    if request.allow_unrelated {
-        command = command.arg("--allow-unrelated-histories");
-    }
-    command = match request.squash {
-        true => command.arg("--squash"),
-        false => command.args(["-m", &message]),
+    let unrelated = "--allow-unrelated-histories";
+    let merge = command(git, dir)
+        .args(["merge", "--no-edit", "--no-autostash"])
+        .arg(match request.ff {
+            FastForward::Auto => "--ff",
+            FastForward::Only => "--ff-only",
+            FastForward::Never => "--no-ff",
+        })
+        .args(request.strategy.map(Strategy::arg))
+        .args(request.strategy_options.iter().map(|option| option.arg()))
+        .args(request.allow_unrelated.then_some(unrelated));
+    let merge = match request.squash {
+        true => merge.arg("--squash"),
+        false => merge.args(["-m", &message]),
     };
-    let ended = begin(git, command.arg(theirs.to_string()), dir).await?;
+    let ended = begin(git, merge.arg(theirs.to_string()), dir).await?;
     if request.squash
         && ended == Ended::Done
         && let Some(message) = &request.message
         && !at(dir, stages_nothing).await?
     {
-        let commit = self::command(git, dir).args(["commit", "-m", message]);
+        let commit = command(git, dir).args(["commit", "-m", message]);
         commit.output().await?;
     }
     Ok((origin, ended))
@@ -211,31 +207,11 @@ fn conflict(code: &str, detail: String) -> Problem {
 
 /// One revision. Of several it is said that they are not merged at once.
 fn one<'de, D: Deserializer<'de>>(given: D) -> Result<Option<String>, D::Error> {
-    struct One;
-    impl<'de> Visitor<'de> for One {
-        type Value = Option<String>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("one revision")
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(Some(text.to_owned()))
-        }
-
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_none<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
-            Err(A::Error::custom(
-                "several at once (an octopus merge) are not supported: merge one after the other",
-            ))
-        }
+    let given = Value::deserialize(given)?;
+    if given.is_array() {
+        return Err(D::Error::custom(
+            "several at once (an octopus merge) are not supported: merge one after the other",
+        ));
     }
-    given.deserialize_any(One)
+    Option::deserialize(given).map_err(D::Error::custom)
 }

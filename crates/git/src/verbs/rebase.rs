@@ -75,18 +75,16 @@ pub async fn start(
         // Between messages that are joined git writes notes.
         command = with_usual_cleanup(command);
     }
-    command = command
+    // Git heeds it only where the list could be edited; its editor here leaves the list as it is.
+    let autosquash = ["--interactive", "--autosquash"];
+    let autosquash = autosquash.iter().filter(|_| request.autosquash);
+    let command = command
         .args(["rebase", "--merge", "--no-autostash", "--no-fork-point"])
-        .arg("--empty=drop");
-    if request.autosquash {
-        // Git heeds it only where the list could be edited; its editor here leaves the list as it is.
-        command = command.args(["--interactive", "--autosquash"]);
-    }
-    if request.rebase_merges {
-        command = command.arg("--rebase-merges");
-    }
-    command = command.args(request.strategy_options.iter().map(|option| option.arg()));
-    command = match request.keep_base {
+        .arg("--empty=drop")
+        .args(autosquash)
+        .args(request.rebase_merges.then_some("--rebase-merges"))
+        .args(request.strategy_options.iter().map(|option| option.arg()));
+    let command = match request.keep_base {
         true => command.arg("--keep-base"),
         false => command.args(["--onto", &onto.to_string()]),
     };
@@ -108,8 +106,7 @@ fn prepare(
     };
     let onto = named("onto", &request.onto)?;
     let upstream = named("upstream", &request.upstream)?;
-    let given = upstream.or(onto);
-    let upstream = match given {
+    let upstream = match upstream.or(onto) {
         Some(commit) => commit,
         None => read_ref(repo, &branch.remote_ref())?
             .ok_or_else(|| no_upstream(branch))?

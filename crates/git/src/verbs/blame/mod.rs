@@ -109,10 +109,8 @@ pub fn committed(repo: &Repository, named: &str, path: &Path) -> Result<(ObjectI
         absent(detail).help("the log verb with this `path` says which commits had it")
     })?;
     let blob = entry.to_object(repo.git2())?.into_blob().map_err(|_| {
-        Problem::bad(
-            "path",
-            format!("{shown} is no file at {}", named.escape_debug()),
-        )
+        let detail = format!("{shown} is no file at {}", named.escape_debug());
+        Problem::bad("path", detail)
     })?;
     if blob.size() > MAX_FILE {
         let detail = format!("{shown} has more than the {MAX_FILE} bytes that are gone through");
@@ -169,21 +167,20 @@ pub async fn blame(git: &Git, dir: &Path, question: Question) -> Result<Blame, E
     }
     let last = (*asked.end()).min(asked.start() + MOST_LINES - 1);
     blame.next = (last < *asked.end()).then_some(last + 1);
-    let mut command = git
+    let moves: &[&str] = match request.moves {
+        Moves::Ignore => &[],
+        Moves::WithinFile => &["-M"],
+        Moves::AcrossFiles => &["-M", "-C"],
+    };
+    let command = git
         .in_worktree(dir)
         .read_only(PATIENCE)
         .literal_paths()
         .args(["blame", "--porcelain"])
-        .arg(format!("-L{},{last}", asked.start()));
-    if request.ignore_whitespace {
-        command = command.arg("-w");
-    }
-    command = match request.moves {
-        Moves::Ignore => command,
-        Moves::WithinFile => command.arg("-M"),
-        Moves::AcrossFiles => command.args(["-M", "-C"]),
-    };
-    command = match subject {
+        .arg(format!("-L{},{last}", asked.start()))
+        .args(request.ignore_whitespace.then_some("-w"))
+        .args(moves);
+    let command = match subject {
         Subject::Committed(id) => command.arg(id.to_string()),
         Subject::Now(file) => command.args(["--contents", "-"]).input(file),
     };
@@ -199,10 +196,8 @@ fn wanted(request: &Request, total: usize) -> Result<RangeInclusive<usize>, Prob
     let first = request.start_line.unwrap_or(1).max(1);
     let last = request.end_line.unwrap_or(usize::MAX);
     if last < first {
-        return Err(Problem::unprocessable(
-            "end_line",
-            "end_line is before start_line",
-        ));
+        let detail = "end_line is before start_line";
+        return Err(Problem::unprocessable("end_line", detail));
     }
     if first > total.max(1) {
         let detail = format!("the file has {total} lines");

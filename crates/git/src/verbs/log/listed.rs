@@ -34,30 +34,24 @@ pub async fn list(
     path: Option<&Path>,
 ) -> Result<Vec<Listed>, Error> {
     let request = query.request();
-    let mut command = git
+    let follow = ["--follow", "--name-status"];
+    let command = git
         .at(store)
         .read_only(PATIENCE)
         .literal_paths()
         .args(["log", "--format=%H", "-z"])
-        .arg(format!("--max-count={}", query.most().min(MOST_COMMITS)));
-    if request.follow {
-        command = command.args(["--follow", "--name-status"]);
-    }
-    if request.first_parent {
-        command = command.arg("--first-parent");
-    }
-    match request.merges {
-        Merges::Include => {}
-        Merges::Exclude => command = command.arg("--no-merges"),
-        Merges::Only => command = command.arg("--merges"),
-    }
-    for (option, bound) in [("--since", query.since()), ("--until", query.until())] {
-        if let Some(seconds) = bound {
-            command = command.arg(format!("{option}=@{seconds}"));
-        }
-    }
-    command = command.arg("--end-of-options");
-    command = match &ends.shown[..] {
+        .arg(format!("--max-count={}", query.most().min(MOST_COMMITS)))
+        .args(follow.iter().filter(|_| request.follow))
+        .args(request.first_parent.then_some("--first-parent"))
+        .args(match request.merges {
+            Merges::Include => None,
+            Merges::Exclude => Some("--no-merges"),
+            Merges::Only => Some("--merges"),
+        })
+        .args(query.since().map(|seconds| format!("--since=@{seconds}")))
+        .args(query.until().map(|seconds| format!("--until=@{seconds}")))
+        .arg("--end-of-options");
+    let command = match &ends.shown[..] {
         [one, other] if ends.is_symmetric => command.arg(format!("{one}...{other}")),
         shown => command
             .args(ends.hidden.iter().map(|id| format!("^{id}")))
