@@ -46,29 +46,11 @@ pub struct Log {
     pub stopped_at: Option<String>,
 }
 
-/// Where commits come from.
-enum LogSource<'repo> {
-    Walk(Walk<'repo>),
-    Listed(std::vec::IntoIter<Listed>),
-}
-
-impl LogSource<'_> {
-    fn step(&mut self) -> Result<(LogStep, Option<Listed>), Error> {
-        Ok(match self {
-            Self::Walk(walk) => (walk.step()?, None),
-            Self::Listed(list) => match list.next() {
-                Some(listed) => (LogStep::Commit(listed.id), Some(listed)),
-                None => (LogStep::End, None),
-            },
-        })
-    }
-}
-
 /// The commits that were asked for, where no list of git's is needed.
 pub fn log(repo: &Repository, query: &Query) -> Result<Log, Error> {
     let (ends, budget) = (query.ends(repo)?, Budget::of_a_look());
-    let walk = Walk::new(repo, &ends, query.request().first_parent, budget)?;
-    pick(repo, query, LogSource::Walk(walk), None)
+    let mut walk = Walk::new(repo, &ends, query.request().first_parent, budget)?;
+    pick(repo, query, || Ok((walk.step()?, None)), None)
 }
 
 /// The same of commits that git listed; `path` is the caller's, checked.
@@ -80,13 +62,18 @@ pub fn log_of(
 ) -> Result<Log, Error> {
     // A file that is followed has other names elsewhere.
     let path = path.filter(|_| !query.request().follow);
-    pick(repo, query, LogSource::Listed(listed.into_iter()), path)
+    let mut listed = listed.into_iter();
+    let step = || match listed.next() {
+        Some(listed) => Ok((LogStep::Commit(listed.id), Some(listed))),
+        None => Ok((LogStep::End, None)),
+    };
+    pick(repo, query, step, path)
 }
 
 fn pick(
     repo: &Repository,
     query: &Query,
-    mut source: LogSource<'_>,
+    mut step: impl FnMut() -> Result<(LogStep, Option<Listed>), Error>,
     path: Option<&Path>,
 ) -> Result<Log, Error> {
     let teller = Teller::new(repo, query.request())?;
@@ -102,8 +89,8 @@ fn pick(
     };
     let (mut passed, mut patches) = (0, 0);
     loop {
-        let (step, listed) = source.step()?;
-        let id = match step {
+        let (next, listed) = step()?;
+        let id = match next {
             LogStep::Commit(id) => id,
             LogStep::End => return Ok(log),
             LogStep::GaveUp(at) => {
@@ -125,13 +112,9 @@ fn pick(
             log.next = Some(log.skip + log.commits.len());
             return Ok(log);
         }
-        let mut at: Vec<&str> = path.into_iter().collect();
-        let (mut name, mut from) = (None, None);
-        if let Some(listed) = listed {
-            (name, from) = (listed.path, listed.from);
-        }
-        at.extend(name.as_deref());
-        at.extend(from.as_deref());
+        let (name, from) = listed.map_or((None, None), |listed| (listed.path, listed.from));
+        let at = path.into_iter().chain(name.as_deref());
+        let at: Vec<&str> = at.chain(from.as_deref()).collect();
         let entry = teller.tell(&commit, &at, name.clone())?;
         patches += entry.patch.as_ref().map_or(0, |patch| patch.text.len());
         log.commits.push(entry);
