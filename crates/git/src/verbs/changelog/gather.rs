@@ -111,6 +111,7 @@ pub(super) fn gather(
     ids: &[Oid],
     verbosity: Verbosity,
 ) -> Result<Gathered, Error> {
+    let full = verbosity == Verbosity::Full;
     let mut gathered = Gathered::default();
     let mut kinds: BTreeMap<(usize, String), Scopes> = BTreeMap::new();
     let mut other = Scopes::new();
@@ -129,14 +130,19 @@ pub(super) fn gather(
         let header = conventional(&subject);
         let is_breaking =
             !said.breaking.is_empty() || header.as_ref().is_some_and(|header| header.is_breaking);
-        let change = change(
-            &commit,
-            &subject,
-            header.as_ref(),
-            body,
-            is_breaking,
-            verbosity,
-        );
+        let author = Person::of(&commit.author());
+        let description = header
+            .as_ref()
+            .map_or(&subject, |header| &header.description);
+        let change = Change {
+            id: commit.id().to_string(),
+            description: description.clone(),
+            pull_requests: pull_requests(&subject),
+            breaking: is_breaking,
+            author: (verbosity > Verbosity::Minimal).then_some(author.name),
+            date: full.then_some(author.date),
+            body: full.then_some(body),
+        };
         if is_breaking {
             gathered.breaking.push(Breaking {
                 id: change.id.clone(),
@@ -160,36 +166,12 @@ pub(super) fn gather(
             None => other.entry(None).or_default().push(change),
         }
     }
-    gathered.groups = kinds
-        .into_iter()
-        .map(|((_, kind), scopes)| group(kind, scopes))
-        .collect();
+    let kinds = kinds.into_iter();
+    let groups = kinds.map(|((_, kind), scopes)| group(kind, scopes));
+    gathered.groups = groups.collect();
     gathered.other = group("other".to_owned(), other);
     gathered.authors = authors.all;
     Ok(gathered)
-}
-
-fn change(
-    commit: &Commit<'_>,
-    subject: &str,
-    header: Option<&Conventional>,
-    body: String,
-    breaking: bool,
-    verbosity: Verbosity,
-) -> Change {
-    let full = verbosity == Verbosity::Full;
-    let author = Person::of(&commit.author());
-    Change {
-        id: commit.id().to_string(),
-        description: header
-            .map_or(subject, |header| &header.description)
-            .to_owned(),
-        pull_requests: pull_requests(subject),
-        breaking,
-        author: (verbosity > Verbosity::Minimal).then_some(author.name),
-        date: full.then_some(author.date),
-        body: full.then_some(body),
-    }
 }
 
 fn group(kind: String, scopes: Scopes) -> Group {

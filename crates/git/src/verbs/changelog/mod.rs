@@ -5,6 +5,8 @@ mod gather;
 mod tags;
 mod version;
 
+use std::cmp::Reverse;
+
 use git2::Oid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,12 +109,10 @@ pub fn changelog(repo: &Repository, request: &Request) -> Result<Changelog, Erro
     };
     let (ids, gave_up) = log::ids(repo, &ends, Budget::of_a_look())?;
     let mut gathered = gather::gather(repo, &ids, request.verbosity)?;
-    let bump = gathered.bump;
-    gathered
-        .authors
-        .sort_by_key(|author| std::cmp::Reverse(author.commits + author.co_authored));
+    let had_part_in = |author: &Author| Reverse(author.commits + author.co_authored);
+    gathered.authors.sort_by_key(had_part_in);
     Ok(Changelog {
-        next_version: next_version(repo, &tags, from.as_ref(), to, bump)?,
+        next_version: next_version(repo, &tags, from.as_ref(), to, gathered.bump)?,
         from: from.map(|tag| End {
             id: tag.commit.to_string(),
             name: tag.name,
