@@ -81,16 +81,21 @@ impl Entries {
         Ok(found)
     }
 
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    pub fn total(&self) -> usize {
-        self.total
-    }
-
-    pub fn next(&self) -> Option<usize> {
-        self.next
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for entry in &self.entries {
+            let mark = match entry.kind {
+                EntryKind::Directory => "/",
+                EntryKind::Link => "@",
+                EntryKind::Submodule => " (submodule)",
+                EntryKind::File => "",
+            };
+            text += &format!("{}{mark}\n", entry.name);
+        }
+        if let Some(next) = self.next {
+            text += &format!("{} in all, more with skip: {next}\n", self.total);
+        }
+        text
     }
 
     pub(super) fn cut(&mut self, room: usize) {

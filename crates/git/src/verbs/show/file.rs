@@ -79,20 +79,16 @@ impl FileAt {
         file
     }
 
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
-    pub fn binary(&self) -> bool {
-        self.binary
-    }
-
-    pub fn content(&self) -> Option<&str> {
-        self.content.as_deref()
-    }
-
-    pub fn next(&self) -> Option<usize> {
-        self.next
+    pub(super) fn text(&self) -> String {
+        let mut text = match &self.content {
+            Some(content) => content.clone(),
+            None if self.binary => format!("binary, {} bytes\n", self.size),
+            None => format!("{} bytes\n", self.size),
+        };
+        if let Some(next) = self.next {
+            text += &format!("\nmore with skip: {next}\n");
+        }
+        text
     }
 
     /// Leaves out the last lines. A first one that is too long for the answer is itself cut.

@@ -200,17 +200,15 @@ impl TagDetails {
 impl CommitDetails {
     fn of(repo: &Repository, commit: &Commit<'_>, request: &Request) -> Result<Self, Error> {
         let tells_more = request.verbosity > Verbosity::Minimal;
-        let changed = match request.patch || request.stat {
-            true => {
-                let parent = match commit.parent_count() {
-                    0 => None,
-                    _ => Some(commit.parent(0)?.tree()?),
-                };
-                let sides = Sides::Trees(parent, commit.tree()?);
-                Some(Files::between(repo, &sides, &[], &request.wanted())?)
-            }
-            false => None,
-        };
+        let mut changed = None;
+        if request.patch || request.stat {
+            let parent = match commit.parent_count() {
+                0 => None,
+                _ => Some(commit.parent(0)?.tree()?),
+            };
+            let sides = Sides::Trees(parent, commit.tree()?);
+            changed = Some(Files::between(repo, &sides, &[], &request.wanted())?);
+        }
         let message = text(commit.message_bytes());
         let (subject, body) = split_message(&message);
         Ok(Self {

@@ -1,26 +1,19 @@
 //! An object in lines, much as `git show` prints it.
 
-use super::{CommitDetails, Entries, EntryKind, FileAt, Shown, TagDetails};
+use super::{CommitDetails, Entries, FileAt, Shown, TagDetails};
 use crate::verbs::person::Person;
 use crate::verbs::verb::Render;
 
 impl Render for Shown {
     fn text(&self) -> String {
-        let mut text = String::new();
-        if let Some(tag) = &self.tag {
-            text += &tag.text();
-        }
+        let mut text = self.tag.as_ref().map_or_else(String::new, TagDetails::text);
         if let Some(details) = &self.details {
             // A tag's own id is not that of what it stands for.
             let id = self.tag.as_ref().map_or(&self.id, |tag| &tag.target);
             text += &format!("commit {id}\n{}", details.text());
         }
-        if let Some(directory) = &self.directory {
-            text += &directory.text();
-        }
-        if let Some(file) = &self.file {
-            text += &file.text();
-        }
+        text.extend(self.directory.as_ref().map(Entries::text));
+        text.extend(self.file.as_ref().map(FileAt::text));
         text
     }
 
@@ -61,39 +54,6 @@ impl CommitDetails {
         }
         if let Some(changed) = &self.changed {
             text += &format!("\n{}", changed.text());
-        }
-        text
-    }
-}
-
-impl Entries {
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for entry in self.entries() {
-            let mark = match entry.kind {
-                EntryKind::Directory => "/",
-                EntryKind::Link => "@",
-                EntryKind::Submodule => " (submodule)",
-                EntryKind::File => "",
-            };
-            text += &format!("{}{mark}\n", entry.name);
-        }
-        if let Some(next) = self.next() {
-            text += &format!("{} in all, more with skip: {next}\n", self.total());
-        }
-        text
-    }
-}
-
-impl FileAt {
-    fn text(&self) -> String {
-        let mut text = match self.content() {
-            Some(content) => content.to_owned(),
-            None if self.binary() => format!("binary, {} bytes\n", self.size()),
-            None => format!("{} bytes\n", self.size()),
-        };
-        if let Some(next) = self.next() {
-            text += &format!("\nmore with skip: {next}\n");
         }
         text
     }
