@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::verbs::person::text as shown;
+
 /// What the hunks of all files may hold together, and a side of one of them.
 pub(super) const ALL_TEXT: usize = 256 * 1024;
 const SIDE: usize = 4 * 1024;
@@ -43,12 +45,10 @@ pub(super) fn in_file(text: &[u8], width: Option<usize>, room: &mut usize) -> (V
         if found.len() == MOST || *room == 0 {
             return (found, true);
         }
-        let sides = [
-            Some(&mut hunk.ours),
-            hunk.base.as_mut(),
-            Some(&mut hunk.theirs),
-        ];
-        for side in sides.into_iter().flatten() {
+        let Hunk {
+            ours, base, theirs, ..
+        } = &mut hunk;
+        for side in [ours].into_iter().chain(base).chain([theirs]) {
             cut |= shorten(side, SIDE.min(*room));
             *room -= side.len();
         }
@@ -111,10 +111,6 @@ fn is_marker(line: &[u8], sign: u8, width: usize) -> bool {
     line.len() >= width
         && line[..width].iter().all(|byte| *byte == sign)
         && line.get(width).is_none_or(|next| b" \r\n".contains(next))
-}
-
-fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn shorten(text: &mut String, most: usize) -> bool {

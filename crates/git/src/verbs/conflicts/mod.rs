@@ -17,12 +17,11 @@ pub use kind::ConflictKind;
 pub use working::{Read, Standing, Working};
 
 use super::Verbosity;
-use crate::{Error, Repository, files_of};
+use crate::{Error, GITLINK, Repository, files_of};
 
 /// A working file beyond this is not looked through for its hunks.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 const LINK: u32 = 0o120000;
-const SUBMODULE: u32 = 0o160000;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
@@ -144,6 +143,12 @@ impl Conflict {
         Ok(Some(shown))
     }
 
+    fn blob(&self, which: Which) -> Option<String> {
+        let stages = self.stages.as_ref()?;
+        let stage = stages.iter().find(|stage| stage.stage == which)?;
+        Some(stage.id.clone())
+    }
+
     /// As much of it as is asked for.
     #[must_use]
     pub fn told(mut self, verbosity: Verbosity) -> Self {
@@ -162,7 +167,7 @@ impl Form {
             let blob = repo.git2().find_blob(entry.id);
             blob.is_ok_and(|blob| blob.is_binary())
         };
-        if entries.iter().any(|entry| entry.mode == SUBMODULE) {
+        if entries.iter().any(|entry| entry.mode == GITLINK) {
             Self::Submodule
         } else if entries.iter().any(|entry| entry.mode == LINK) {
             Self::Symlink
@@ -213,14 +218,6 @@ fn trace_renames(repo: &Repository, found: &mut [Conflict]) -> Result<(), Error>
         }
     }
     Ok(())
-}
-
-impl Conflict {
-    fn blob(&self, which: Which) -> Option<String> {
-        let stages = self.stages.as_ref()?;
-        let stage = stages.iter().find(|stage| stage.stage == which)?;
-        Some(stage.id.clone())
-    }
 }
 
 /// Whether most lines of the one are in the other.

@@ -2,23 +2,18 @@
 
 mod plan;
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use plan::{Chosen, Plan};
 
 use super::Verbosity;
-use super::conflicts::{Conflict, Which, Working, conflicts};
-use super::integration::{command, described, named, next_of};
+use super::conflicts::{Conflict, Which, conflicts};
+use super::integration::{described, named, next_of};
 use super::operation::UnderWay;
 use super::verb::{Effect, Render, VerbEntry};
-use crate::{Error, Git, Repository};
+use crate::{Error, Repository};
 use branchyard_model::{ErrorKind, Problem};
-
-/// As many paths are given to one command.
-const AT_ONCE: usize = 200;
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "resolve",
@@ -123,46 +118,6 @@ impl Request {
     }
 }
 
-impl Plan {
-    /// Writes the files and stages them. The index comes last, so that whatever is cut off is still in
-    /// conflict. What is there has been taken away by then: a file that is there was written since, and stays.
-    pub async fn carry_out(&self, git: &Git, dir: &Path) -> Result<(), Error> {
-        if let Some(file) = self.content().cloned() {
-            let workdir = dir.to_owned();
-            tokio::task::spawn_blocking(move || {
-                Working::open(&workdir)?.write(&file.path, &file.content, file.executable)
-            })
-            .await??;
-        }
-        for (stage, paths) in [(1, self.base()), (2, self.ours()), (3, self.theirs())] {
-            for paths in paths.chunks(AT_ONCE) {
-                let checkout = command(git, dir).arg("checkout-index");
-                let checkout = checkout
-                    .arg(format!("--stage={stage}"))
-                    .arg("--")
-                    .args(paths);
-                checkout.output().await?;
-            }
-        }
-        let update = || command(git, dir).arg("update-index");
-        for paths in self.staged().chunks(AT_ONCE) {
-            let staged = update().args(["--add", "--remove", "--"]).args(paths);
-            staged.output().await?;
-        }
-        for paths in self.removed().chunks(AT_ONCE) {
-            let removed = update().args(["--force-remove", "--"]).args(paths);
-            removed.output().await?;
-        }
-        for (path, id) in self.submodules() {
-            let mut entry = std::ffi::OsString::from(format!("160000,{id},"));
-            entry.push(path);
-            let entry = update().args(["--add", "--cacheinfo"]).arg(entry);
-            entry.output().await?;
-        }
-        Ok(())
-    }
-}
-
 impl Resolved {
     /// What is left after `resolved`. Blocks.
     pub fn read(
@@ -203,10 +158,7 @@ impl Render for Resolved {
 
 /// There is nothing to resolve.
 pub fn no_conflicts() -> Problem {
-    Problem::new(
-        ErrorKind::Conflict,
-        "no_conflicts",
-        "nothing is in conflict here",
-    )
-    .help("git_status tells how the workspace stands")
+    let detail = "nothing is in conflict here";
+    Problem::new(ErrorKind::Conflict, "no_conflicts", detail)
+        .help("git_status tells how the workspace stands")
 }

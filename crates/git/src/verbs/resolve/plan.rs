@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use git2::{IndexConflict, ObjectType, Oid};
 
+use super::super::changes::shown;
 use super::super::conflicts::{Read, Standing, Which, Working, has_markers, path_of, sides};
-use super::super::integration::left_by_git;
-use crate::{Error, Repository, files_of};
+use super::super::integration::{command, left_by_git};
+use crate::{Error, GITLINK, Git, Repository, files_of};
 use branchyard_model::{ErrorKind, Problem};
 
-const SUBMODULE: u32 = 0o160000;
+/// As many paths are given to one command.
+const AT_ONCE: usize = 200;
 const LINK: u32 = 0o120000;
 const EXECUTABLE: u32 = 0o100;
 /// Of a larger file it is not known whether somebody edited it, nor whether markers are left in it.
@@ -25,18 +27,16 @@ pub enum Chosen {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Written {
-    pub path: PathBuf,
-    pub content: Vec<u8>,
-    pub executable: bool,
+struct Written {
+    path: PathBuf,
+    content: Vec<u8>,
+    executable: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Files that are written as a stage has them.
-    base: Vec<PathBuf>,
-    ours: Vec<PathBuf>,
-    theirs: Vec<PathBuf>,
+    /// Files that are written as a stage has them, by the order of [`Which`].
+    sides: [Vec<PathBuf>; 3],
     removed: Vec<PathBuf>,
     content: Option<Written>,
     /// Files that are staged as they are.
@@ -45,39 +45,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(super) fn base(&self) -> &[PathBuf] {
-        &self.base
-    }
-
-    pub(super) fn ours(&self) -> &[PathBuf] {
-        &self.ours
-    }
-
-    pub(super) fn theirs(&self) -> &[PathBuf] {
-        &self.theirs
-    }
-
-    pub(super) fn removed(&self) -> &[PathBuf] {
-        &self.removed
-    }
-
-    pub(super) fn content(&self) -> Option<&Written> {
-        self.content.as_ref()
-    }
-
-    pub(super) fn submodules(&self) -> &[(PathBuf, Oid)] {
-        &self.submodules
-    }
-
     /// The files that go, or are written anew. Blocks.
     pub fn replaced(&self, workdir: &Path) -> Result<Vec<PathBuf>, Error> {
         let working = Working::open(workdir)?;
         let mut replaced = Vec::new();
-        for path in [&self.base, &self.ours, &self.theirs, &self.removed]
-            .into_iter()
-            .flatten()
-            .chain(self.content.as_ref().map(|file| &file.path))
-        {
+        let written = self.sides.iter().flatten().chain(&self.removed);
+        for path in written.chain(self.content.as_ref().map(|file| &file.path)) {
             if working.standing(path)? == Standing::File {
                 replaced.push(path.clone());
             }
@@ -124,7 +97,7 @@ impl Plan {
         let entries = sides(conflict);
         let is_submodule = entries
             .iter()
-            .any(|(_, entry)| entry.is_some_and(|entry| entry.mode == SUBMODULE));
+            .any(|(_, entry)| entry.is_some_and(|entry| entry.mode == GITLINK));
         let standing = working.standing(path)?;
         let place = path.to_owned();
         match chosen {
@@ -133,15 +106,11 @@ impl Plan {
                 let entry = entries.into_iter().find(|(side, _)| side == which);
                 match entry.and_then(|(_, entry)| entry) {
                     None => self.removed.push(place),
-                    Some(entry) if entry.mode == SUBMODULE => {
+                    Some(entry) if entry.mode == GITLINK => {
                         self.submodules.push((place, entry.id));
                     }
                     Some(_) if standing == Standing::Other => return Err(blocked(path).into()),
-                    Some(_) => match which {
-                        Which::Base => self.base.push(place),
-                        Which::Ours => self.ours.push(place),
-                        Which::Theirs => self.theirs.push(place),
-                    },
+                    Some(_) => self.sides[*which as usize].push(place),
                 }
             }
             _ if standing == Standing::Other && !is_submodule => return Err(blocked(path).into()),
@@ -181,11 +150,9 @@ impl Plan {
     }
 
     /// Paths whose files are staged as they are once all is written.
-    pub(super) fn staged(&self) -> Vec<PathBuf> {
+    fn staged(&self) -> Vec<PathBuf> {
         let mut staged = self.as_is.clone();
-        for paths in [&self.base, &self.ours, &self.theirs] {
-            staged.extend(paths.iter().cloned());
-        }
+        staged.extend(self.sides.iter().flatten().cloned());
         staged.extend(self.content.iter().map(|written| written.path.clone()));
         staged
     }
@@ -196,10 +163,42 @@ impl Plan {
         paths.extend(self.removed.iter().cloned());
         paths.extend(self.submodules.iter().map(|(path, _)| path.clone()));
         paths.sort();
-        paths
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect()
+        paths.iter().map(|path| shown(path)).collect()
+    }
+
+    /// Writes the files and stages them. The index comes last, so that whatever is cut off is still in
+    /// conflict. What is there has been taken away by then: a file that is there was written since, and stays.
+    pub async fn carry_out(&self, git: &Git, dir: &Path) -> Result<(), Error> {
+        if let Some(file) = self.content.clone() {
+            let workdir = dir.to_owned();
+            tokio::task::spawn_blocking(move || {
+                Working::open(&workdir)?.write(&file.path, &file.content, file.executable)
+            })
+            .await??;
+        }
+        for (side, paths) in self.sides.iter().enumerate() {
+            let stage = format!("--stage={}", side + 1);
+            for paths in paths.chunks(AT_ONCE) {
+                let checkout = command(git, dir).args(["checkout-index", &stage, "--"]);
+                checkout.args(paths).output().await?;
+            }
+        }
+        let update = || command(git, dir).arg("update-index");
+        for paths in self.staged().chunks(AT_ONCE) {
+            let staged = update().args(["--add", "--remove", "--"]).args(paths);
+            staged.output().await?;
+        }
+        for paths in self.removed.chunks(AT_ONCE) {
+            let removed = update().args(["--force-remove", "--"]).args(paths);
+            removed.output().await?;
+        }
+        for (path, id) in &self.submodules {
+            let mut entry = std::ffi::OsString::from(format!("160000,{id},"));
+            entry.push(path);
+            let entry = update().args(["--add", "--cacheinfo"]).arg(entry);
+            entry.output().await?;
+        }
+        Ok(())
     }
 
     /// Whether a file that it overwrites or removes was edited since git left it there. In doubt it
