@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::progress::Percent;
 use super::retry::retried;
+use super::verbs::person::text;
 use super::{Error, Git, Store};
 use branchyard_model::{BranchName, CommitId};
 
@@ -16,46 +17,34 @@ pub async fn remote_heads(
     url: &str,
     refs: &[String],
 ) -> Result<HashMap<String, CommitId>, Error> {
-    let listing = retried("ls-remote", git.settings().remote_timeout, || {
-        git.at("/")
-            .args(["ls-remote", "--quiet", "--heads", "--end-of-options", url])
-            .args(refs)
-            .remote(git.question_timeouts())
-            .output()
-    })
-    .await?;
-    Ok(parse_heads(&String::from_utf8_lossy(&listing)))
+    let mut asked = vec!["--quiet", "--heads", "--end-of-options", url];
+    asked.extend(refs.iter().map(String::as_str));
+    let listing = listed(git, Path::new("/"), &asked).await?;
+    Ok(parse_heads(&listing))
 }
 
 /// Whether the remote has tags. Needs no store, as [`remote_heads`].
 pub async fn has_remote_tags(git: &Git, url: &str) -> Result<bool, Error> {
-    let listing = retried("ls-remote", git.settings().remote_timeout, || {
-        git.at("/")
-            .args(["ls-remote", "--quiet", "--tags", "--end-of-options", url])
-            .remote(git.question_timeouts())
-            .output()
-    })
-    .await?;
-    Ok(!listing.is_empty())
+    let asked = ["--quiet", "--tags", "--end-of-options", url];
+    Ok(!listed(git, Path::new("/"), &asked).await?.is_empty())
 }
 
 /// The branch that the remote's HEAD names. Needs no store, as [`remote_heads`].
 pub async fn remote_default(git: &Git, url: &str) -> Result<Option<String>, Error> {
+    let asked = ["--quiet", "--symref", "--end-of-options", url, "HEAD"];
+    Ok(parse_default(&listed(git, Path::new("/"), &asked).await?))
+}
+
+/// What `ls-remote` says to these arguments, in `dir`.
+pub(super) async fn listed(git: &Git, dir: &Path, args: &[&str]) -> Result<String, Error> {
     let listing = retried("ls-remote", git.settings().remote_timeout, || {
-        git.at("/")
-            .args([
-                "ls-remote",
-                "--quiet",
-                "--symref",
-                "--end-of-options",
-                url,
-                "HEAD",
-            ])
+        git.at(dir)
+            .arg("ls-remote")
+            .args(args)
             .remote(git.question_timeouts())
             .output()
-    })
-    .await?;
-    Ok(parse_default(&String::from_utf8_lossy(&listing)))
+    });
+    Ok(text(&listing.await?))
 }
 
 /// What `ls-remote --symref` says of HEAD.
@@ -110,8 +99,8 @@ pub(super) async fn transfer(
                 }
             })
     })
-    .await?;
-    Ok(())
+    .await
+    .map(drop)
 }
 
 fn parse_heads(listing: &str) -> HashMap<String, CommitId> {

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::plain_file::read_plain;
-use super::remote::{parse_default, transfer};
-use super::retry::retried;
+use super::remote::{listed, parse_default, transfer};
 use super::worktree::{clear_special, is_exactly, write_whole};
 use super::{Error, Git};
 use crate::Repository;
@@ -87,7 +86,7 @@ impl Store {
         on_percent: impl FnMut(u8) + Send,
     ) -> Result<Self, Error> {
         let store = Self::fetch_anew(git, url, staging, on_percent).await?;
-        store.describe(git, repo).await?;
+        store.learn_default_branch(git, repo).await?;
         fs::rename(staging, path).map_err(Error::io("move the store into place"))?;
         Ok(Self::at(path.to_owned(), url.to_owned()))
     }
@@ -119,8 +118,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Says whose store it is, which also says that it is whole. Written by rename.
-    async fn describe(&self, git: &Git, repo: &RepoName) -> Result<(), Error> {
+    /// Says whose store it is, which also says that it is whole, and which branch is the remote's default: it may have got
+    /// its first one since it was asked last, or another. Written by rename.
+    pub async fn learn_default_branch(&self, git: &Git, repo: &RepoName) -> Result<(), Error> {
         let info = StoreInfo {
             version: INFO_VERSION,
             repo: repo.clone(),
@@ -132,17 +132,12 @@ impl Store {
         write_whole(&self.path.join(INFO_FILE), &json).map_err(Error::io("describe the store"))
     }
 
-    /// Asks the remote anew which branch is its default: it may have got its first one since, or another.
-    pub async fn learn_default_branch(&self, git: &Git, repo: &RepoName) -> Result<(), Error> {
-        self.describe(git, repo).await
-    }
-
     /// Takes what is left of a store for one again: it may hold what nobody else has. What is missing in
     /// it is for the caller to find out.
     pub async fn readopt(git: &Git, repo: &RepoName, url: &str, path: &Path) -> Result<(), Error> {
         let store = Self::at(path.to_owned(), url.to_owned());
         store.guard().map_err(Error::io("configure the store"))?;
-        store.describe(git, repo).await
+        store.learn_default_branch(git, repo).await
     }
 
     /// What the store at `path` says about itself; `None` if it is not one of ours, or not whole.
@@ -154,14 +149,8 @@ impl Store {
     }
 
     async fn ask_default_branch(&self, git: &Git) -> Result<Option<String>, Error> {
-        let listing = retried("ls-remote", git.settings().remote_timeout, || {
-            git.at(&self.path)
-                .args(["ls-remote", "--symref", "origin", "HEAD"])
-                .remote(git.question_timeouts())
-                .output()
-        })
-        .await?;
-        Ok(parse_default(&String::from_utf8_lossy(&listing)))
+        let listing = listed(git, &self.path, &["--symref", "origin", "HEAD"]).await?;
+        Ok(parse_default(&listing))
     }
 
     /// Puts the store's configuration, attributes and hooks back as we wrote them. Called before
