@@ -134,42 +134,35 @@ pub fn is_readable(store: &Store, commits: &[ObjectId]) -> bool {
         return false;
     };
     let mut seen = BTreeSet::new();
+    let is_sound = |id: Oid| {
+        let object = objects.read(id);
+        object.is_ok_and(|object| Oid::hash_object(object.kind(), object.data()) == Ok(id))
+    };
     commits.iter().all(|commit| {
-        is_sound(&objects, commit.git2())
-            && repo
-                .git2()
-                .find_commit(commit.git2())
-                .is_ok_and(|commit| is_tree_readable(&repo, &objects, commit.tree_id(), &mut seen))
+        let found = repo.git2().find_commit(commit.git2());
+        is_sound(commit.git2())
+            && found.is_ok_and(|found| is_tree_whole(&repo, found.tree_id(), &mut seen, &is_sound))
     })
 }
 
-fn is_tree_readable(
+/// Whether all that a tree names is there, by what `is_there` says of each object that was not `seen` before.
+pub(super) fn is_tree_whole(
     repo: &Repository,
-    objects: &Odb<'_>,
     tree: Oid,
     seen: &mut BTreeSet<Oid>,
+    is_there: &dyn Fn(Oid) -> bool,
 ) -> bool {
     if !seen.insert(tree) {
         return true;
     }
-    if !is_sound(objects, tree) {
-        return false;
-    }
-    repo.git2().find_tree(tree).is_ok_and(|tree| {
+    let found = repo.git2().find_tree(tree).ok();
+    found.filter(|_| is_there(tree)).is_some_and(|tree| {
         tree.iter().all(|entry| match entry.kind() {
-            Some(git2::ObjectType::Tree) => is_tree_readable(repo, objects, entry.id(), seen),
-            Some(git2::ObjectType::Blob) => {
-                !seen.insert(entry.id()) || is_sound(objects, entry.id())
-            }
+            Some(git2::ObjectType::Tree) => is_tree_whole(repo, entry.id(), seen, is_there),
+            Some(git2::ObjectType::Blob) => !seen.insert(entry.id()) || is_there(entry.id()),
             _ => true,
         })
     })
-}
-
-fn is_sound(objects: &Odb<'_>, id: Oid) -> bool {
-    objects
-        .read(id)
-        .is_ok_and(|object| Oid::hash_object(object.kind(), object.data()) == Ok(id))
 }
 
 /// Puts `fresh` in the place of `objects`, and those in the place of `fresh`, in one step.

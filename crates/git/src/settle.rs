@@ -8,6 +8,7 @@ use std::path::Path;
 use git2::{Odb, Oid};
 
 use super::broken::{Refs, former, set_ref};
+use super::rescue::is_tree_whole;
 use super::worktree::write_whole;
 use super::{Error, Store};
 use crate::{ObjectId, Repository};
@@ -91,26 +92,13 @@ fn is_whole(repo: &Repository, objects: &Odb<'_>, tip: Oid, known: &[Oid]) -> bo
         let mut seen = BTreeSet::new();
         for commit in walk {
             let tree = repo.git2().find_commit(commit?)?.tree_id();
-            if !has_tree(repo, objects, tree, &mut seen) {
+            if !is_tree_whole(repo, tree, &mut seen, &|id| objects.exists(id)) {
                 return Ok(false);
             }
         }
         Ok(true)
     };
     walk().unwrap_or(false)
-}
-
-fn has_tree(repo: &Repository, objects: &Odb<'_>, tree: Oid, seen: &mut BTreeSet<Oid>) -> bool {
-    !seen.insert(tree)
-        || repo.git2().find_tree(tree).is_ok_and(|tree| {
-            tree.iter().all(|entry| match entry.kind() {
-                Some(git2::ObjectType::Tree) => has_tree(repo, objects, entry.id(), seen),
-                Some(git2::ObjectType::Blob) => {
-                    !seen.insert(entry.id()) || objects.exists(entry.id())
-                }
-                _ => true,
-            })
-        })
 }
 
 /// Takes refs away past git, which would want to read them first. Their logs stay out of the way.
