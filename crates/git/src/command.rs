@@ -102,12 +102,9 @@ impl Git {
     /// Refuses a remote whose name leads to an inner address by now. To be asked before every command with the
     /// environment of [`NetworkAccess::Remote`]. A proxy looks names up by itself.
     pub async fn check_host(&self, verb: &str) -> Result<(), Error> {
-        let Some(host) = &self.public_host else {
+        let (Some(host), None) = (&self.public_host, &self.settings.proxy) else {
             return Ok(());
         };
-        if self.settings.proxy.is_some() {
-            return Ok(());
-        }
         let checked = host.check(self.settings.remote_timeout).await;
         checked.map_err(|Unusable { failure, why }| {
             failure.count(verb);
@@ -151,10 +148,7 @@ impl Git {
             status: done.status.to_string(),
             stderr: last_words(&done.stderr),
             failure,
-            credential: self
-                .credential
-                .as_ref()
-                .map(|credential| credential.setting()),
+            credential: self.credential.as_ref().map(|used| used.setting()),
         }
     }
 
@@ -293,6 +287,11 @@ impl GitCommand {
         self.output_with_progress(|_| {}).await
     }
 
+    /// The same of one whose output says nothing.
+    pub async fn run(self) -> Result<(), Error> {
+        self.output().await.map(drop)
+    }
+
     pub async fn output_with_progress(
         self,
         on_stderr: impl FnMut(&[u8]) + Send,
@@ -324,10 +323,7 @@ impl GitCommand {
             command = command.env(name, path.to_string_lossy());
         }
         let done = command.output().await;
-        let ending = match done {
-            Ok(_) => Ending::Complete,
-            Err(_) => Ending::Failed,
-        };
+        let ending = done.as_ref().map_or(Ending::Failed, |_| Ending::Complete);
         tokio::task::spawn_blocking(move || shadow.take_over(&trash, ending)).await??;
         done
     }

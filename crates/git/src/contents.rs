@@ -11,9 +11,9 @@ use git2::Oid;
 use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
 use super::scan::untimed_entry;
-use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE};
+use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, head_if_born};
 use super::verbs::conflicts::Working;
-use super::{Error, Git, Worktree, head, read_ref, traps};
+use super::{Error, Git, Worktree, read_ref, traps};
 use crate::{ObjectId, Repository};
 use branchyard_model::CommitId;
 
@@ -76,11 +76,7 @@ pub fn tips(worktree: &Worktree) -> Result<Tips, Error> {
 
 fn tips_in(worktree: &Worktree, repo: &Repository) -> Result<Tips, Error> {
     Ok(Tips {
-        head: match head(repo) {
-            Ok(head) => Some(head.commit),
-            Err(Error::Unborn) => None,
-            Err(error) => return Err(error),
-        },
+        head: head_if_born(repo)?.map(|head| head.commit),
         branch: read_ref(repo, &worktree.branch().local_ref())?,
     })
 }
@@ -106,10 +102,8 @@ pub async fn move_to(
     commit: &CommitId,
     seen: Tips,
 ) -> Result<Moved, Error> {
-    let (branch, target) = (
-        worktree.branch().local_ref(),
-        Oid::from_str(commit.as_str())?,
-    );
+    let branch = worktree.branch().local_ref();
+    let target = Oid::from_str(commit.as_str())?;
     let this = worktree.clone();
     let begin = move || begin_move(&this, target, seen);
     let Some((repo, is_staged)) = tokio::task::spawn_blocking(begin).await?? else {
@@ -119,13 +113,8 @@ pub async fn move_to(
         read_index(worktree, git, commit.as_str()).await?;
     }
     let log = format!("reset: moving to {commit}");
-    if !move_ref(
-        &repo,
-        &branch,
-        target,
-        seen.branch.map(ObjectId::git2),
-        &log,
-    )? {
+    let known = seen.branch.map(ObjectId::git2);
+    if !move_ref(&repo, &branch, target, known, &log)? {
         return Ok(Moved::TipMoved);
     }
     drop(repo);
@@ -147,10 +136,8 @@ fn begin_move(
     if tips_in(worktree, &repo)? != seen {
         return Ok(None);
     }
-    set_head(
-        worktree.admin(),
-        &format!("ref: {}\n", worktree.branch().local_ref()),
-    )?;
+    let on_branch = format!("ref: {}\n", worktree.branch().local_ref());
+    set_head(worktree.admin(), &on_branch)?;
     let staged = stage(worktree, &repo, commit);
     if let Err(why) = &staged {
         tracing::debug!(path = %worktree.path().display(), %why, "left to git");
@@ -193,9 +180,8 @@ fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Erro
 async fn read_index(worktree: &Worktree, git: &Git, tree: &str) -> Result<(), Error> {
     git.in_worktree(worktree.path())
         .args(["read-tree", "--reset", tree])
-        .output()
+        .run()
         .await
-        .map(drop)
 }
 
 /// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
@@ -271,8 +257,7 @@ fn workers(git: &Git) -> String {
 
 /// Has git look at all tracked files again, also at those that it was told to overlook.
 fn clear_flags(repo: &Repository) -> Result<(), Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let mut index = repo.fresh_index()?;
     let flagged: Vec<_> = index
         .iter()
         .filter(|entry| {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -87,11 +87,8 @@ impl<'repo> FileComparer<'repo> {
         id: Oid,
         path: &Path,
     ) -> Result<Option<FileChange>, Error> {
-        let gone = Some(FileChange {
-            kind: ChangeKind::Deleted,
-            mode: 0,
-            id: None,
-        });
+        let is_now = |kind, mode, id| Some(FileChange { kind, mode, id });
+        let gone = is_now(ChangeKind::Deleted, 0, None);
         let Some(stat) = self.files.stat(path).map_err(Error::io("look at a file"))? else {
             return Ok(gone);
         };
@@ -100,11 +97,7 @@ impl<'repo> FileComparer<'repo> {
         let now = match found {
             FileType::Directory if mode == GITLINK => {
                 let head = nested_head(&self.workdir.join(path)).filter(|head| *head != id);
-                return Ok(head.map(|head| FileChange {
-                    kind: ChangeKind::Modified,
-                    mode,
-                    id: Some(head),
-                }));
+                return Ok(head.and_then(|head| is_now(ChangeKind::Modified, mode, Some(head))));
             }
             FileType::RegularFile if is_executable => EXECUTABLE,
             FileType::RegularFile => REGULAR,
@@ -112,13 +105,7 @@ impl<'repo> FileComparer<'repo> {
             // Git keeps nothing else, so that what it keeps is gone.
             _ => return Ok(gone),
         };
-        let differs = |kind, id| {
-            Some(FileChange {
-                kind,
-                mode: now,
-                id,
-            })
-        };
+        let differs = |kind, id| is_now(kind, now, id);
         let kind_of = |mode: u32| mode & 0o170_000;
         if kind_of(mode) != kind_of(now) {
             return Ok(differs(ChangeKind::TypeChanged, None));
@@ -202,13 +189,7 @@ impl<'repo> FileComparer<'repo> {
     }
 
     fn tracked_attributes(&self, path: &Path) -> Option<Rc<[u8]>> {
-        let tree = self
-            .repo
-            .git2()
-            .head()
-            .and_then(|head| head.peel_to_tree())
-            .ok()?;
-        let entry = tree.get_path(path).ok()?;
+        let entry = self.repo.head_tree().ok()?.get_path(path).ok()?;
         let blob = self.repo.git2().find_blob(entry.id()).ok()?;
         Some(blob.content().into())
     }
@@ -234,10 +215,8 @@ impl<'repo> FileComparer<'repo> {
         still.repo().git2().set_index(&mut index)?;
         let mut options = DiffOptions::new();
         options.disable_pathspec_match(true).pathspec(path);
-        let diff = still
-            .repo()
-            .git2()
-            .diff_index_to_workdir(None, Some(&mut options))?;
+        let copies = still.repo().git2();
+        let diff = copies.diff_index_to_workdir(None, Some(&mut options))?;
         Ok(diff.deltas().len() == 0)
     }
 }
@@ -264,6 +243,15 @@ fn hash(mut file: File, len: u64) -> io::Result<Hashed> {
     }
     let id = Oid::from_bytes(context.finish().as_ref()).map_err(io::Error::other)?;
     Ok(Hashed { id, has_returns })
+}
+
+/// The blob that the file or link at `path` is; `None` where that cannot be told.
+pub(super) fn hash_at(path: &Path, meta: &Metadata) -> Option<Oid> {
+    if !meta.is_symlink() {
+        return hash_plain(path).ok()?;
+    }
+    let target = std::fs::read_link(path).ok()?;
+    Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).ok()
 }
 
 /// The blob that the regular file at `path` is; `None` where there is something else, or nothing.

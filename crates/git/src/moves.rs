@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, ObjectType, Oid};
+use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, Oid};
 
-use super::file_comparer::hash_plain;
+use super::file_comparer::hash_at;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
 use super::{Error, GITLINK, files_of, head, tracked_statuses, unstaged_changes};
 use crate::{ObjectId, Repository};
@@ -38,8 +38,7 @@ pub fn differing(repo: &Repository, target: ObjectId) -> Result<BTreeSet<PathBuf
 
 /// The tracked files that the index has otherwise than `target`.
 pub fn changed_by_move(repo: &Repository, target: ObjectId) -> Result<BTreeSet<PathBuf>, Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let diff = diff_to_index(repo, target.git2(), &index)?;
     let mut changed = BTreeSet::new();
     for delta in diff.deltas() {
@@ -63,9 +62,8 @@ pub(super) fn diff_to_index<'r>(
     let tree = repo.git2().find_commit(target)?.tree()?;
     let mut options = DiffOptions::new();
     options.include_typechange(true);
-    Ok(repo
-        .git2()
-        .diff_tree_to_index(Some(&tree), Some(index), Some(&mut options))?)
+    let repo = repo.git2();
+    Ok(repo.diff_tree_to_index(Some(&tree), Some(index), Some(&mut options))?)
 }
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
@@ -74,45 +72,26 @@ pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
-    let (from, to) = (
-        repo.git2().find_tree(head(repo)?.tree.git2())?,
-        repo.git2().find_commit(target.git2())?.tree()?,
-    );
+    let from = repo.git2().find_tree(head(repo)?.tree.git2())?;
+    let to = repo.tree_of(target.git2())?;
     let index = repo.git2().index()?;
     // A checkout replaces the index whole.
-    let is_index_of = |tree| {
-        Ok::<_, Error>(
-            repo.git2()
-                .diff_tree_to_index(Some(tree), Some(&index), None)?
-                .deltas()
-                .len()
-                == 0,
-        )
-    };
+    let is_index_of = |tree| Ok::<_, Error>(repo.diff_to_index(tree, &index)?.deltas().len() == 0);
     if !is_index_of(&from)? && !is_index_of(&to)? || overlooked_change(&index, &workdir) {
         return Ok(false);
     }
     let mut moved: BTreeMap<PathBuf, Vec<Oid>> = BTreeMap::new();
-    for delta in repo
-        .git2()
-        .diff_tree_to_tree(Some(&from), Some(&to), None)?
-        .deltas()
-    {
-        let path = delta
-            .new_file()
-            .path_bytes()
-            .or(delta.old_file().path_bytes());
-        let Some(path) = path else {
+    for delta in repo.diff_trees(Some(&from), Some(&to))?.deltas() {
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let Some(path) = new.path_bytes().or(old.path_bytes()) else {
             return Ok(false);
         };
-        let sides = moved
-            .entry(PathBuf::from(OsStr::from_bytes(path)))
-            .or_default();
+        let sides = moved.entry(OsStr::from_bytes(path).into()).or_default();
         if delta.status() != Delta::Added {
-            sides.push(delta.old_file().id());
+            sides.push(old.id());
         }
         if delta.status() != Delta::Deleted {
-            sides.push(delta.new_file().id());
+            sides.push(new.id());
         }
     }
     if !tracked_statuses(repo)?
@@ -133,12 +112,8 @@ pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
 }
 
 fn is_one_of(file: &Path, sides: &[Oid]) -> bool {
-    let id = match fs::symlink_metadata(file) {
-        Ok(meta) if meta.is_symlink() => fs::read_link(file)
-            .ok()
-            .and_then(|to| Oid::hash_object(ObjectType::Blob, to.as_os_str().as_bytes()).ok()),
-        Ok(_) => hash_plain(file).ok().flatten(),
-        Err(_) => return true,
+    let Ok(meta) = fs::symlink_metadata(file) else {
+        return true;
     };
-    id.is_some_and(|id| sides.contains(&id))
+    hash_at(file, &meta).is_some_and(|id| sides.contains(&id))
 }

@@ -15,13 +15,10 @@ pub fn checkout_need(
     from: Option<ObjectId>,
     to: ObjectId,
 ) -> Result<Amount, Error> {
-    let tree = |commit: ObjectId| repo.git2().find_commit(commit.git2())?.tree();
-    let from = from.map(tree).transpose()?;
-    let to = tree(to)?;
+    let tree = |commit: ObjectId| repo.tree_of(commit.git2());
+    let (from, to) = (from.map(tree).transpose()?, tree(to)?);
     check_extent(repo, from.as_ref(), Some(&to))?;
-    let diff = repo
-        .git2()
-        .diff_tree_to_tree(from.as_ref(), Some(&to), None)?;
+    let diff = repo.diff_trees(from.as_ref(), Some(&to))?;
     let odb = repo.git2().odb()?;
     let size = |file: &DiffFile<'_>| match odb.read_header(file.id()) {
         Ok((bytes, _)) => (bytes as u64).next_multiple_of(BLOCK),

@@ -182,9 +182,7 @@ fn strays_by_libgit2(repo: &Repository) -> Result<Vec<UntrackedEntry>, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(Vec::new());
     };
-    let mut index = repo.git2().index()?;
-    // Another git may have written it since this repository was opened.
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let entries: Vec<_> = index.iter().collect();
     let paths = entries.iter().map(|entry| (&entry.path[..], entry.mode));
     let scan = Tracked::unknown(paths.collect()).scan(&workdir, For::Untracked);

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use git2::{ErrorCode, Index, IndexEntry, ObjectType, Oid, RepositoryState};
+use git2::{ErrorCode, Index, IndexEntry, Oid, RepositoryState, Revwalk};
 
-use super::file_comparer::hash_plain;
+use super::file_comparer::hash_at;
 use super::refs::parked_oid;
+use super::verbs::person::text;
 use super::{Error, Seen, read_ref};
 use crate::{ObjectId, Repository};
 use branchyard_model::{About, BranchName};
@@ -34,18 +35,22 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
         _ => error.into(),
     })?;
     let commit = reference.peel_to_commit()?;
+    let branch = reference.shorthand().ok().map(str::to_owned);
     Ok(Head {
         commit: ObjectId::of(commit.id()),
         tree: ObjectId::of(commit.tree_id()),
-        branch: reference
-            .is_branch()
-            .then(|| reference.shorthand().ok().map(str::to_owned))
-            .flatten(),
+        branch: branch.filter(|_| reference.is_branch()),
         operation: operation(repo.git2().state()),
-        subject: commit
-            .summary_bytes()
-            .map(|subject| String::from_utf8_lossy(subject).into_owned()),
+        subject: commit.summary_bytes().map(text),
     })
+}
+
+/// The same; `None` on a branch without a commit.
+pub(crate) fn head_if_born(repo: &Repository) -> Result<Option<Head>, Error> {
+    match head(repo) {
+        Err(Error::Unborn) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// The whole picture for an answer or a run.
@@ -93,16 +98,14 @@ pub struct Stash {
 
 /// All stashes, the newest first.
 pub fn stashes(repo: &Repository) -> Vec<Stash> {
-    let log = match repo.git2().reflog("refs/stash") {
-        Ok(log) => log,
-        // There is no log where there is no stash.
-        Err(_) => return Vec::new(),
+    // There is no log where there is no stash.
+    let Ok(log) = repo.git2().reflog("refs/stash") else {
+        return Vec::new();
     };
     log.iter()
         .map(|entry| Stash {
             commit: ObjectId::of(entry.id_new()),
-            message: String::from_utf8_lossy(entry.message_bytes().unwrap_or_default())
-                .into_owned(),
+            message: text(entry.message_bytes().unwrap_or_default()),
         })
         .collect()
 }
@@ -157,7 +160,7 @@ fn known_commits(
 }
 
 /// How many commits `tip` has that none of `known` has.
-fn missing_from(repo: &Repository, tip: Oid, known: &[Oid]) -> Result<usize, Error> {
+pub(crate) fn missing_from(repo: &Repository, tip: Oid, known: &[Oid]) -> Result<usize, Error> {
     if known.contains(&tip) {
         return Ok(0);
     }
@@ -166,8 +169,12 @@ fn missing_from(repo: &Repository, tip: Oid, known: &[Oid]) -> Result<usize, Err
     for id in known {
         walk.hide(*id)?;
     }
-    walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
-        .map_err(Error::from)
+    count(&mut walk)
+}
+
+/// How many commits are left of a walk.
+pub(crate) fn count(walk: &mut Revwalk<'_>) -> Result<usize, Error> {
+    Ok(walk.try_fold(0, |count, commit| commit.map(|_| count + 1))?)
 }
 
 /// Status passes over files flagged `assume-unchanged` or `skip-worktree`, but an edit to one is
@@ -195,13 +202,7 @@ fn differs(entry: &IndexEntry, workdir: &Path) -> bool {
     match path.symlink_metadata() {
         // Absent is what skip-worktree means, but not assume-unchanged.
         Err(_) => entry.flags_extended & SKIP_WORKTREE == 0,
-        Ok(meta) if meta.is_symlink() => std::fs::read_link(&path)
-            .ok()
-            .and_then(|target| {
-                Oid::hash_object(ObjectType::Blob, target.as_os_str().as_bytes()).ok()
-            })
-            .is_none_or(|id| id != entry.id),
-        Ok(_) => hash_plain(&path).ok().flatten() != Some(entry.id),
+        Ok(meta) => hash_at(&path, &meta) != Some(entry.id),
     }
 }
 

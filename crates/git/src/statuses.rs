@@ -42,9 +42,7 @@ fn suspects_of_any(repo: &Repository) -> Result<Vec<Tracked>, Error> {
         return Ok(Vec::new());
     };
     let files = Working::open(&workdir)?;
-    let mut index = repo.git2().index()?;
-    // Another git may have written it since this repository was opened.
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let written = written(&index);
     let is_looked_at = |entry: &IndexEntry| {
         entry.flags & (STAGE | ASSUME_UNCHANGED) == 0 && entry.flags_extended & SKIP_WORKTREE == 0
@@ -80,11 +78,10 @@ pub(crate) fn compared(
     repo: &Repository,
     tracked: Vec<Tracked>,
 ) -> Result<Vec<(Tracked, FileChange)>, Error> {
-    let comparer = match tracked.is_empty() {
-        true => None,
-        false => FileComparer::new(repo)?,
-    };
-    let Some(comparer) = comparer else {
+    if tracked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(comparer) = FileComparer::new(repo)? else {
         return Ok(Vec::new());
     };
     let mut changed = Vec::new();
@@ -124,7 +121,7 @@ pub fn changed_files(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
 /// The same, with how they differ.
 pub(crate) fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, Status>, Error> {
     let status = MetadataStatus::at(repo, For::Suspects)?;
-    let head = match repo.git2().head().and_then(|head| head.peel_to_tree()) {
+    let head = match repo.head_tree() {
         Ok(tree) => Some(tree),
         Err(error) if error.code() == ErrorCode::UnbornBranch => None,
         Err(error) => return Err(error.into()),
@@ -135,13 +132,11 @@ pub(crate) fn tracked_statuses(repo: &Repository) -> Result<BTreeMap<PathBuf, St
             .is_some_and(|tree| status.has_staged(ObjectId::of(tree.id())))
     };
     if !status.as_ref().is_some_and(is_staged) {
-        let mut index = repo.git2().index()?;
-        index.read(false)?;
+        let index = repo.fresh_index()?;
         let mut options = DiffOptions::new();
         options.include_typechange(true);
-        let diff =
-            repo.git2()
-                .diff_tree_to_index(head.as_ref(), Some(&index), Some(&mut options))?;
+        let repo = repo.git2();
+        let diff = repo.diff_tree_to_index(head.as_ref(), Some(&index), Some(&mut options))?;
         for delta in diff.deltas() {
             let file = delta.new_file();
             let path = file.path_bytes().unwrap_or_default();

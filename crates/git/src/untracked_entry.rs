@@ -85,7 +85,7 @@ impl UntrackedEntry {
 }
 
 /// Nothing is there, or what was a directory on the way is none any more.
-fn is_absence(error: &io::Error) -> bool {
+pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

@@ -38,22 +38,13 @@ pub fn salvaged_files(
     archives: &Path,
 ) -> Result<Vec<SalvagedFile>, Error> {
     let head = match &saved.manifest.salvage.commit {
-        Some(commit) => Some(
-            store
-                .git2()
-                .find_commit(crate::object_id(commit)?.git2())?
-                .tree()?,
-        ),
+        Some(commit) => Some(store.tree_of(crate::object_id(commit)?.git2())?),
         None => None,
     };
-    let kept = saved
-        .part(store, "worktree")?
-        .map(|tree| store.git2().find_tree(tree))
-        .transpose()?;
+    let kept = saved.part(store, "worktree")?;
+    let kept = kept.map(|tree| store.git2().find_tree(tree)).transpose()?;
     let odb = store.git2().odb()?;
-    let diff = store
-        .git2()
-        .diff_tree_to_tree(head.as_ref(), kept.as_ref(), None)?;
+    let diff = store.diff_trees(head.as_ref(), kept.as_ref())?;
     let mut files = Vec::new();
     for delta in diff.deltas() {
         let (change, file) = match delta.status() {
@@ -91,15 +82,12 @@ pub fn salvaged_file(
     saved: &Saved,
     path: &Path,
 ) -> Result<Option<Vec<u8>>, Error> {
-    let is_within = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let mut parts = path.components();
+    let is_within = parts.all(|part| matches!(part, Component::Normal(_)));
     // No file is called so, and git has no answer to either.
     let is_name = !path.as_os_str().is_empty() && !path.as_os_str().as_bytes().contains(&0);
-    let Some(tree) = saved
-        .part(store, "worktree")?
-        .filter(|_| is_within && is_name)
-    else {
+    let tree = saved.part(store, "worktree")?;
+    let Some(tree) = tree.filter(|_| is_within && is_name) else {
         return Ok(None);
     };
     match store.git2().find_tree(tree)?.get_path(path) {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use git2::{Commit, Oid};
 
+use crate::status::count;
 use crate::{Error, Repository, Worktree, head};
 use branchyard_runtime::disk::if_there;
 
@@ -38,10 +39,8 @@ pub(super) fn ids_in(bytes: &[u8]) -> impl Iterator<Item = Oid> {
 /// Those of the commits that exist, without the parents of others among them: a walk from these meets the rest. Each commit
 /// that a walk begins at makes all of its steps slower, and a log may name thousands.
 fn newest(repo: &Repository, commits: &[Oid]) -> HashSet<Oid> {
-    let found = commits
-        .iter()
-        .filter_map(|id| repo.git2().find_commit(*id).ok());
-    let found: Vec<_> = found.collect();
+    let found = commits.iter().map(|id| repo.git2().find_commit(*id));
+    let found: Vec<_> = found.flatten().collect();
     let mut newest: HashSet<Oid> = found.iter().map(Commit::id).collect();
     for parent in found.iter().flat_map(Commit::parent_ids) {
         newest.remove(&parent);
@@ -57,11 +56,8 @@ pub(super) fn unseen(repo: &Repository, logged: &[Oid]) -> Result<Vec<Oid>, Erro
     }
     walk.hide_glob("refs/remotes/*")?;
     let unseen: HashSet<Oid> = walk.collect::<Result<_, _>>()?;
-    Ok(logged
-        .iter()
-        .copied()
-        .filter(|id| unseen.contains(id))
-        .collect())
+    let logged = logged.iter().copied();
+    Ok(logged.filter(|id| unseen.contains(id)).collect())
 }
 
 /// How many commits were made in this workspace, or are named by a ref of its own, and are not HEAD's, on
@@ -78,8 +74,7 @@ pub fn left_behind(worktree: &Worktree) -> Result<usize, Error> {
     for known in ["remotes", "heads", "tags", "branchyard"] {
         walk.hide_glob(&format!("refs/{known}/*"))?;
     }
-    walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
-        .map_err(Error::from)
+    count(&mut walk)
 }
 
 fn made_here(admin: &Path) -> Result<Vec<Oid>, Error> {

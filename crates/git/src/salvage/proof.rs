@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use git2::{Commit, ObjectType, Oid, Tree};
+use git2::{Commit, Oid};
 
-use crate::{Difference, Error, Repository};
+use crate::{Difference, Error, Repository, is_submodule};
 use branchyard_model::{ErrorKind, Problem};
 
 /// Refuses if an object is gone that `named` lead to, commits that the remote has aside.
@@ -48,15 +48,10 @@ fn missing_in(repo: &Repository, commit: &Commit<'_>) -> Result<Option<Oid>, Err
     let odb = repo.git2().odb()?;
     let added = difference.changes.iter();
     let mut added = added.filter_map(|change| Some((change.is?, change)));
-    let gone =
-        added.find(|(id, change)| !odb.exists(id.git2()) && !is_submodule(&tree, &change.path));
+    // The commit of a submodule is in another repository.
+    let is_elsewhere = |path: &[u8]| is_submodule(&tree, Path::new(OsStr::from_bytes(path)));
+    let gone = added.find(|(id, change)| !odb.exists(id.git2()) && !is_elsewhere(&change.path));
     Ok(gone.map(|(id, _)| id.git2()))
-}
-
-/// Whether the tree has the commit of a submodule there, which is in another repository.
-fn is_submodule(tree: &Tree<'_>, path: &[u8]) -> bool {
-    let entry = tree.get_path(Path::new(OsStr::from_bytes(path)));
-    entry.is_ok_and(|entry| entry.kind() == Some(ObjectType::Commit))
 }
 
 fn unrestorable(commit: &Commit<'_>, gone: Oid) -> Problem {

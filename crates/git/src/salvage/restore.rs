@@ -41,14 +41,8 @@ pub fn put_back(
     let now = worktree.branch().local_ref();
 
     if let Some(tip) = &manifest.tip {
-        let log = "branchyard: restored";
-        if !move_ref(
-            &repo,
-            &now,
-            crate::object_id(tip)?.git2(),
-            known_tip.map(ObjectId::git2),
-            log,
-        )? {
+        let (tip, known) = (crate::object_id(tip)?.git2(), known_tip.map(ObjectId::git2));
+        if !move_ref(&repo, &now, tip, known, "branchyard: restored")? {
             return Err(branch_moved(&now).into());
         }
     }
@@ -142,8 +136,7 @@ fn head_of(repo: &Repository, saved: &Saved, worktree: &Worktree) -> Result<Stri
 }
 
 fn tracked(repo: &Repository) -> Result<Vec<PathBuf>, Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     Ok(index
         .iter()
         .filter(|entry| entry.mode != SUBMODULE)

@@ -115,8 +115,7 @@ impl AddPlan {
         };
         let is_everything = request.is_everything(&paths);
         let rules = IgnoreRules::of(repo)?;
-        let mut index = repo.git2().index()?;
-        index.read(false)?;
+        let index = repo.fresh_index()?;
         let (mut wanted, mut ignored, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             if is_tracked(&index, &path) {

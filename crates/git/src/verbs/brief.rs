@@ -1,8 +1,11 @@
 //! A commit in a few words.
 
-use git2::Commit;
+use git2::{Commit, Revwalk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::status::count;
+use crate::{Error, Repository};
 
 /// Longer than a subject should be.
 const LONGEST_SUBJECT: usize = 200;
@@ -24,6 +27,19 @@ impl Brief {
             id: commit.id().to_string(),
             subject: shown,
         }
+    }
+
+    /// The first `most` commits of a walk, and how many there are in all.
+    pub(super) fn newest(
+        repo: &Repository,
+        mut walk: Revwalk<'_>,
+        most: usize,
+    ) -> Result<(Vec<Self>, usize), Error> {
+        let first = walk.by_ref().take(most);
+        let first = first.map(|id| Ok(Self::of(&repo.git2().find_commit(id?)?)));
+        let first = first.collect::<Result<Vec<_>, Error>>()?;
+        let total = first.len() + count(&mut walk)?;
+        Ok((first, total))
     }
 
     pub(super) fn line(&self) -> String {

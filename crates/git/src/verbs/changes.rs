@@ -47,18 +47,13 @@ pub(super) fn lines(changes: Option<&[Change]>) -> String {
 /// What the next commit would change.
 pub fn staged(repo: &Repository) -> Result<Vec<Change>, Error> {
     let tree = repo.git2().find_tree(head(repo)?.tree.git2())?;
-    let mut index = repo.git2().index()?;
-    // Another git may have written it since this repository was opened.
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let mut options = delta::options(&[]);
-    let mut diff = repo
-        .git2()
-        .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    let repo = repo.git2();
+    let mut diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
     delta::find_renames(&mut diff)?;
-    Ok(diff
-        .deltas()
-        .filter_map(|delta| change_of(&delta))
-        .collect())
+    let changes = diff.deltas().filter_map(|delta| change_of(&delta));
+    Ok(changes.collect())
 }
 
 /// Changes to tracked files that the next commit would leave out.
@@ -84,8 +79,7 @@ pub fn untracked(repo: &Repository) -> Result<Vec<String>, Error> {
 
 /// Files that a merge left for somebody to decide about, each once.
 pub fn conflicted(repo: &Repository) -> Result<Vec<String>, Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let mut files = Vec::new();
     if index.has_conflicts() {
         for conflict in index.conflicts()? {
@@ -107,9 +101,8 @@ pub(super) fn between(
 ) -> Result<Vec<Change>, Error> {
     check_extent(repo, old, new)?;
     let mut options = delta::options(&[]);
-    let mut diff = repo
-        .git2()
-        .diff_tree_to_tree(old, new, Some(&mut options))?;
+    let repo = repo.git2();
+    let mut diff = repo.diff_tree_to_tree(old, new, Some(&mut options))?;
     delta::find_renames(&mut diff)?;
     let mut changes = Vec::new();
     for (at, delta) in diff.deltas().enumerate() {
@@ -128,7 +121,7 @@ pub(super) fn between(
 }
 
 /// The bytes of a file's name, as text.
-pub(super) fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

@@ -171,19 +171,15 @@ pub fn written(
     Ok(files.iter().filter(is_written).cloned().collect())
 }
 
-fn check_named(
+/// Refuses paths that are neither tracked nor there in another way.
+pub(super) fn check_named(
     repo: &Repository,
     named: &Named,
-    is_in_tree: impl Fn(&Path) -> bool,
+    is_there: impl Fn(&Path) -> bool,
 ) -> Result<(), Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
-    let is_there = |path: &Path| is_tracked(&index, path) || is_in_tree(path);
-    let missing: Vec<String> = named
-        .iter()
-        .filter(|path| !is_there(path))
-        .map(shown)
-        .collect();
+    let index = repo.fresh_index()?;
+    let is_missing = |path: &&Path| !is_tracked(&index, path) && !is_there(path);
+    let missing: Vec<String> = named.iter().filter(is_missing).map(shown).collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(no_such_path(&missing).into()),

@@ -71,19 +71,15 @@ impl Request {
             Some(text) => input::check_message(text)?,
             None if self.amend => {}
             None => {
-                return Err(Problem::unprocessable(
-                    "message",
-                    "a commit needs a message",
-                ));
+                let detail = "a commit needs a message";
+                return Err(Problem::unprocessable("message", detail));
             }
         }
-        match &self.author {
-            Some(author) => {
-                check_author(author)?;
-                input::check_argument("author", author)
-            }
-            None => Ok(()),
-        }
+        let Some(author) = &self.author else {
+            return Ok(());
+        };
+        check_author(author)?;
+        input::check_argument("author", author)
     }
 }
 
@@ -97,10 +93,10 @@ fn check_author(author: &str) -> Result<(), Problem> {
     };
     match parts {
         Some((name, address)) if is_plain(name) && is_plain(address) => Ok(()),
-        _ => Err(Problem::bad(
-            "author",
-            "an author is given as `Name <address>`",
-        )),
+        _ => {
+            let detail = "an author is given as `Name <address>`";
+            Err(Problem::bad("author", detail))
+        }
     }
 }
 
@@ -117,16 +113,10 @@ pub fn check_content(repo: &Repository, request: &Request) -> Result<(), Error> 
         };
     }
     let old = repo.git2().find_commit(head.commit.git2())?;
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     // A merge may well have the tree of one of its parents.
     if let [parent] = old.parents().collect::<Vec<_>>().as_slice()
-        && repo
-            .git2()
-            .diff_tree_to_index(Some(&parent.tree()?), Some(&index), None)?
-            .deltas()
-            .len()
-            == 0
+        && repo.diff_to_index(&parent.tree()?, &index)?.deltas().len() == 0
     {
         let detail = "amended like this the commit would change nothing";
         return Err(Problem::new(ErrorKind::Conflict, NOTHING, detail)
@@ -159,28 +149,22 @@ fn nothing_to_commit(repo: &Repository) -> Result<Problem, Error> {
 
 /// Commits what is staged in the worktree at `dir`, without a signature.
 pub async fn commit(git: &Git, dir: &Path, request: &Request) -> Result<(), Error> {
-    let mut command = git.in_worktree(dir);
-    // A line that begins with `#` is part of the message.
-    command = command.args(["commit", "--quiet", "--cleanup=whitespace"]);
-    for (wanted, option) in [
-        (request.amend, "--amend"),
-        (request.allow_empty, "--allow-empty"),
-        (request.signoff, "--signoff"),
-    ] {
-        if wanted {
-            command = command.arg(option);
-        }
-    }
-    if let Some(author) = &request.author {
-        command = command.arg(format!("--author={author}"));
-    }
-    command = match &request.message {
+    let author = request.author.as_ref();
+    let command = git
+        .in_worktree(dir)
+        // A line that begins with `#` is part of the message.
+        .args(["commit", "--quiet", "--cleanup=whitespace"])
+        .args(request.amend.then_some("--amend"))
+        .args(request.allow_empty.then_some("--allow-empty"))
+        .args(request.signoff.then_some("--signoff"))
+        .args(author.map(|author| format!("--author={author}")));
+    let command = match &request.message {
         Some(text) => command
             .arg("--file=-")
             .input(input::bytes(text.as_bytes())?),
         None => command.arg("--no-edit"),
     };
-    command.output().await.map(drop)
+    command.run().await
 }
 
 /// Puts `new` in the place of `old`, which HEAD and its branch are at in the worktree at `dir`.
@@ -188,9 +172,8 @@ pub async fn replace(git: &Git, dir: &Path, old: ObjectId, new: ObjectId) -> Res
     git.in_worktree(dir)
         .args(["update-ref", "-m", "commit: signed", "HEAD"])
         .args([new.to_string(), old.to_string()])
-        .output()
+        .run()
         .await
-        .map(drop)
 }
 
 impl Committed {
@@ -227,10 +210,8 @@ pub(super) fn subject(commit: &git2::Commit<'_>) -> String {
 
 impl Render for Committed {
     fn text(&self) -> String {
-        let amended = match &self.amended {
-            Some(old) => format!(" in place of {old}"),
-            None => String::new(),
-        };
+        let amended = self.amended.as_ref();
+        let amended = amended.map_or_else(String::new, |old| format!(" in place of {old}"));
         format!(
             "{} {}{amended}\n{} file(s), +{} -{}{}",
             self.id,

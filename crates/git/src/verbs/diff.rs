@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use git2::{ErrorCode, Tree};
+use git2::Tree;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::integration::base_of;
 use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::suspects::Against;
 use super::verb::{Effect, Render, VerbEntry};
@@ -165,10 +166,8 @@ impl<'repo> Comparison<'repo> {
             (None, true) => Some(named_tree(repo, "from", "HEAD")?),
             (None, false) => None,
         };
-        let newer = match &request.to {
-            Some(to) => Some(named_tree(repo, "to", to)?),
-            None => None,
-        };
+        let newer = request.to.as_ref();
+        let newer = newer.map(|to| named_tree(repo, "to", to)).transpose()?;
         let name_of = |side: &Option<(String, Tree<'_>)>, otherwise: &str| {
             let named = side.as_ref().map(|(id, _)| id.clone());
             named.unwrap_or_else(|| otherwise.to_owned())
@@ -236,17 +235,13 @@ fn older<'repo>(
         Some(to) => revision::commit(repo, "to", to)?.id(),
         None => head(repo)?.commit.git2(),
     };
-    let base = repo.git2().merge_base(one, other).map_err(|error| {
-        if error.code() != ErrorCode::NotFound {
-            return Error::from(error);
-        }
+    let base = base_of(repo, one, other)?.ok_or_else(|| {
         let detail = "the two have no commit in common";
         Problem::new(ErrorKind::Unprocessable, "no_merge_base", detail)
             .field("merge_base")
             .help("compare the two themselves, with `merge_base: false`")
-            .into()
     })?;
-    Ok((base.to_string(), repo.git2().find_commit(base)?.tree()?))
+    Ok((base.to_string(), repo.tree_of(base)?))
 }
 
 /// The tree of a revision, and the id of the commit that it is the tree of, where it is one's.

@@ -134,10 +134,10 @@ impl UnderWay {
         };
         let (what, theirs) = match kind {
             Operation::Merge => ("what is being merged", applying.clone()),
-            Operation::Rebase => (
-                "the commit of this branch that is replayed",
-                applying.clone(),
-            ),
+            Operation::Rebase => {
+                let what = "the commit of this branch that is replayed";
+                (what, applying.clone())
+            }
             Operation::CherryPick => ("the commit that is picked", applying.clone()),
             Operation::Revert => {
                 let before = applying.as_ref().and_then(|commit| commit.parent(0).ok());
@@ -194,9 +194,8 @@ impl Operation {
             Self::Revert => &["REVERT_HEAD"],
             Self::Apply | Self::Mailbox | Self::Bisect => &[],
         };
-        names
-            .iter()
-            .find_map(|name| commit_in(repo, &repo.path().join(name)))
+        let mut files = names.iter().map(|name| repo.path().join(name));
+        files.find_map(|file| commit_in(repo, &file))
     }
 }
 
@@ -214,15 +213,13 @@ pub(crate) fn to_come(repo: &Repository) -> Vec<Oid> {
         .chain(steps.unwrap_or_default())
         .filter(|word| word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit()))
         .filter_map(|word| {
-            Some(
-                repo.git2()
-                    .revparse_single(&word)
-                    .ok()?
-                    .peel_to_commit()
-                    .ok()?
-                    .id(),
-            )
+            repo.git2()
+                .revparse_single(&word)
+                .ok()?
+                .peel_to_commit()
+                .ok()
         })
+        .map(|commit| commit.id())
         .collect();
     let kind = Operation::under_way(repo).ok().flatten();
     found.extend(kind.and_then(|kind| Some(kind.applying(repo)?.id())));
@@ -234,11 +231,15 @@ pub fn steps_planned(repo: &Repository) -> Result<usize, Error> {
     let head = repo.git2().head()?.peel_to_commit()?;
     let steps = Steps::read(repo.path());
     Ok(steps.map_or(1, |steps| {
-        let is_committed = !["CHERRY_PICK_HEAD", "REVERT_HEAD"]
-            .iter()
-            .any(|name| repo.path().join(name).exists());
+        let is_committed = !has_step_head(repo);
         steps.made(repo, head.id()) + steps.left.len() - usize::from(is_committed)
     }))
+}
+
+/// Whether a pick or a revert stopped before its commit. Blocks.
+pub(super) fn has_step_head(repo: &Repository) -> bool {
+    let names = ["CHERRY_PICK_HEAD", "REVERT_HEAD"];
+    names.iter().any(|name| repo.path().join(name).exists())
 }
 
 /// What the sequencer still has to do, the step it stopped at included.
@@ -277,17 +278,13 @@ impl Steps {
 /// What a squash was of: git keeps no more of it than its message.
 fn squashed<'repo>(repo: &'repo Repository, admin: &Path) -> Option<Commit<'repo>> {
     let message = fs::read_to_string(admin.join("SQUASH_MSG")).ok()?;
-    let newest = message
-        .lines()
-        .find_map(|line| line.strip_prefix("commit "))?;
-    repo.git2()
-        .find_commit(Oid::from_str(newest.trim()).ok()?)
-        .ok()
+    let mut lines = message.lines();
+    let newest = Oid::from_str(lines.find_map(|line| line.strip_prefix("commit "))?.trim());
+    repo.git2().find_commit(newest.ok()?).ok()
 }
 
 fn commit_in<'repo>(repo: &'repo Repository, file: &Path) -> Option<Commit<'repo>> {
     let text = fs::read_to_string(file).ok()?;
-    repo.git2()
-        .find_commit(Oid::from_str(text.lines().next()?.trim()).ok()?)
-        .ok()
+    let id = Oid::from_str(text.lines().next()?.trim()).ok()?;
+    repo.git2().find_commit(id).ok()
 }

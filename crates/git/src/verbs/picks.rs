@@ -85,11 +85,8 @@ impl Picks {
         let mut steps = Vec::new();
         for commit in &commits {
             self.check_mainline(commit)?;
-            let step = match self.operation {
-                Operation::Revert => Step::revert(repo, commit.id(), here.git2(), self.mainline)?,
-                _ => Some(Step::pick(repo, commit.id(), here.git2(), self.mainline)?),
-            };
-            steps.extend(step);
+            let (id, ours) = (commit.id(), here.git2());
+            steps.extend(Step::of(repo, self.operation, id, ours, self.mainline)?);
         }
         let way = Way::of(repo, &steps)?;
         match self.no_commit {

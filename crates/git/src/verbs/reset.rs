@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::changes::{lines, shown};
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Kept, Named, Verbosity, input};
+use crate::status::missing_from;
 use crate::{Error, Git, ObjectId, Repository, tracked_statuses};
 use branchyard_model::{CommitId, Problem};
 
@@ -67,11 +68,9 @@ pub struct Done {
 impl Request {
     pub fn check(&self) -> Result<(), Problem> {
         if !self.paths.is_empty() && self.mode != Mode::Mixed {
-            return Err(Problem::unprocessable(
-                "paths",
-                "single files are reset with mode mixed only",
-            )
-            .help("git_checkout brings files back as a commit has them"));
+            let detail = "single files are reset with mode mixed only";
+            return Err(Problem::unprocessable("paths", detail)
+                .help("git_checkout brings files back as a commit has them"));
         }
         Ok(())
     }
@@ -84,23 +83,19 @@ pub async fn reset(git: &Git, dir: &Path, mode: Mode, to: ObjectId) -> Result<()
         Mode::Mixed | Mode::Hard => "--mixed",
     };
     let reset = git.in_worktree(dir).args(["reset", "--quiet", how]);
-    reset.arg(to.to_string()).arg("--").output().await?;
-    Ok(())
+    reset.arg(to.to_string()).arg("--").run().await
 }
 
 /// Makes the index what `to` has, for these paths only.
 pub async fn unstage(git: &Git, dir: &Path, to: ObjectId, paths: &[PathBuf]) -> Result<(), Error> {
-    let reset = git
-        .in_worktree(dir)
+    git.in_worktree(dir)
         .literal_paths()
-        .args(["reset", "--quiet"]);
-    reset
+        .args(["reset", "--quiet"])
         .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
         .arg(to.to_string())
         .input(input::paths(paths)?)
-        .output()
-        .await?;
-    Ok(())
+        .run()
+        .await
 }
 
 /// Files that are staged as neither the last commit nor the workspace has them: a reset of the index would
@@ -129,9 +124,7 @@ pub fn left_behind(
     if from == to {
         return Ok(0);
     }
-    let mut walk = repo.git2().revwalk()?;
-    walk.push(from.git2())?;
-    walk.hide(to.git2())?;
+    let mut known = vec![to.git2()];
     for reference in repo.git2().references()? {
         let reference = reference?;
         let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
@@ -143,11 +136,10 @@ pub fn left_behind(
             && name != own
             && let Ok(commit) = reference.peel_to_commit()
         {
-            walk.hide(commit.id())?;
+            known.push(commit.id());
         }
     }
-    walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
-        .map_err(Error::from)
+    missing_from(repo, from.git2(), &known)
 }
 
 impl Render for Done {

@@ -79,10 +79,8 @@ pub fn way_on(repo: &Repository, operation: Operation) -> Result<Way, Error> {
     let here = head(repo)?.commit;
     let mut steps = Vec::new();
     for commit in to_come(repo) {
-        match operation {
-            Operation::Merge => {}
-            Operation::Revert => steps.extend(Step::revert(repo, commit, here.git2(), None)?),
-            _ => steps.push(Step::pick(repo, commit, here.git2(), None)?),
+        if operation != Operation::Merge {
+            steps.extend(Step::of(repo, operation, commit, here.git2(), None)?);
         }
     }
     Way::of(repo, &steps)

@@ -90,13 +90,15 @@ impl IntegrationOutcome {
             Ended::Done => State::UpToDate,
         };
         let dropped = origin.planned.filter(|_| state == State::Done);
-        let changed = match verbosity == Verbosity::Full && here.commit.git2() != origin.head {
-            true => Some(changed(repo, origin.head, here.commit.git2())?),
-            false => None,
-        };
+        let is_told = verbosity == Verbosity::Full && here.commit.git2() != origin.head;
+        let changed = is_told.then(|| changed(repo, origin.head, here.commit.git2()));
         Ok(Self {
             state,
-            next: next(state, operation.as_ref()),
+            next: match (state, &operation) {
+                (State::Conflicts, Some(under_way)) => Some(next_of(under_way, 1)),
+                (State::Staged, _) => Some("git_commit makes the commit".to_owned()),
+                _ => None,
+            },
             operation,
             conflicts_total: found.len(),
             conflicts: found.into_iter().map(|it| it.told(verbosity)).collect(),
@@ -106,7 +108,7 @@ impl IntegrationOutcome {
             commits_total: total,
             brought: brought(repo, here.commit.git2(), origin)?,
             dropped: dropped.map(|planned| planned.saturating_sub(total)),
-            changed,
+            changed: changed.transpose()?,
         })
     }
 }
@@ -165,26 +167,15 @@ pub fn named(conflicts: &[Conflict], total: usize) -> Vec<String> {
 
 /// What to do about an operation that stopped.
 pub fn next_of(under_way: &UnderWay, conflicts: usize) -> String {
-    let rest = match under_way.kind {
-        Operation::Apply => "commit with git_commit; git_merge with action abort puts all back",
-        kind => return format!("{}; {}", first(conflicts), kind.way_out()),
-    };
-    format!("{}; {rest}", first(conflicts))
-}
-
-fn first(conflicts: usize) -> &'static str {
-    match conflicts {
+    let first = match conflicts {
         0 => "nothing is in conflict any more",
         _ => "resolve each conflict with git_resolve (take ours or theirs, or give the content)",
-    }
-}
-
-fn next(state: State, operation: Option<&UnderWay>) -> Option<String> {
-    match (state, operation) {
-        (State::Conflicts, Some(under_way)) => Some(next_of(under_way, 1)),
-        (State::Staged, _) => Some("git_commit makes the commit".to_owned()),
-        _ => None,
-    }
+    };
+    let rest = match under_way.kind {
+        Operation::Apply => "commit with git_commit; git_merge with action abort puts all back",
+        kind => kind.way_out(),
+    };
+    format!("{first}; {rest}")
 }
 
 /// The newest of the commits that were made, and how many those are.
@@ -195,15 +186,7 @@ fn made(repo: &Repository, tip: Oid, origin: &Origin) -> Result<(Vec<Brief>, usi
     for brought in &origin.brought {
         walk.hide(*brought)?;
     }
-    let (mut newest, mut count) = (Vec::new(), 0);
-    for id in walk {
-        let id = id?;
-        if count < MOST_COMMITS {
-            newest.push(Brief::of(&repo.git2().find_commit(id)?));
-        }
-        count += 1;
-    }
-    Ok((newest, count))
+    Brief::newest(repo, walk, MOST_COMMITS)
 }
 
 /// How many commits of what was brought the branch has now and had not before.
@@ -219,13 +202,9 @@ fn brought(repo: &Repository, tip: Oid, origin: &Origin) -> Result<usize, Error>
 }
 
 fn changed(repo: &Repository, from: Oid, to: Oid) -> Result<Changed, Error> {
-    let tree = |id| repo.git2().find_commit(id)?.tree();
-    let (from, to) = (tree(from)?, tree(to)?);
+    let (from, to) = (repo.tree_of(from)?, repo.tree_of(to)?);
     check_extent(repo, Some(&from), Some(&to))?;
-    let diff = repo
-        .git2()
-        .diff_tree_to_tree(Some(&from), Some(&to), None)?;
-    let stats = diff.stats()?;
+    let stats = repo.diff_trees(Some(&from), Some(&to))?.stats()?;
     Ok(Changed {
         files: stats.files_changed(),
         insertions: stats.insertions(),

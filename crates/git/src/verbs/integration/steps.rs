@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{at, local_changes_in_the_way, untouched_until};
 use crate::command::GitCommand;
-use crate::verbs::operation::Operation;
+use crate::verbs::operation::{Operation, has_step_head};
 use crate::{Error, Git, Repository};
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_runtime::disk::Moment;
@@ -167,20 +167,10 @@ async fn commit_step(
     go_on(git, rest, dir, operation, Moment::now()).await
 }
 
-fn has_step_head(repo: &Repository) -> bool {
-    ["CHERRY_PICK_HEAD", "REVERT_HEAD"]
-        .iter()
-        .any(|name| repo.path().join(name).exists())
-}
-
 /// Whether the index is as HEAD has it. Blocks.
 pub fn stages_nothing(repo: &Repository) -> Result<bool, Error> {
-    let tree = repo.git2().head()?.peel_to_tree()?;
-    let index = repo.git2().index()?;
-    let staged = repo
-        .git2()
-        .diff_tree_to_index(Some(&tree), Some(&index), None)?;
-    Ok(staged.deltas().len() == 0)
+    let (tree, index) = (repo.head_tree()?, repo.git2().index()?);
+    Ok(repo.diff_to_index(&tree, &index)?.deltas().len() == 0)
 }
 
 /// A message that somebody else's git prepared, or one that is joined of several, has git's notes where

@@ -22,9 +22,7 @@ pub fn is_touched(repo: &Repository) -> Result<bool, Error> {
         return Ok(true);
     };
     let index = repo.git2().index()?;
-    let staged = repo
-        .git2()
-        .diff_tree_to_index(Some(&left), Some(&index), None)?;
+    let staged = repo.diff_to_index(&left, &index)?;
     if are_files_touched(repo, &left, &staged)? {
         return Ok(true);
     }
@@ -78,17 +76,13 @@ pub fn staged_with_markers(repo: &Repository) -> Result<Vec<String>, Error> {
         return Ok(Vec::new());
     };
     let index = repo.git2().index()?;
-    let head = repo.git2().head()?.peel_to_tree()?;
+    let head = repo.head_tree()?;
     let is_marked = |id: Oid| {
         let blob = repo.git2().find_blob(id);
         blob.is_ok_and(|blob| !blob.is_binary() && has_markers(blob.content()))
     };
     let mut marked = Vec::new();
-    for delta in repo
-        .git2()
-        .diff_tree_to_tree(Some(&head), Some(&left), None)?
-        .deltas()
-    {
+    for delta in repo.diff_trees(Some(&head), Some(&left))?.deltas() {
         let Some(path) = delta.new_file().path() else {
             continue;
         };

@@ -69,7 +69,7 @@ impl Way {
             theirs: onto,
         }];
         for commit in walk {
-            steps.push(Step::pick(repo, commit?, onto, None)?);
+            steps.extend(Step::of(repo, Operation::Rebase, commit?, onto, None)?);
         }
         Self::of(repo, &steps)
     }
@@ -79,9 +79,9 @@ impl Way {
     pub fn check(&self, repo: &Repository) -> Result<(), Error> {
         self.check_operation(repo)?;
         let changes = local_changes(repo)?;
-        let mut in_the_way = changes.staged.clone();
-        let touched = changes.unstaged.iter().filter(|path| self.touches(path));
-        in_the_way.extend(touched.cloned());
+        let mut in_the_way = changes.staged;
+        let touched = changes.unstaged.into_iter();
+        in_the_way.extend(touched.filter(|path| self.touches(path)));
         if !in_the_way.is_empty() {
             return Err(changes::problem(&in_the_way).into());
         }
@@ -164,15 +164,11 @@ impl Way {
     }
 
     fn add(&mut self, repo: &Repository, step: &Step) -> Result<(), Error> {
-        let tree = |id: Oid| Ok::<_, Error>(repo.git2().find_commit(id)?.tree()?);
-        let base = step.base.map(tree).transpose()?;
-        let (ours, theirs) = (tree(step.ours)?, tree(step.theirs)?);
+        let base = step.base.map(|base| repo.tree_of(base)).transpose()?;
+        let (ours, theirs) = (repo.tree_of(step.ours)?, repo.tree_of(step.theirs)?);
         for (side, other, is_brought) in [(&theirs, &ours, true), (&ours, &theirs, false)] {
             check_extent(repo, base.as_ref(), Some(side))?;
-            let diff = repo
-                .git2()
-                .diff_tree_to_tree(base.as_ref(), Some(side), None)?;
-            for delta in diff.deltas() {
+            for delta in repo.diff_trees(base.as_ref(), Some(side))?.deltas() {
                 let file = match delta.status() {
                     Delta::Deleted => delta.old_file(),
                     _ => delta.new_file(),
@@ -197,39 +193,22 @@ impl Way {
 
 impl Step {
     /// What a commit changed since its parent of this number (the first, where there is none), brought
-    /// to `ours`.
-    pub(crate) fn pick(
+    /// to `ours`; with a revert, the same undone. None where nothing would be left to write.
+    pub(crate) fn of(
         repo: &Repository,
-        commit: Oid,
-        ours: Oid,
-        mainline: Option<usize>,
-    ) -> Result<Self, Error> {
-        Ok(Self {
-            base: parent(repo, commit, mainline)?,
-            ours,
-            theirs: commit,
-        })
-    }
-
-    /// The same undone; none where nothing would be left to write.
-    pub(crate) fn revert(
-        repo: &Repository,
+        operation: Operation,
         commit: Oid,
         ours: Oid,
         mainline: Option<usize>,
     ) -> Result<Option<Self>, Error> {
-        let parent = parent(repo, commit, mainline)?;
-        Ok(parent.map(|theirs| Self {
-            base: Some(commit),
-            ours,
-            theirs,
-        }))
+        let number = mainline.map_or(0, |number| number.saturating_sub(1));
+        let parent = repo.git2().find_commit(commit)?.parent_ids().nth(number);
+        let (base, theirs) = match operation {
+            Operation::Revert => (Some(commit), parent),
+            _ => (parent, Some(commit)),
+        };
+        Ok(theirs.map(|theirs| Self { base, ours, theirs }))
     }
-}
-
-fn parent(repo: &Repository, commit: Oid, mainline: Option<usize>) -> Result<Option<Oid>, Error> {
-    let number = mainline.map_or(0, |number| number.saturating_sub(1));
-    Ok(repo.git2().find_commit(commit)?.parent_ids().nth(number))
 }
 
 /// The best commit that both have. Blocks.

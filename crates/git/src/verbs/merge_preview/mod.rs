@@ -7,11 +7,12 @@ mod outcome;
 use std::path::Path;
 use std::time::Duration;
 
-use git2::{ErrorCode, Oid};
+use git2::Oid;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::changelog::End;
+use super::integration::base_of;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, budget, revision};
 use crate::command::GitCommand;
@@ -115,11 +116,7 @@ pub fn pair(repo: &Repository, request: &Request, default: Option<&str>) -> Resu
         Some(named) => (named.clone(), revision::commit(repo, "from", named)?.id()),
         None => ("HEAD".to_owned(), head(repo)?.commit.git2()),
     };
-    let base = match repo.git2().merge_base(into.1, from.1) {
-        Ok(base) => Some(base),
-        Err(error) if error.code() == ErrorCode::NotFound => None,
-        Err(error) => return Err(error.into()),
-    };
+    let base = base_of(repo, into.1, from.1)?;
     let (incoming, missing) = repo.git2().graph_ahead_behind(from.1, into.1)?;
     Ok(Pair {
         into,
@@ -164,28 +161,21 @@ pub async fn preview(
         truncated: false,
         merged_tree: None,
     };
-    preview.outcome = match pair.base {
-        None => Outcome::Unrelated,
-        Some(base) if base == pair.from.1 => Outcome::AlreadyMerged,
-        Some(base) if base == pair.into.1 => Outcome::FastForward,
-        Some(_) => return merge(git, store, &pair, preview, verbosity).await,
+    let decided = match pair.base {
+        None => Some(Outcome::Unrelated),
+        Some(base) if base == pair.from.1 => Some(Outcome::AlreadyMerged),
+        Some(base) if base == pair.into.1 => Some(Outcome::FastForward),
+        Some(_) => None,
     };
-    Ok(preview)
-}
-
-async fn merge(
-    git: &Git,
-    store: &Path,
-    pair: &Pair,
-    mut preview: MergePreview,
-    verbosity: Verbosity,
-) -> Result<MergePreview, Error> {
+    if let Some(outcome) = decided {
+        preview.outcome = outcome;
+        return Ok(preview);
+    }
     let command = git.at(store).read_only(PATIENCE);
     let tried = tried(command, (pair.into.1, pair.from.1), verbosity).await?;
-    preview.outcome = match tried.is_clean {
-        true => Outcome::Clean,
-        false => Outcome::Conflicts,
-    };
+    if !tried.is_clean {
+        preview.outcome = Outcome::Conflicts;
+    }
     preview.merged_tree = tried.tree.filter(|_| verbosity == Verbosity::Full);
     preview.conflicted = tried.conflicts.len();
     preview.conflicts = tried.conflicts;

@@ -65,12 +65,9 @@ pub fn outgoing(
         Some(remote) => walk.hide(remote.git2())?,
         None => walk.hide_glob("refs/remotes/origin/*")?,
     }
-    let first = walk.by_ref().take(MOST_OUTGOING);
-    let first = first.map(|id| Ok(Brief::of(&repo.git2().find_commit(id?)?)));
-    let told = first.collect::<Result<Vec<_>, Error>>()?;
-    let more = walk.count();
-    let in_all = (more > 0).then_some(told.len() + more);
-    Ok((told, in_all))
+    let (told, in_all) = Brief::newest(repo, walk, MOST_OUTGOING)?;
+    let is_more = in_all > told.len();
+    Ok((told, is_more.then_some(in_all)))
 }
 
 /// Whether the branch contained this commit at some time, by its log and by what it was moved to.
@@ -78,25 +75,18 @@ fn was_here(repo: &Repository, branch: &BranchName, commit: Oid) -> Result<bool,
     let arrived = Seen(&branch.dir()).arrived_at(repo)?;
     let mut tips = Vec::from_iter(arrived.map(ObjectId::git2));
     match repo.git2().reflog(&branch.local_ref()) {
-        Ok(log) => tips.extend(
-            log.iter()
-                .flat_map(|entry| [entry.id_new(), entry.id_old()]),
-        ),
+        Ok(log) => tips.extend(log.iter().flat_map(|it| [it.id_new(), it.id_old()])),
         Err(error) if error.code() == ErrorCode::NotFound => {}
         Err(error) => return Err(error.into()),
     }
     tips.sort_unstable();
     tips.dedup();
-    for tip in tips.into_iter().filter(|tip| !tip.is_zero()) {
-        // A log may name what is not in the store any more.
-        if tip == commit
-            || repo
-                .git2()
-                .graph_descendant_of(tip, commit)
-                .unwrap_or(false)
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    // A log may name what is not in the store any more.
+    let leads_there = |tip| {
+        repo.git2()
+            .graph_descendant_of(tip, commit)
+            .unwrap_or(false)
+    };
+    let mut tips = tips.into_iter().filter(|tip| !tip.is_zero());
+    Ok(tips.any(|tip| tip == commit || leads_there(tip)))
 }

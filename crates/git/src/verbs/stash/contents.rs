@@ -15,31 +15,18 @@ use crate::{Error, ObjectId, Repository, files_of, head};
 
 /// What a stash changes, against the commit that it was made on.
 pub fn files(repo: &Repository, stash: ObjectId) -> Result<Vec<Change>, Error> {
-    let commit = repo.git2().find_commit(stash.git2())?;
-    let mut files = between(
-        repo,
-        Some(&commit.parent(0)?.tree()?),
-        Some(&commit.tree()?),
-    )?;
-    if let Some(tree) = untracked_of(&commit)? {
-        files.extend(between(repo, None, Some(&tree))?);
+    let mut files = Vec::new();
+    for (old, new) in parts(repo, stash)? {
+        files.extend(between(repo, old.as_ref(), Some(&new))?);
     }
     Ok(files)
 }
 
 /// The same as a patch.
 pub fn patch(repo: &Repository, stash: ObjectId) -> Result<String, Error> {
-    let commit = repo.git2().find_commit(stash.git2())?;
-    let (base, untracked) = (commit.parent(0)?.tree()?, untracked_of(&commit)?);
     let mut text = String::new();
-    let pairs = [
-        Some((Some(base), commit.tree()?)),
-        untracked.map(|tree| (None, tree)),
-    ];
-    for (old, new) in pairs.into_iter().flatten() {
-        let diff = repo
-            .git2()
-            .diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+    for (old, new) in parts(repo, stash)? {
+        let diff = repo.diff_trees(old.as_ref(), Some(&new))?;
         diff.print(DiffFormat::Patch, |_, _, line| {
             if matches!(line.origin(), '+' | '-' | ' ') {
                 text.push(line.origin());
@@ -54,19 +41,13 @@ pub fn patch(repo: &Repository, stash: ObjectId) -> Result<String, Error> {
 /// Files that the stash would make and that stand there already: git would stop halfway, or overwrite
 /// those that an ignore rule covers.
 pub fn in_the_way(repo: &Repository, stash: ObjectId) -> Result<Vec<String>, Error> {
-    let commit = repo.git2().find_commit(stash.git2())?;
     let mut made = BTreeSet::new();
-    let mut pairs = vec![(Some(commit.parent(0)?.tree()?), commit.tree()?)];
-    pairs.extend(untracked_of(&commit)?.map(|tree| (None, tree)));
-    for (old, new) in pairs {
-        let diff = repo
-            .git2()
-            .diff_tree_to_tree(old.as_ref(), Some(&new), None)?;
+    for (old, new) in parts(repo, stash)? {
+        let diff = repo.diff_trees(old.as_ref(), Some(&new))?;
         let added = diff.deltas().filter(|delta| delta.status() == Delta::Added);
         made.extend(added.filter_map(|delta| delta.new_file().path().map(Path::to_owned)));
     }
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     // A file in place of a directory that is to be made is in the way, too.
     let is_taken = |path: &Path| {
@@ -76,11 +57,8 @@ pub fn in_the_way(repo: &Repository, stash: ObjectId) -> Result<Vec<String>, Err
             stands && index.get_path(place, 0).is_none()
         })
     };
-    Ok(made
-        .into_iter()
-        .filter(|path| is_taken(path))
-        .map(|path| shown(&path))
-        .collect())
+    let taken = made.iter().filter(|path| is_taken(path));
+    Ok(taken.map(|path| shown(path)).collect())
 }
 
 /// Refuses a stash with untracked files where changes would keep the rest of it out: git brings those
@@ -102,8 +80,7 @@ pub fn check_changes(repo: &Repository, stash: ObjectId) -> Result<(), Error> {
 /// Files that git was told to take for unchanged, and that are not: a push would put them back and keep
 /// nothing of them. Those that it was told to skip it leaves alone.
 pub fn overlooked(repo: &Repository, named: &Named) -> Result<Vec<String>, Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
     Ok(overlooked_changes(&index, &workdir)
         .filter(|entry| entry.flags_extended & SKIP_WORKTREE == 0)
@@ -111,6 +88,14 @@ pub fn overlooked(repo: &Repository, named: &Named) -> Result<Vec<String>, Error
         .filter(|path| named.covers(path))
         .map(|path| shown(&path))
         .collect())
+}
+
+/// What the stash has beside what was there before: of tracked files, and of untracked ones if it holds any.
+fn parts(repo: &Repository, stash: ObjectId) -> Result<Vec<(Option<Tree<'_>>, Tree<'_>)>, Error> {
+    let commit = repo.git2().find_commit(stash.git2())?;
+    let mut parts = vec![(Some(commit.parent(0)?.tree()?), commit.tree()?)];
+    parts.extend(untracked_of(&commit)?.map(|tree| (None, tree)));
+    Ok(parts)
 }
 
 fn untracked_of<'repo>(commit: &Commit<'repo>) -> Result<Option<Tree<'repo>>, Error> {

@@ -11,9 +11,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::add::no_such_path;
-use super::changes::{lines, shown};
-use super::named::is_tracked;
+use super::changes::lines;
+use super::checkout::check_named;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Kept, Named, Verbosity, few, input};
 use crate::{Error, Git, ObjectId, Repository, Stash, commit_id, files_of};
@@ -52,10 +51,11 @@ pub struct Request {
     pub verbosity: Verbosity,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The stashes of this branch, the newest first.
+    #[default]
     List,
     /// Put changes aside; files become what the last commit has.
     Push,
@@ -69,7 +69,7 @@ pub enum Action {
     Show,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stashed {
     pub action: Action,
     /// The stash that this was about.
@@ -145,13 +145,7 @@ impl Stashed {
     pub fn of(action: Action) -> Self {
         Self {
             action,
-            stash: None,
-            stashes: None,
-            conflicts: None,
-            still_listed: None,
-            files: None,
-            patch: None,
-            kept: None,
+            ..Self::default()
         }
     }
 }
@@ -208,18 +202,9 @@ pub fn no_such_stash(stash: Option<&str>, branch: &BranchName) -> Problem {
 
 /// Refuses paths of which there is nothing to put aside.
 pub fn check_paths(repo: &Repository, named: &Named, new_ones: bool) -> Result<(), Error> {
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
     let workdir = files_of(repo).unwrap_or_else(|| "/".into());
-    let is_there = |path: &Path| {
-        is_tracked(&index, path) || (new_ones && fs::symlink_metadata(workdir.join(path)).is_ok())
-    };
-    let missing = named.iter().filter(|path| !is_there(path));
-    let missing: Vec<String> = missing.map(shown).collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(no_such_path(&missing).into()),
-    }
+    let is_new = |path: &Path| new_ones && fs::symlink_metadata(workdir.join(path)).is_ok();
+    check_named(repo, named, is_new)
 }
 
 /// Brings the changes of a stash back. What git says if it does not: conflicts, or a refusal.
@@ -229,11 +214,11 @@ pub async fn apply(
     stash: ObjectId,
     index: bool,
 ) -> Result<Option<String>, Error> {
-    let mut apply = git.in_worktree(dir).unheard();
-    apply = apply.args(["stash", "apply", "--quiet"]);
-    if index {
-        apply = apply.arg("--index");
-    }
+    let apply = git
+        .in_worktree(dir)
+        .unheard()
+        .args(["stash", "apply", "--quiet"])
+        .args(index.then_some("--index"));
     match apply.arg(stash.to_string()).change_files().await {
         Ok(_) => Ok(None),
         Err(Error::Refused {
@@ -248,8 +233,7 @@ pub async fn apply(
 /// Drops the stash at this place of the list.
 pub async fn drop_at(git: &Git, dir: &Path, place: usize) -> Result<(), Error> {
     let drop = git.in_worktree(dir).args(["stash", "drop", "--quiet"]);
-    drop.arg(format!("stash@{{{place}}}")).output().await?;
-    Ok(())
+    drop.arg(format!("stash@{{{place}}}")).run().await
 }
 
 /// Git does not look at them, and would put them back without keeping what is in them.

@@ -1,15 +1,18 @@
 //! Making a stash without touching a file: git itself reads, and then replaces, with all the time in between for a person
 //! to save once more. The commits are those that git would make.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, Oid, Signature, Tree};
+use git2::{Index, Oid, Signature};
 
 use super::input;
 use crate::verbs::Named;
-use crate::{Error, Git, ObjectId, Repository, Worktree, differing, head};
+use crate::verbs::commit::subject;
+use crate::verbs::person::text;
+use crate::{Error, Git, ObjectId, Worktree, differing, head};
 
 /// In git's own files about a workspace.
 const INDEX: &str = "branchyard.stash";
@@ -51,12 +54,9 @@ async fn untracked(git: &Git, dir: &Path) -> Result<Vec<PathBuf>, Error> {
         .args(["ls-files", "--others", "--exclude-standard", "-z"])
         .output()
         .await?;
-    let names = listed
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty());
-    Ok(names
-        .map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)))
-        .collect())
+    let names = listed.split(|byte| *byte == 0);
+    let names = names.filter(|name| !name.is_empty());
+    Ok(names.map(|name| OsStr::from_bytes(name).into()).collect())
 }
 
 /// Saves `changes` as a stash of `branch`, and lists it; `None` where there is nothing to save.
@@ -69,11 +69,9 @@ pub async fn save(
     let file = worktree.admin().join(INDEX);
     let staged = worktree.admin().join("index");
     let began = Scratch(&file);
-    let copied = match staged.exists() {
-        true => fs::copy(&staged, &file).map(drop),
-        false => Ok(()),
-    };
-    copied.map_err(Error::io("copy the index"))?;
+    if staged.exists() {
+        fs::copy(&staged, &file).map_err(Error::io("copy the index"))?;
+    }
     let tracked = tree_with(git, worktree, &file, &changes.tracked).await?;
     drop(began);
     let new = match changes.new.is_empty() {
@@ -96,9 +94,8 @@ pub async fn store(git: &Git, dir: &Path, stash: ObjectId, title: &str) -> Resul
     git.in_worktree(dir)
         .args(["stash", "store", "--quiet", "--message", title])
         .arg(stash.to_string())
-        .output()
-        .await?;
-    Ok(())
+        .run()
+        .await
 }
 
 /// An index beside the workspace's own, for as long as it is needed.
@@ -136,16 +133,13 @@ fn commit(
 ) -> Result<Option<(Oid, String)>, Error> {
     let repo = worktree.open()?;
     let on = repo.git2().find_commit(head)?;
-    let mut index = repo.git2().index()?;
-    index.read(false)?;
-    let staged = index.write_tree()?;
+    let staged = repo.fresh_index()?.write_tree()?;
     if new.is_none() && [staged, tracked] == [on.tree_id(); 2] {
         return Ok(None);
     }
     let branch = worktree.branch();
-    let short = short(&repo, head)?;
-    let subject = String::from_utf8_lossy(on.summary_bytes().unwrap_or_default());
-    let made_on = format!("{branch}: {short} {subject}");
+    let short = text(&on.as_object().short_id()?);
+    let made_on = format!("{branch}: {short} {}", subject(&on));
     let title = match message {
         Some(message) => format!("On {branch}: {message}"),
         None => format!("WIP on {made_on}"),
@@ -154,26 +148,17 @@ fn commit(
         .git2()
         .signature()
         .or_else(|_| Signature::now("Branchyard", "branchyard@localhost"))?;
-    let tree = |id: Oid| -> Result<Tree<'_>, Error> { Ok(repo.git2().find_tree(id)?) };
-    let make = |text: &str, id: Oid, parents: &[&git2::Commit<'_>]| -> Result<Oid, Error> {
-        Ok(repo
-            .git2()
-            .commit(None, &who, &who, text, &tree(id)?, parents)?)
+    let make = |text: &str, id: Oid, parents: &[&git2::Commit<'_>]| {
+        let tree = repo.git2().find_tree(id)?;
+        repo.git2().commit(None, &who, &who, text, &tree, parents)
     };
     let mut parents = vec![make(&format!("index on {made_on}\n"), staged, &[&on])?];
     if let Some(new) = new {
         parents.push(make(&format!("untracked files on {made_on}\n"), new, &[])?);
     }
-    let parents: Vec<_> = parents
-        .into_iter()
-        .map(|id| repo.git2().find_commit(id))
-        .collect::<Result<_, _>>()?;
+    let parents = parents.into_iter().map(|id| repo.git2().find_commit(id));
+    let parents: Vec<_> = parents.collect::<Result<_, _>>()?;
     let all: Vec<_> = std::iter::once(&on).chain(&parents).collect();
     let stash = make(&format!("{title}\n"), tracked, &all)?;
     Ok(Some((stash, title)))
-}
-
-fn short(repo: &Repository, commit: Oid) -> Result<String, Error> {
-    let short = repo.git2().find_object(commit, None)?.short_id()?;
-    Ok(String::from_utf8_lossy(&short).into_owned())
 }

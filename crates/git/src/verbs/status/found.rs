@@ -1,6 +1,5 @@
 //! What differs between HEAD, index and files, however it was found.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{DiffDelta, Index};
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conflict::Conflict;
 use crate::status::overlooked_changes;
+use crate::verbs::changes::shown;
 use crate::verbs::delta::{self, ChangeKind, Side};
 use crate::verbs::person::text;
 use crate::verbs::suspects::is_within;
@@ -92,11 +92,6 @@ pub(super) fn unstaged(changed: Vec<(Tracked, FileChange)>, with_sides: bool) ->
     changes
 }
 
-/// The name of a path, as text.
-pub(super) fn shown(path: &Path) -> String {
-    text(path.as_os_str().as_bytes())
-}
-
 /// What the index has and HEAD has not.
 pub(super) fn staged(
     repo: &Repository,
@@ -105,13 +100,10 @@ pub(super) fn staged(
     with_sides: bool,
 ) -> Result<Vec<Change>, Error> {
     let tree = repo.git2().find_tree(head.tree.git2())?;
-    let mut index = repo.git2().index()?;
-    // Another git may have written it since this repository was opened.
-    index.read(false)?;
+    let index = repo.fresh_index()?;
     let mut options = delta::options(paths);
-    let mut diff = repo
-        .git2()
-        .diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
+    let repo = repo.git2();
+    let mut diff = repo.diff_tree_to_index(Some(&tree), Some(&index), Some(&mut options))?;
     delta::find_renames(&mut diff)?;
     let changes = diff.deltas().filter_map(|delta| change(&delta, with_sides));
     Ok(changes.collect())

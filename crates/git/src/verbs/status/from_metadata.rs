@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::found::{shown, staged, unstaged};
+use super::found::{staged, unstaged};
 use super::{Found, Request};
 use crate::verbs::Verbosity;
+use crate::verbs::changes::shown;
 use crate::verbs::suspects::is_within;
 use crate::{Error, Head, MetadataStatus, Repository, Untracked, compared};
 
