@@ -43,8 +43,7 @@ pub struct Description {
 
 impl Request {
     pub fn check(&self) -> Result<(), Problem> {
-        self.pattern.as_deref().map(Pattern::new).transpose()?;
-        Ok(())
+        Pattern::new(self.pattern.as_ref()).map(drop)
     }
 }
 

@@ -31,12 +31,30 @@ pub(super) fn keep_fitting<T: Serialize>(items: &mut Vec<T>, room: usize) -> usi
     all - items.len()
 }
 
-/// Where a list goes on of which so many more went; `end` is where it ended before.
-pub(super) fn next_after(end: Option<usize>, next: Option<usize>, gone: usize) -> Option<usize> {
-    match gone {
-        0 => next,
-        gone => next.or(end).map(|end| end.saturating_sub(gone)),
+/// Cuts a page, if there is one, of a list that has `total` items, and says where the next one begins. Returns whether
+/// there is one.
+pub(super) fn cut_page<T: Serialize>(
+    page: Option<&mut Vec<T>>,
+    total: Option<usize>,
+    next: &mut Option<usize>,
+    room: usize,
+) -> bool {
+    let Some(page) = page else {
+        return false;
+    };
+    let gone = keep_fitting(page, room);
+    if gone > 0 {
+        *next = next.or(total).map(|end| end.saturating_sub(gone));
     }
+    true
+}
+
+/// The page of a list that begins at `skip`, how long the list is, and where the next page begins, if there is one.
+pub(super) fn page_of<T>(all: Vec<T>, skip: usize, count: usize) -> (Vec<T>, usize, Option<usize>) {
+    let total = all.len();
+    let page: Vec<_> = all.into_iter().skip(skip).take(count).collect();
+    let end = skip.saturating_add(page.len());
+    (page, total, (end < total).then_some(end))
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@ use git2::Oid;
 use jiff::Timestamp;
 
 use super::{Action, Branches, Item, Request, Surroundings, Upstream, no_such_branch};
+use crate::status::missing_from;
 use crate::verbs::commit::subject;
+use crate::verbs::pattern::Pattern;
+use crate::verbs::person::text;
+use crate::verbs::room::page_of;
 use crate::verbs::{Verbosity, revision};
 use crate::{Error, Repository, commit_id, read_ref};
 use branchyard_model::BranchName;
@@ -19,11 +23,6 @@ pub fn list(
         true => "refs/remotes/origin/",
         false => "refs/heads/",
     };
-    let into = match (&request.merged, &request.unmerged) {
-        (Some(revision), _) => Some(revision::commit(repo, "merged", revision)?.id()),
-        (_, Some(revision)) => Some(revision::commit(repo, "unmerged", revision)?.id()),
-        _ => None,
-    };
     let wanted = |field: &str, revision: &Option<String>| {
         let revision = revision.as_deref();
         let commit = revision.map(|revision| revision::commit(repo, field, revision));
@@ -31,26 +30,23 @@ pub fn list(
             .map(|commit| Ok::<_, Error>(commit?.id()))
             .transpose()
     };
+    let into = match wanted("merged", &request.merged)? {
+        None => wanted("unmerged", &request.unmerged)?,
+        merged => merged,
+    };
     let contains = wanted("contains", &request.contains)?;
     let lacks = wanted("not_contains", &request.not_contains)?;
-    let pattern = request.pattern()?;
+    let pattern = Pattern::new(request.pattern.as_ref())?;
     let mut found = Vec::new();
     for reference in repo.git2().references_glob(&format!("{prefix}*"))? {
         let reference = reference?;
-        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-        let Some(name) = name.strip_prefix(prefix) else {
+        let name = text(reference.name_bytes());
+        let (Some(name), Some(tip)) = (name.strip_prefix(prefix), reference.target()) else {
             continue;
         };
-        if name == "HEAD"
-            || pattern
-                .as_ref()
-                .is_some_and(|pattern| !pattern.matches(name))
-        {
+        if name == "HEAD" || !pattern.matches(name) {
             continue;
         }
-        let Some(tip) = reference.target() else {
-            continue;
-        };
         let has = |commit: Oid| is_merged(repo, commit, tip);
         if !contains.map_or(Ok(true), has)? || lacks.map_or(Ok(false), has)? {
             continue;
@@ -61,13 +57,7 @@ pub fn list(
         }
     }
     found.sort();
-    let total = found.len();
-    let page: Vec<_> = found
-        .into_iter()
-        .skip(request.skip)
-        .take(request.count)
-        .collect();
-    let end = request.skip.saturating_add(page.len());
+    let (page, total, next) = page_of(found, request.skip, request.count);
     let items = page.into_iter().map(|(name, tip, merged)| {
         let item = item(repo, &name, tip, around, request.verbosity)?;
         Ok(Item { merged, ..item })
@@ -75,7 +65,7 @@ pub fn list(
     Ok(Branches {
         branches: Some(items.collect::<Result<_, Error>>()?),
         total: Some(total),
-        next: (end < total).then_some(end),
+        next,
         ..Branches::of(Action::List)
     })
 }
@@ -98,7 +88,7 @@ fn item(
         Some(branch) if !is_brief => upstream(repo, branch, tip)?,
         _ => None,
     };
-    let author = || String::from_utf8_lossy(commit.author().name_bytes()).into_owned();
+    let author = || text(commit.author().name_bytes());
     Ok(Item {
         current: branch.as_ref() == Some(&around.current),
         workspace: branch.is_some_and(|branch| around.workspaces.contains(&branch)),
@@ -163,17 +153,13 @@ fn missing_elsewhere(
     others: &[&str],
     own: &str,
 ) -> Result<usize, Error> {
-    let mut walk = repo.git2().revwalk()?;
-    walk.push(tip)?;
+    let mut known = Vec::new();
     for pattern in others {
         for reference in repo.git2().references_glob(pattern)? {
             let reference = reference?;
             let is_own = reference.name_bytes() == own.as_bytes();
-            if let Some(other) = reference.target().filter(|_| !is_own) {
-                walk.hide(other)?;
-            }
+            known.extend(reference.target().filter(|_| !is_own));
         }
     }
-    walk.try_fold(0, |count, commit| commit.map(|_| count + 1))
-        .map_err(Error::from)
+    missing_from(repo, tip, &known)
 }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pattern::Pattern;
-use super::room::{keep_fitting, next_after};
+use super::pattern::check_listing;
+use super::room::cut_page;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Kept, Verbosity};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
@@ -84,7 +84,7 @@ pub enum Action {
     Show,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Branches {
     pub action: Action,
     /// With list, in the order of their names.
@@ -140,21 +140,15 @@ pub struct Surroundings {
 
 impl Request {
     pub fn check(&self) -> Result<(), Problem> {
-        let only_with = |is_given: bool, field: &str, action: Action, word: &str| match is_given
-            && self.action != action
-        {
-            true => Err(Problem::unprocessable(
-                field,
-                format!("it is for action {word}"),
-            )),
-            false => Ok(()),
+        let only_with = |is_given: bool, field: &str, action: Action, word: &str| {
+            let detail = || format!("it is for action {word}");
+            match is_given && self.action != action {
+                true => Err(Problem::unprocessable(field, detail())),
+                false => Ok(()),
+            }
         };
-        only_with(
-            self.new_name.is_some(),
-            "new_name",
-            Action::Rename,
-            "rename",
-        )?;
+        let new_name = self.new_name.is_some();
+        only_with(new_name, "new_name", Action::Rename, "rename")?;
         only_with(self.from.is_some(), "from", Action::Create, "create")?;
         only_with(self.force, "force", Action::Delete, "delete")?;
         if self.action != Action::Delete {
@@ -170,20 +164,10 @@ impl Request {
             only_with(is_given, field, Action::List, "list")?;
         }
         if self.merged.is_some() && self.unmerged.is_some() {
-            return Err(Problem::unprocessable(
-                "unmerged",
-                "`merged` and `unmerged` exclude each other",
-            ));
+            let detail = "`merged` and `unmerged` exclude each other";
+            return Err(Problem::unprocessable("unmerged", detail));
         }
-        if self.count == 0 {
-            return Err(Problem::unprocessable("limit", "none would be listed"));
-        }
-        self.pattern()?;
-        Ok(())
-    }
-
-    fn pattern(&self) -> Result<Option<Pattern>, Problem> {
-        self.pattern.as_deref().map(Pattern::new).transpose()
+        check_listing(self.count, self.pattern.as_ref())
     }
 
     /// The branch named in `field`, or the refusal that one has to be named.
@@ -199,13 +183,7 @@ impl Branches {
     pub fn of(action: Action) -> Self {
         Self {
             action,
-            branches: None,
-            total: None,
-            next: None,
-            item: None,
-            path: None,
-            kept: None,
-            remote_was: None,
+            ..Self::default()
         }
     }
 }
@@ -248,11 +226,6 @@ impl Render for Branches {
     }
 
     fn page(&mut self, room: usize) -> bool {
-        let Some(branches) = &mut self.branches else {
-            return false;
-        };
-        let gone = keep_fitting(branches, room);
-        self.next = next_after(self.total, self.next, gone);
-        true
+        cut_page(self.branches.as_mut(), self.total, &mut self.next, room)
     }
 }

@@ -8,6 +8,9 @@ use jiff::Timestamp;
 use super::{Action, Item, Request, Sort, Tags, find, no_such_tag};
 use crate::verbs::Verbosity;
 use crate::verbs::commit::subject;
+use crate::verbs::pattern::Pattern;
+use crate::verbs::person::text;
+use crate::verbs::room::page_of;
 use crate::{Error, Repository, commit_id};
 use branchyard_model::TagName;
 
@@ -15,15 +18,15 @@ const PREFIX: &str = "refs/tags/";
 
 /// The tags that the request asks for.
 pub fn list(repo: &Repository, request: &Request) -> Result<Tags, Error> {
-    let pattern = request.pattern()?;
+    let pattern = Pattern::new(request.pattern.as_ref())?;
     let mut found: Vec<(String, Oid, i64)> = Vec::new();
     for reference in repo.git2().references_glob(&format!("{PREFIX}*"))? {
         let reference = reference?;
-        let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let name = text(reference.name_bytes());
         let (Some(name), Some(stands_for)) = (name.strip_prefix(PREFIX), reference.target()) else {
             continue;
         };
-        if pattern.as_ref().is_none_or(|pattern| pattern.matches(name)) {
+        if pattern.matches(name) {
             let made = match request.sort {
                 Sort::Date => made_at(&repo.git2().find_object(stands_for, None)?),
                 Sort::Version => 0,
@@ -32,16 +35,13 @@ pub fn list(repo: &Repository, request: &Request) -> Result<Tags, Error> {
         }
     }
     found.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| by_version(&b.0, &a.0)));
-    let total = found.len();
-    let page = found.into_iter().skip(request.skip).take(request.count);
-    let tags = page
-        .map(|(name, stands_for, _)| item(repo, &name, stands_for, request.verbosity))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let end = request.skip.saturating_add(tags.len());
+    let (page, total, next) = page_of(found, request.skip, request.count);
+    let page = page.into_iter();
+    let tags = page.map(|(name, id, _)| item(repo, &name, id, request.verbosity));
     Ok(Tags {
-        tags: Some(tags),
+        tags: Some(tags.collect::<Result<_, Error>>()?),
         total: Some(total),
-        next: (end < total).then_some(end),
+        next,
         ..Tags::of(Action::List)
     })
 }
@@ -73,10 +73,8 @@ fn item(
         _ => message.lines().next().unwrap_or_default().to_owned(),
     };
     let tagger = tag.and_then(Tag::tagger);
-    let tagger = tagger.map(|who| {
-        let part = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        format!("{} <{}>", part(who.name_bytes()), part(who.email_bytes()))
-    });
+    let tagger =
+        tagger.map(|who| format!("{} <{}>", text(who.name_bytes()), text(who.email_bytes())));
     Ok(Item {
         name: name.to_owned(),
         id: commit_id(crate::ObjectId::of(stands_for))?,
@@ -94,17 +92,14 @@ fn item(
 
 /// What a tag says, without its signature, and whether there is one.
 fn said(tag: &Tag<'_>) -> (String, bool) {
-    let text = String::from_utf8_lossy(tag.message_bytes().unwrap_or_default()).into_owned();
-    let begins = [
-        "-----BEGIN SSH SIGNATURE-----",
-        "-----BEGIN PGP SIGNATURE-----",
-    ];
-    let at = begins
-        .iter()
-        .filter_map(|begin| match text.starts_with(begin) {
+    let text = text(tag.message_bytes().unwrap_or_default());
+    let at = ["SSH", "PGP"].iter().filter_map(|kind| {
+        let begin = format!("-----BEGIN {kind} SIGNATURE-----");
+        match text.starts_with(&begin) {
             true => Some(0),
             false => text.find(&format!("\n{begin}")),
-        });
+        }
+    });
     match at.min() {
         Some(at) => (text[..at].trim_end().to_owned(), true),
         None => (text.trim_end().to_owned(), false),
@@ -112,16 +107,9 @@ fn said(tag: &Tag<'_>) -> (String, bool) {
 }
 
 fn made_at(object: &Object<'_>) -> i64 {
-    let tagged = object
-        .as_tag()
-        .and_then(|tag| tag.tagger().map(|who| who.when().seconds()));
-    let committed = || {
-        object
-            .peel_to_commit()
-            .ok()
-            .map(|commit| commit.time().seconds())
-    };
-    tagged.or_else(committed).unwrap_or(0)
+    let tagged = object.as_tag().and_then(|tag| Some(tag.tagger()?.when()));
+    let committed = || Some(object.peel_to_commit().ok()?.time());
+    tagged.or_else(committed).map_or(0, |time| time.seconds())
 }
 
 /// Numbers count as numbers, and what has a suffix such as `-rc1` comes before what has none.
@@ -154,10 +142,7 @@ fn pieces(name: &str) -> impl Iterator<Item = Piece<'_>> {
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
         let is_digit = |c: char| c.is_ascii_digit();
-        let end = match is_digit(first) {
-            true => rest.find(|c| !is_digit(c)),
-            false => rest.find(is_digit),
-        };
+        let end = rest.find(|c| is_digit(c) != is_digit(first));
         let (piece, left) = rest.split_at(end.unwrap_or(rest.len()));
         rest = left;
         Some(match is_digit(first) {

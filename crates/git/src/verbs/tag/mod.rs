@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pattern::Pattern;
-use super::room::{keep_fitting, next_after};
+use super::pattern::check_listing;
+use super::room::cut_page;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, input};
 use crate::{Error, Git, ObjectId, Repository, read_ref, unsigned};
@@ -89,7 +89,7 @@ pub enum Sort {
     Date,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tags {
     pub action: Action,
     /// With list.
@@ -130,23 +130,14 @@ impl Request {
         if let Some(text) = &self.message {
             input::check_message(text)?;
         } else if self.sign == Some(true) {
-            return Err(Problem::unprocessable(
-                "message",
-                "a signed tag needs a message",
-            ));
+            let detail = "a signed tag needs a message";
+            return Err(Problem::unprocessable("message", detail));
         }
-        if self.count == 0 {
-            return Err(Problem::unprocessable("limit", "none would be listed"));
-        }
-        self.pattern()?;
+        check_listing(self.count, self.pattern.as_ref())?;
         if self.action != Action::List {
             self.tag()?;
         }
         Ok(())
-    }
-
-    fn pattern(&self) -> Result<Option<Pattern>, Problem> {
-        self.pattern.as_deref().map(Pattern::new).transpose()
     }
 
     /// The tag that it is about.
@@ -162,12 +153,7 @@ impl Tags {
     pub fn of(action: Action) -> Self {
         Self {
             action,
-            tags: None,
-            total: None,
-            next: None,
-            tag: None,
-            was: None,
-            signature: None,
+            ..Self::default()
         }
     }
 }
@@ -200,34 +186,27 @@ pub async fn create(
     target: ObjectId,
     signs: bool,
 ) -> Result<(), Error> {
-    let mut command = git.at(store);
-    if signs {
-        command = command.with_key();
-    }
-    command = command.arg("tag");
+    let command = git.at(store);
+    let command = if signs { command.with_key() } else { command };
+    let mut command = command.arg("tag").args(request.force.then_some("--force"));
     if let Some(text) = &request.message {
         command = command
             .arg(if signs { "--sign" } else { "--annotate" })
             .args(["--cleanup=whitespace", "--file=-"])
             .input(input::bytes(text.as_bytes())?);
     }
-    if request.force {
-        command = command.arg("--force");
-    }
     let made = command
         .args(["--end-of-options", name.as_str()])
         .arg(target.to_string())
-        .output()
+        .run()
         .await;
-    made.map(drop)
-        .map_err(|error| if signs { unsigned(error) } else { error })
+    made.map_err(|error| if signs { unsigned(error) } else { error })
 }
 
 /// Deletes the tag if it still is what it `was`.
 pub async fn delete(git: &Git, store: &Path, name: &TagName, was: ObjectId) -> Result<(), Error> {
     let delete = git.at(store).args(["update-ref", "-d", &name.full()]);
-    delete.arg(was.to_string()).output().await?;
-    Ok(())
+    delete.arg(was.to_string()).run().await
 }
 
 impl Render for Tags {
@@ -258,11 +237,6 @@ impl Render for Tags {
     }
 
     fn page(&mut self, room: usize) -> bool {
-        let Some(tags) = &mut self.tags else {
-            return false;
-        };
-        let gone = keep_fitting(tags, room);
-        self.next = next_after(self.total, self.next, gone);
-        true
+        cut_page(self.tags.as_mut(), self.total, &mut self.next, room)
     }
 }
