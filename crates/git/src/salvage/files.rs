@@ -12,6 +12,7 @@ use git2::{Index, IndexTime, ObjectType, Odb, Oid};
 
 use crate::file_comparer::hash_plain;
 use crate::scan::untimed_entry;
+use crate::untracked_entry::is_absence;
 use crate::{Error, Repository, open_plain};
 use branchyard_runtime::disk::Room;
 
@@ -94,19 +95,16 @@ impl<'a> Drawer<'a> {
 }
 
 /// A file as it was found.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub(super) blob: Option<(Oid, u32)>,
-    /// No object can stand for it.
-    pub(super) special: Option<Special>,
-    /// A large file that is mostly holes: as a blob it would take as long as if they were written.
-    pub(super) is_sparse: bool,
-    /// Its permissions, where git would not keep them.
-    pub(super) unusual: Option<u32>,
-}
-
 #[derive(Debug)]
-pub(super) enum Special {
+pub(super) enum Kept {
+    Blob {
+        id: Oid,
+        mode: u32,
+        /// Its permissions, where git would not keep them.
+        unusual: Option<u32>,
+    },
+    /// A large file that is mostly holes: as a blob it would take as long as if they were written.
+    Sparse,
     /// A named pipe, with its permissions.
     Pipe(u32),
     /// A socket is nothing without who listens to it, and to make a device takes an administrator.
@@ -128,8 +126,7 @@ pub(super) struct Blobs<'a> {
 
 impl<'a> Blobs<'a> {
     pub(super) fn new(workdir: &'a Path, repo: &'a Repository) -> Result<Self, Error> {
-        let mut index = repo.git2().index()?;
-        index.read(false)?;
+        let index = repo.fresh_index()?;
         let written = index
             .path()
             .and_then(|path| fs::metadata(path).ok())
@@ -168,7 +165,7 @@ impl<'a> Blobs<'a> {
         }
         let meta = match fs::symlink_metadata(&full) {
             Ok(meta) => meta,
-            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => return Err(reading()(error)),
         };
         let kind = meta.file_type();
@@ -177,46 +174,32 @@ impl<'a> Blobs<'a> {
         }
         if kind.is_symlink() {
             let target = fs::read_link(&full).map_err(reading())?;
-            let id = self
-                .odb
-                .write(ObjectType::Blob, target.as_os_str().as_bytes())?;
-            return Ok(Some(Kept {
-                blob: Some((id, LINK)),
-                ..Kept::default()
+            let target = target.as_os_str().as_bytes();
+            return Ok(Some(Kept::Blob {
+                id: self.odb.write(ObjectType::Blob, target)?,
+                mode: LINK,
+                unusual: None,
             }));
         }
         let permissions = meta.permissions().mode() & 0o7777;
+        if kind.is_fifo() {
+            return Ok(Some(Kept::Pipe(permissions)));
+        }
         if !kind.is_file() {
-            return Ok(Some(Kept {
-                special: Some(match kind.is_fifo() {
-                    true => Special::Pipe(permissions),
-                    false => Special::Unsavable,
-                }),
-                ..Kept::default()
-            }));
+            return Ok(Some(Kept::Unsavable));
         }
         if meta.len() > LARGE && meta.blocks() * BLOCK < meta.len() / 2 {
-            return Ok(Some(Kept {
-                is_sparse: true,
-                ..Kept::default()
-            }));
+            return Ok(Some(Kept::Sparse));
         }
         let id = match self.unchanged(path, &meta) {
-            Some(id) => id,
-            None => match self.store(&full)? {
-                Some(id) => id,
-                None => return Ok(None),
-            },
+            None => self.store(&full)?,
+            known => known,
         };
-        let mode = if permissions & 0o100 != 0 {
-            PROGRAM
-        } else {
-            FILE
-        };
-        Ok(Some(Kept {
-            blob: Some((id, mode)),
+        let is_program = permissions & 0o100 != 0;
+        Ok(id.map(|id| Kept::Blob {
+            id,
+            mode: if is_program { PROGRAM } else { FILE },
             unusual: (!USUAL.contains(&permissions)).then_some(permissions),
-            ..Kept::default()
         }))
     }
 
@@ -323,11 +306,4 @@ fn changed(meta: &Metadata) -> IndexTime {
 )]
 fn index_time(seconds: i64, nanoseconds: i64) -> IndexTime {
     IndexTime::new(seconds as i32, nanoseconds as u32)
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
 }

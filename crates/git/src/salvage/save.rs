@@ -10,12 +10,14 @@ use git2::{ObjectType, Oid, Signature};
 
 use super::archive::Archive;
 use super::attributes;
-use super::files::{Blobs, Drawer, FILE, SUBMODULE, Special};
+use super::files::{Blobs, Drawer, FILE, Kept, SUBMODULE};
 use super::named::{ids_in, unseen};
 use super::proof::prove;
 use super::{ExactPath, MANIFEST, Manifest, SavedStash, VERSION, name};
 use crate::refs::parked_oid;
-use crate::{Error, Repository, Stash, Worktree, head, read_ref};
+use crate::status::head_if_born;
+use crate::verbs::shown;
+use crate::{Error, Repository, Stash, Worktree, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{CommitId, Salvage};
 use branchyard_runtime::disk::if_there;
@@ -59,11 +61,7 @@ pub fn save(
         attributes: Vec::new(),
         salvage: salvage.clone(),
     };
-    let at = match head(&repo) {
-        Ok(head) => Some(head),
-        Err(Error::Unborn) => None,
-        Err(error) => return Err(error),
-    };
+    let at = head_if_born(&repo)?;
     salvage.commit = at.as_ref().and_then(|head| commit_id(head.commit.git2()));
     manifest.salvage = salvage;
 
@@ -73,12 +71,8 @@ pub fn save(
         manifest.archived.push(exact(path));
     }
     keep_files(&mut drawer, worktree, contents, &mut archive, &mut manifest)?;
-    let not_saved = &mut manifest.salvage.not_saved;
-    not_saved.extend(
-        archive
-            .left_out()
-            .map(|path| path.to_string_lossy().into_owned()),
-    );
+    let left_out = archive.left_out().map(shown);
+    manifest.salvage.not_saved.extend(left_out);
     keep_index(&mut drawer, worktree.admin())?;
     let mut named = at.iter().map(|head| head.commit.git2()).collect::<Vec<_>>();
     named.extend(manifest.tip.iter().filter_map(oid));
@@ -118,37 +112,28 @@ fn keep_files(
         let Some(kept) = blobs.keep(path)? else {
             continue;
         };
-        match kept.special {
-            Some(Special::Pipe(permissions)) => {
+        let place = Path::new("worktree").join(path);
+        match kept {
+            Kept::Pipe(permissions) => {
                 manifest.pipes.push((exact(path), permissions));
                 continue;
             }
-            Some(Special::Unsavable) => {
-                let path = path.to_string_lossy().into_owned();
-                manifest.salvage.not_saved.push(path);
+            Kept::Unsavable => {
+                manifest.salvage.not_saved.push(shown(path));
                 continue;
             }
-            None => keep_attributes(worktree, path, manifest)?,
+            Kept::Blob { .. } | Kept::Sparse => keep_attributes(worktree, path, manifest)?,
         }
-        if kept.is_sparse {
-            archive.add("worktree", worktree.path(), path)?;
-            manifest.archived.push(exact(path));
-            continue;
-        }
-        let Some((id, mode)) = kept.blob else {
-            continue;
-        };
-        // Some names mean something to git; whatever it refuses to hold goes into the archive.
-        if drawer
-            .add(&Path::new("worktree").join(path), id, mode)
-            .is_err()
-        {
-            archive.add("worktree", worktree.path(), path)?;
-            manifest.archived.push(exact(path));
-            continue;
-        }
-        if let Some(permissions) = kept.unusual {
-            manifest.modes.push((exact(path), permissions));
+        match kept {
+            // Some names mean something to git; whatever it refuses to hold goes into the archive.
+            Kept::Blob { id, mode, unusual } if drawer.add(&place, id, mode).is_ok() => {
+                let unusual = unusual.map(|permissions| (exact(path), permissions));
+                manifest.modes.extend(unusual);
+            }
+            _ => {
+                archive.add("worktree", worktree.path(), path)?;
+                manifest.archived.push(exact(path));
+            }
         }
     }
     for path in &contents.empty {
@@ -193,8 +178,7 @@ fn keep_index(drawer: &mut Drawer<'_>, admin: &Path) -> Result<(), Error> {
             0 => PathBuf::from("index-tree"),
             stage => Path::new("stages").join(stage.to_string()),
         };
-        let is_submodule = entry.mode == SUBMODULE;
-        if is_submodule || odb.exists(entry.id) {
+        if entry.mode == SUBMODULE || odb.exists(entry.id) {
             drawer.add(&place.join(path), entry.id, entry.mode)?;
         } else {
             tracing::warn!(path = %path.display(), object = %entry.id, "the index names an object that is not there");
@@ -262,34 +246,21 @@ fn commit(
         let Ok(object) = repo.git2().find_object(*id, None) else {
             continue;
         };
+        let place = Path::new("objects").join(id.to_string());
         match object.kind() {
             Some(ObjectType::Commit) => parents.push(repo.git2().find_commit(*id)?),
-            Some(ObjectType::Tag) => {
-                if let Ok(commit) = object.peel_to_commit() {
-                    parents.push(commit);
-                }
-            }
-            kind => {
-                let place = Path::new("objects").join(id.to_string());
-                match kind {
-                    Some(ObjectType::Tree) => drawer.tree(&place, *id)?,
-                    _ => drawer.add(&place, *id, FILE)?,
-                }
-            }
+            Some(ObjectType::Tag) => parents.extend(object.peel_to_commit()),
+            Some(ObjectType::Tree) => drawer.tree(&place, *id)?,
+            _ => drawer.add(&place, *id, FILE)?,
         }
     }
     let tree = repo.git2().find_tree(drawer.close()?)?;
     let salvage = &manifest.salvage;
     let who = Signature::now("Branchyard", "branchyard@localhost")?;
-    let message = format!(
-        "Salvage of {}\n\n{}\n",
-        salvage.branch,
-        salvage.work.join("\n")
-    );
-    let parents: Vec<_> = parents.iter().collect();
-    Ok(repo
-        .git2()
-        .commit(None, &who, &who, &message, &tree, &parents)?)
+    let (branch, work) = (&salvage.branch, salvage.work.join("\n"));
+    let message = format!("Salvage of {branch}\n\n{work}\n");
+    let (parents, repo): (Vec<_>, _) = (parents.iter().collect(), repo.git2());
+    Ok(repo.commit(None, &who, &who, &message, &tree, &parents)?)
 }
 
 fn exact(path: &Path) -> ExactPath {

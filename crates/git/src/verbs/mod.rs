@@ -57,6 +57,7 @@ mod wording;
 pub mod worktree;
 
 pub use brief::Brief;
+pub(crate) use changes::shown;
 pub use changes::{Change, conflicted, staged, unstaged, untracked};
 pub use delta::ChangeKind;
 pub use kept::Kept;
