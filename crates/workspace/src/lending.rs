@@ -1,6 +1,6 @@
 //! What is held of a workspace while others copy from it: no command starts there, and no file is moved by us.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use crate::files_lock::FilesLock;
 use crate::{FilesGuard, WorkspaceLock, WorkspaceQueue};
@@ -18,7 +18,7 @@ struct Held {
 impl Lending {
     /// For one more copy; `None` where somebody is at work, or waits to be.
     pub(crate) fn begin(&self, queue: &WorkspaceQueue, files: &FilesLock) -> Option<()> {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         match held.as_mut() {
             Some(_) if queue.is_wanted() => return None,
             Some(held) => held.copies += 1,
@@ -34,16 +34,12 @@ impl Lending {
     }
 
     pub(crate) fn end(&self) {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         if let Some(others) = held.as_mut() {
             others.copies -= 1;
             if others.copies == 0 {
                 *held = None;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

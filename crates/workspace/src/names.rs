@@ -7,8 +7,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 use super::record::Record;
 use crate::repos::Repo;
@@ -20,7 +22,7 @@ pub(super) struct Names(Mutex<HashMap<RepoName, Arc<KnownNames>>>);
 #[derive(Debug, Default)]
 struct KnownNames {
     /// By directory: which branch it belongs to, and the record that said so.
-    by_dir: HashMap<OsString, (BranchName, DirStamp)>,
+    by_dir: HashMap<OsString, (BranchName, RecordStamp)>,
     /// All of them, sorted.
     branches: Arc<[BranchName]>,
     /// When the directory of all of them was last changed, if each was found to be one and nothing can have come since
@@ -31,17 +33,14 @@ struct KnownNames {
 /// So long after a change, another one has another time, whatever the file system's clock is like.
 const SETTLED_AFTER: Duration = Duration::from_millis(100);
 
-/// A record is written by rename, so another one is another file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct DirStamp {
-    file: u64,
-    changed: (i64, i64),
-}
+/// The file of a record and its last change. It is written by rename, so another one is another file.
+type RecordStamp = (u64, i64, i64);
 
 impl Names {
     /// Sorted.
     pub(super) fn of(&self, repo: &Repo) -> Arc<[BranchName]> {
-        let before = self.lock().get(repo.name()).cloned().unwrap_or_default();
+        let before = self.0.lock().get(repo.name()).cloned();
+        let before = before.unwrap_or_default();
         let worktrees = repo.store().path().join("worktrees");
         let changed = changed_long_ago(&worktrees);
         if changed.is_some() && before.settled == changed {
@@ -53,7 +52,7 @@ impl Names {
         };
         for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
             let dir = entry.file_name();
-            let found = DirStamp::of(&entry.path()).and_then(|stamp| {
+            let found = stamp_of(&entry.path()).and_then(|stamp| {
                 let branch = match before.by_dir.get(&dir) {
                     Some((branch, seen)) if *seen == stamp => branch.clone(),
                     _ => recorded(&entry.path())?,
@@ -71,12 +70,8 @@ impl Names {
         branches.sort();
         known.branches = branches.into();
         let branches = known.branches.clone();
-        self.lock().insert(repo.name().clone(), Arc::new(known));
+        self.0.lock().insert(repo.name().clone(), Arc::new(known));
         branches
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RepoName, Arc<KnownNames>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,14 +82,9 @@ fn changed_long_ago(dir: &Path) -> Option<SystemTime> {
     (since > SETTLED_AFTER).then_some(changed)
 }
 
-impl DirStamp {
-    fn of(admin: &Path) -> Option<Self> {
-        let meta = fs::metadata(Record::file(admin)).ok()?;
-        Some(Self {
-            file: meta.ino(),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        })
-    }
+fn stamp_of(admin: &Path) -> Option<RecordStamp> {
+    let meta = fs::metadata(Record::file(admin)).ok()?;
+    Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
 /// The branch of a record that stands where it belongs.

@@ -1,8 +1,9 @@
 //! Which workspaces are in use, and which there are.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock as Gate};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
@@ -21,7 +22,7 @@ pub struct Workspaces {
     yard: Arc<Yard>,
     agents: AgentBranches,
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
-    gate: Gate<()>,
+    gate: RwLock<()>,
     names: Names,
     /// Where the yard keeps its own state.
     state: KnownDir,
@@ -47,7 +48,7 @@ impl Workspaces {
         Self {
             yard: Arc::new(yard),
             agents: AgentBranches::at(state.join("agents")),
-            gate: Gate::default(),
+            gate: RwLock::default(),
             names: Names::default(),
             state: KnownDir::of(state),
         }
@@ -84,7 +85,7 @@ impl Workspaces {
 
     /// As [`Workspaces::get`], for upkeep and for those who only watch, which is no use of a repo.
     pub fn look_at(&self, repo: &Arc<Repo>, branch: &BranchName) -> Arc<Workspace> {
-        let _open = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let _open = self.gate.read();
         Workspace::of(&self.yard, repo, branch)
     }
 
@@ -110,7 +111,7 @@ impl Workspaces {
         repo: &RepoName,
         work: impl FnOnce() -> T,
     ) -> Option<T> {
-        let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let _closed = self.gate.write();
         let is_used = self.yard.live.has_any_of(repo);
         (!is_used).then(work)
     }

@@ -1,20 +1,14 @@
 //! The last answer to a question, for as long as what it was asked of is the same.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Remembered<K, V>(Mutex<Option<(K, V)>>);
-
-impl<K, V> Default for Remembered<K, V> {
-    fn default() -> Self {
-        Self(Mutex::new(None))
-    }
-}
 
 impl<K: PartialEq, V: Clone> Remembered<K, V> {
     /// What was answered of `key`; else `answer` finds it. Other callers wait for it meanwhile.
     pub(crate) fn get_or<E>(&self, key: K, answer: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         match &*last {
             Some((of, value)) if *of == key => Ok(value.clone()),
             _ => {

@@ -2,8 +2,10 @@
 //! next one, which begins after they asked, and so do all others until then: no caller is told what was found too
 //! early, and however many ask, there is one scan at a time.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::Error;
 use branchyard_git::{For, MetadataStatus, Repository};
@@ -27,7 +29,7 @@ impl Scanner {
 
 /// Unlike a [`branchyard_runtime::single_flight::SingleFlight`] it is done by the thread that asks, with what that has
 /// open.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SharedScan<T> {
     /// How many scans were begun so far: the number of the last one.
     begun: AtomicU64,
@@ -36,23 +38,13 @@ struct SharedScan<T> {
     last: Mutex<Option<(u64, Arc<T>)>>,
 }
 
-impl<T> Default for SharedScan<T> {
-    fn default() -> Self {
-        Self {
-            begun: AtomicU64::default(),
-            waiting: AtomicUsize::default(),
-            last: Mutex::default(),
-        }
-    }
-}
-
 impl<T> SharedScan<T> {
     /// What a scan finds that begins after this. Where it fails, only the caller who did it is told: the next one scans
     /// again. Blocks.
     fn ask<E>(&self, scan: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let wanted = self.begun.load(Ordering::SeqCst) + 1;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         let (number, found) = match last.take() {
             Some((number, found)) if number >= wanted => (number, found),
@@ -105,7 +97,7 @@ mod tests {
                 assert_eq!(*other.join().unwrap().unwrap(), 2);
             }
         });
-        assert!(together.last.lock().unwrap().is_none());
+        assert!(together.last.lock().is_none());
         assert_eq!(*together.ask(look).unwrap(), 3);
     }
 

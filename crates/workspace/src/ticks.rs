@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::record::Record;
@@ -41,10 +41,8 @@ impl Ticks {
     pub fn open(state: &Path, repos: &Repos) -> Self {
         Self::from(state.join(FILE), || {
             let stores = repos.list();
-            let uses = stores
-                .iter()
-                .flat_map(|repo| Record::all_of(repo))
-                .filter_map(|record| record.used_tick);
+            let records = stores.iter().flat_map(|repo| Record::all_of(repo));
+            let uses = records.filter_map(|record| record.used_tick);
             uses.max().unwrap_or(0)
         })
     }
@@ -86,14 +84,14 @@ impl Ticks {
     /// How long a repo's store has lain idle, whose workspaces, if there are any, were last used at `used`.
     pub(super) fn store_idle(&self, repo: &RepoName, used: Option<u64>) -> u64 {
         let now = self.now();
-        let mut stores = self.stores();
+        let mut stores = self.stores.lock();
         let mark = stores.entry(repo.clone()).or_insert(now);
         *mark = (*mark).max(used.unwrap_or(0)).min(now);
         now - *mark
     }
 
     pub(super) fn forget_store(&self, repo: &RepoName) {
-        self.stores().remove(repo);
+        self.stores.lock().remove(repo);
     }
 
     /// Writes the count down, by rename.
@@ -101,15 +99,11 @@ impl Ticks {
         let json = serde_json::to_vec(&OnDisk {
             version: VERSION,
             ticks: self.now(),
-            stores: self.stores().clone(),
+            stores: self.stores.lock().clone(),
         })?;
         let fresh = self.file.with_extension("new");
         fs::write(&fresh, json)?;
         fs::rename(&fresh, &self.file)
-    }
-
-    fn stores(&self) -> MutexGuard<'_, BTreeMap<RepoName, u64>> {
-        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
@@ -18,7 +19,7 @@ use crate::repos::Repo;
 use crate::scan_limit::ScanLimit;
 use crate::scanner::Scanner;
 use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
-use branchyard_git::{Repository, Worktree};
+use branchyard_git::{self as git, Repository, Worktree};
 use branchyard_model::{BranchName, Warning};
 use branchyard_runtime::disk::Trash;
 use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent, YardChange};
@@ -185,7 +186,7 @@ impl Workspace {
     /// Changes the workspace's record without using the workspace.
     pub(crate) fn change_record(&self, change: impl FnOnce(&mut Record)) -> Result<(), Error> {
         // Read, change, write: two at a time would lose one of the changes.
-        let _one_at_a_time = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.record.lock();
         let mut record = self
             .record()
             .unwrap_or_else(|| Record::new(self.branch.clone(), self.yard.ticks.now()));
@@ -203,11 +204,8 @@ impl Workspace {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        self.yard
-            .tasks
-            .spawn(work)
-            .await
-            .map_err(|error| Error::Git(error.into()))?
+        let done = self.yard.tasks.spawn(work).await;
+        done.map_err(git::Error::from)?
     }
 
     /// Runs blocking work on this workspace. If the caller is dropped it goes on without the caller's
@@ -217,9 +215,7 @@ impl Workspace {
         work: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let workspace = self.clone();
-        tokio::task::spawn_blocking(move || work(&workspace))
-            .await
-            .map_err(|error| Error::Git(error.into()))?
+        blocking(move || work(&workspace)).await
     }
 
     /// Runs a blocking look at this workspace, which changes nothing, and is given up if it takes too long.
@@ -242,6 +238,14 @@ impl Workspace {
         self.blocking(move |this| work(this, &this.worktree.open()?))
             .await
     }
+}
+
+/// Runs work that may block.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(git::Error::from)?
 }
 
 impl Drop for Workspace {

@@ -12,10 +12,11 @@ mod report;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{Ticks, Workspaces};
@@ -103,13 +104,13 @@ impl Reaper {
 
     /// The last actions, the latest first, and when it looks again.
     pub fn recent(&self) -> (Vec<Reaped>, Option<Timestamp>) {
-        let recent = lock(&self.recent).iter().rev().cloned().collect();
-        (recent, *lock(&self.next_pass))
+        let recent = self.recent.lock().iter().rev().cloned().collect();
+        (recent, *self.next_pass.lock())
     }
 
     /// How many bytes a repo's store has, if it was measured.
     pub fn store_size(&self, repo: &RepoName) -> Option<u64> {
-        lock(&self.stores).get(repo).copied()
+        self.stores.lock().get(repo).copied()
     }
 
     async fn work(self: Arc<Self>) {
@@ -184,7 +185,7 @@ impl Reaper {
     }
 
     fn next_due(&self) -> tokio::time::Instant {
-        *lock(&self.next_pass) = Timestamp::now().checked_add(self.config.interval).ok();
+        *self.next_pass.lock() = Timestamp::now().checked_add(self.config.interval).ok();
         tokio::time::Instant::now() + self.config.interval
     }
 
@@ -211,8 +212,4 @@ fn save(ticks: &Ticks) {
     if let Err(error) = ticks.save() {
         tracing::warn!(%error, "the count of idle time cannot be written down");
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::input::{Care, FoundStore, FoundWorkspace, ReaperInput};
 use super::plan::{Decision, ReapAction, Rule};
 use super::report::{Disk, Outcome, ReapItem, Reaped, Reaping, StoreItem, Totals};
-use super::{REMEMBERED, Reaper, lock};
+use super::{REMEMBERED, Reaper};
 use crate::reaper::act;
 use crate::repos::Repo;
 use branchyard_model::{BranchName, RepoName};
@@ -34,7 +34,7 @@ impl Reaper {
             let sizes = stores
                 .iter()
                 .map(|found| (found.repo.name().clone(), found.facts.size));
-            *lock(&self.stores) = sizes.collect();
+            *self.stores.lock() = sizes.collect();
             gauge("branchyard_yard_bytes", yard);
             gauge("branchyard_workspaces_pinned", pinned.count() as u64);
         }
@@ -148,7 +148,7 @@ impl Reaper {
             bytes,
         };
         repo.news().publish(YardChange::Reap(reaped));
-        let mut recent = lock(&self.recent);
+        let mut recent = self.recent.lock();
         if recent.len() >= REMEMBERED {
             recent.pop_front();
         }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId};
@@ -35,41 +36,19 @@ impl Default for RememberedAnswers {
 
 impl RememberedAnswers {
     pub(super) fn of(&self, branch: &BranchName) -> Option<Asked> {
-        self.lock().get(branch).cloned()
+        self.0.lock().get(branch).cloned()
     }
 
     pub(super) fn remember(&self, answers: &[(BranchName, Asked)]) {
-        let mut remembered = self.lock();
+        let mut remembered = self.0.lock();
         for (branch, asked) in answers {
             remembered.put(branch.clone(), asked.clone());
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, LruCache<BranchName, Asked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// All branches of the remote, by full ref, as it said lately.
-#[derive(Debug, Default)]
-pub(super) struct RememberedListing(Mutex<Option<(Instant, Listing)>>);
-
-/// By full ref.
-pub(super) type Listing = Arc<HashMap<String, CommitId>>;
-
-impl RememberedListing {
-    /// If it is younger than this.
-    pub(super) fn younger_than(&self, age: Duration) -> Option<Listing> {
-        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, listing) = remembered.as_ref()?;
-        (at.elapsed() < age).then(|| listing.clone())
-    }
-
-    pub(super) fn remember(&self, at: Instant, listing: &Listing) {
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *remembered = Some((at, listing.clone()));
-    }
-}
+pub(super) type RememberedListing = Mutex<Option<(Instant, Arc<HashMap<String, CommitId>>)>>;
 
 /// The answers to all who asked together.
 pub(super) type Answers = Arc<Vec<(BranchName, Asked)>>;

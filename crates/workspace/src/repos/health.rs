@@ -1,8 +1,9 @@
 //! What is known of how whole a store is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// The same complaint twice within this time is not a reason to look through a whole store again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(60);
@@ -31,10 +32,7 @@ impl Health {
 
     /// Whether all of it was looked through a short while ago. If not, it is taken to be now.
     pub(super) fn was_looked_at_lately(&self) -> bool {
-        let mut looked = self
-            .looked_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut looked = self.looked_at.lock();
         let lately = looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN_AFTER);
         if !lately {
             *looked = Some(Instant::now());

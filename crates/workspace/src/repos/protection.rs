@@ -1,7 +1,7 @@
 //! Which branches of a repository are protected: those that the operator names, those that a secret is for, and the
 //! default branch. To create, change or push to one takes the right admin.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use branchyard_config::{BranchGlobs, Config};
 use branchyard_model::{BranchName, RepoName};
@@ -17,14 +17,10 @@ pub(super) struct Protection {
 
 impl Protection {
     pub(super) fn of(config: &Config, repo: &RepoName) -> Self {
-        let of_secrets = config
-            .secrets
-            .of_repo(repo)
-            .map(|(.., secret)| secret.globs().clone());
         let mut globs = vec![config.git.protected.clone()];
-        for of_secret in of_secrets {
-            if !globs.contains(&of_secret) {
-                globs.push(of_secret);
+        for (.., secret) in config.secrets.of_repo(repo) {
+            if !globs.contains(secret.globs()) {
+                globs.push(secret.globs().clone());
             }
         }
         Self {
@@ -44,15 +40,10 @@ impl Protection {
 
     /// What the remote's HEAD named when it was asked without a clone.
     pub(super) fn asked_default(&self) -> Option<String> {
-        self.lock().clone()
+        self.asked_default.lock().clone()
     }
 
     pub(super) fn remember_default(&self, named: Option<String>) {
-        *self.lock() = named;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<String>> {
-        let asked = self.asked_default.lock();
-        asked.unwrap_or_else(PoisonError::into_inner)
+        *self.asked_default.lock() = named;
     }
 }

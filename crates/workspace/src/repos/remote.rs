@@ -148,12 +148,13 @@ pub async fn all_heads(
     repo: &Arc<Repo>,
     age: Duration,
 ) -> Result<Arc<HashMap<String, CommitId>>, RepoError> {
-    if let Some(listing) = repo.listing().younger_than(age) {
+    let known = repo.listing().lock().clone();
+    if let Some((_, listing)) = known.filter(|(at, _)| at.elapsed() < age) {
         return Ok(listing);
     }
     let began = Instant::now();
     let listing = Arc::new(remote_heads(repo, Vec::new()).await?);
-    repo.listing().remember(began, &listing);
+    *repo.listing().lock() = Some((began, listing.clone()));
     Ok(listing)
 }
 

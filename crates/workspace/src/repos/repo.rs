@@ -1,9 +1,10 @@
 //! One repository.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
 use super::RepoError;
@@ -161,7 +162,7 @@ impl Repo {
             return Ok(true);
         };
         let stamp = meta.modified().ok().map(|changed| (changed, meta.len()));
-        let mut known = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.packed.lock();
         if stamp.is_some() && *known == stamp {
             return Ok(true);
         }
@@ -178,7 +179,7 @@ impl Repo {
     /// As [`Repo::guard_store`], with the names of what had to be put back.
     pub fn guard_store_files(&self) -> Result<Vec<&'static str>, RepoError> {
         // Two at a time would put back each other's half-written files.
-        let _one_at_a_time = self.guarding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.guarding.lock();
         self.store
             .guard()
             .map_err(RepoError::io("check the store's configuration"))
@@ -189,13 +190,9 @@ impl Repo {
         if restored.is_empty() {
             return None;
         }
-        let warning = Warning::new(
-            "store_tampered",
-            format!(
-                "git's own files had been changed and were put back: {}",
-                restored.join(", ")
-            ),
-        );
+        let restored = restored.join(", ");
+        let detail = format!("git's own files had been changed and were put back: {restored}");
+        let warning = Warning::new("store_tampered", detail);
         tracing::warn!(repo = %self.name, warning = %warning.message);
         Some(warning)
     }
@@ -212,11 +209,7 @@ impl Repo {
 
     /// Whether the branch is protected, as far as the default branch is known: see [`Repo::learn_default`].
     pub fn protects(&self, branch: &BranchName) -> bool {
-        self.protection.names(branch)
-            || self
-                .default_branches()
-                .iter()
-                .any(|name| *name == branch.as_str())
+        self.protection.names(branch) || self.default_branches().contains(&branch.to_string())
     }
 
     /// Asks the remote for its default branch unless that is known. Needs no clone.
@@ -240,15 +233,9 @@ impl Repo {
 
     /// The configured one and the remote's own: that they differ unprotects neither.
     fn default_branches(&self) -> Vec<String> {
-        let configured = self
-            .config
-            .default_branch
-            .as_ref()
-            .map(BranchName::to_string);
-        let known: Vec<_> = configured
-            .into_iter()
-            .chain(self.remote_default())
-            .collect();
+        let configured = self.config.default_branch.iter();
+        let configured = configured.map(BranchName::to_string);
+        let known: Vec<_> = configured.chain(self.remote_default()).collect();
         match known.is_empty() {
             true => USUAL_DEFAULTS.map(str::to_owned).into(),
             false => known,
@@ -315,13 +302,12 @@ impl Repo {
 
     /// Notes that a caller uses the repo now: maintenance waits until none has for a while.
     pub fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
     }
 
     /// How long ago a caller last used it.
     pub(super) fn idle_for(&self) -> Duration {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.elapsed()
+        self.used.lock().elapsed()
     }
 
     pub(super) fn upkeep(&self) -> &tokio::sync::Mutex<()> {
@@ -337,7 +323,6 @@ impl Repo {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RepoError> + Send + 'static,
 ) -> Result<T, RepoError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| RepoError::from(git::Error::from(error)))?
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(git::Error::from)?
 }
