@@ -5,10 +5,11 @@
 //! queue without a trace.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -23,6 +24,7 @@ pub struct WorkspaceQueue(Arc<QueueShared>);
 
 #[derive(Debug, Default)]
 struct QueueShared {
+    /// Held for a few instructions and never across an await, hence not tokio's.
     line: Mutex<Line>,
     /// Ticks at every change, to wake those who wait or look.
     changed: watch::Sender<()>,
@@ -70,12 +72,7 @@ impl WorkspaceQueue {
 
     /// Takes the last place in the line.
     pub fn enter(&self, what: &str, who: &str, run_id: Option<RunId>) -> QueuePlace {
-        self.join(Holder {
-            what: what.to_owned(),
-            run_id,
-            who: who.to_owned(),
-            since: Timestamp::now(),
-        })
+        self.join(self.0.line.lock(), what, who, run_id)
     }
 
     /// Waits in line and takes the lock.
@@ -85,37 +82,39 @@ impl WorkspaceQueue {
 
     /// Takes the lock if it is free and no caller waits for it.
     pub fn try_lock(&self, what: &str, who: &str) -> Option<WorkspaceLock> {
-        let holder = Holder {
-            what: what.to_owned(),
-            run_id: None,
-            who: who.to_owned(),
-            since: Timestamp::now(),
-        };
-        let mut queue = self.0.lock();
-        if !queue.line.is_empty() {
-            return None;
-        }
-        let ticket = queue.push(holder);
-        drop(queue);
-        self.0.tell(WorkspaceChange::Locked);
-        let shared = self.0.clone();
-        let _place = QueuePlace { shared, ticket };
-        Some(WorkspaceLock { _place })
+        let queue = self.0.line.lock();
+        let is_free = queue.line.is_empty();
+        is_free.then(|| WorkspaceLock {
+            _place: self.join(queue, what, who, None),
+        })
     }
 
     pub fn holder(&self) -> Option<Holder> {
-        self.0.lock().line.front().map(|(_, holder)| holder.clone())
+        let queue = self.0.line.lock();
+        queue.line.front().map(|(_, holder)| holder.clone())
     }
 
     /// Whether somebody is in line behind the one who has the lock.
     pub(super) fn is_wanted(&self) -> bool {
-        self.0.lock().line.len() > 1
+        self.0.line.lock().line.len() > 1
     }
 
-    fn join(&self, holder: Holder) -> QueuePlace {
-        let mut queue = self.0.lock();
-        let is_first = queue.line.is_empty();
-        let ticket = queue.push(holder);
+    fn join(
+        &self,
+        mut queue: MutexGuard<'_, Line>,
+        what: &str,
+        who: &str,
+        run_id: Option<RunId>,
+    ) -> QueuePlace {
+        let holder = Holder {
+            what: what.to_owned(),
+            run_id,
+            who: who.to_owned(),
+            since: Timestamp::now(),
+        };
+        let (ticket, is_first) = (queue.next_ticket, queue.line.is_empty());
+        queue.next_ticket += 1;
+        queue.line.push_back((ticket, holder));
         drop(queue);
         if is_first {
             self.0.tell(WorkspaceChange::Locked);
@@ -125,22 +124,7 @@ impl WorkspaceQueue {
     }
 }
 
-impl Line {
-    /// The ticket of the new last in line.
-    fn push(&mut self, holder: Holder) -> u64 {
-        let ticket = self.next_ticket;
-        self.next_ticket += 1;
-        self.line.push_back((ticket, holder));
-        ticket
-    }
-}
-
 impl QueueShared {
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        // Held for a few instructions and never across an await, hence std's.
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn tell(&self, change: WorkspaceChange) {
         if let Some((news, repo, branch)) = &self.told {
             news.publish(YardChange::Workspace(WorkspaceEvent {
@@ -180,11 +164,9 @@ impl QueuePlace {
     }
 
     fn waiting(&self) -> Option<Waiting> {
-        let mut queue = self.shared.lock();
-        let position = queue
-            .line
-            .iter()
-            .position(|(ticket, _)| *ticket == self.ticket)?;
+        let mut queue = self.shared.line.lock();
+        let mut tickets = queue.line.iter().map(|(ticket, _)| *ticket);
+        let position = tickets.position(|ticket| ticket == self.ticket)?;
         let (_, first) = queue.line.front_mut()?;
         if position == 0 {
             first.since = Timestamp::now();
@@ -199,7 +181,7 @@ impl QueuePlace {
 
 impl Drop for QueuePlace {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.line.lock();
         let first = |queue: &Line| queue.line.front().map(|(ticket, _)| *ticket);
         let before = first(&queue);
         queue.line.retain(|(ticket, _)| *ticket != self.ticket);
