@@ -11,34 +11,17 @@ use branchyard_model::{BranchName, ErrorKind, Problem};
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
-/// Why an attempt failed that is worth another.
-pub(super) struct Failed {
-    kind: RemoteFailure,
-    why: String,
-    /// What to say if there is no other attempt, where it was not a plain no.
-    problem: Option<Problem>,
+/// Why an attempt failed.
+pub(super) enum Failed {
+    /// The remote does not have it, for this reason, which may be another next time.
+    Rejected(String),
+    /// Worth another attempt only where the remote failed in a way that passes.
+    Error(Error),
 }
 
-impl Failed {
-    pub(super) fn rejected(why: String) -> Self {
-        let kind = RemoteFailure::Rejected;
-        Self {
-            kind,
-            why,
-            problem: None,
-        }
-    }
-
-    /// Of what another attempt cannot mend, nothing is made.
-    pub(super) fn of(error: Error) -> Result<Self, Error> {
-        match error.failure() {
-            Some(kind) if kind.can_be_mended_by_retry() => Ok(Self {
-                kind,
-                why: error.to_string(),
-                problem: Some(error.problem()),
-            }),
-            _ => Err(error),
-        }
+impl<E: Into<Error>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
     }
 }
 
@@ -77,14 +60,23 @@ impl Attempts {
         self.failures
     }
 
-    /// Returns when it is time for another; refuses where there were enough.
+    /// Returns when it is time for another; refuses where there were enough, or where another cannot mend it.
     pub(super) async fn wait(
         &mut self,
         workspace: &Workspace,
         branch: &BranchName,
         failed: Failed,
     ) -> Result<(), Error> {
-        let Failed { kind, why, problem } = failed;
+        // What to say if there is no other attempt, where it was not a plain no, comes last.
+        let (kind, why, problem) = match failed {
+            Failed::Rejected(why) => (RemoteFailure::Rejected, why, None),
+            Failed::Error(error) => match error.failure() {
+                Some(kind) if kind.can_be_mended_by_retry() => {
+                    (kind, error.to_string(), Some(error.problem()))
+                }
+                _ => return Err(error),
+            },
+        };
         tracing::info!(repo = %workspace.repo().name(), %branch, why, "a push failed");
         self.failures.push(why);
         let Some(delay) = self.delays.next() else {

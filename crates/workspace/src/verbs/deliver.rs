@@ -11,7 +11,7 @@ use branchyard_git::verbs::deliver::{Combined, Delivered, DeliveryState, Request
 use branchyard_git::verbs::integration::How;
 use branchyard_git::verbs::push::{Update, outgoing};
 use branchyard_git::verbs::{Brief, few};
-use branchyard_git::{self as git, ObjectId, RemoteFailure, object_id};
+use branchyard_git::{ObjectId, RemoteFailure, object_id};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, Warning};
 
 /// Others deliver there too, and each time one of them arrives.
@@ -24,7 +24,6 @@ enum Attempt {
     UpToDate(CommitId),
     /// With this commit of the remote. They are in the workspace now.
     Conflicts(CommitId, Vec<Conflict>),
-    Failed(Failed),
 }
 
 /// Merges or rebases the branch, as it is committed, onto `into`, and pushes that if the remote still has there what it
@@ -48,31 +47,29 @@ pub async fn deliver(
         failures: Vec::new(),
         conflicts: Vec::new(),
     };
-    loop {
-        let attempt = deliver_once(workspace, (&request, beside_run), &mut sent, report);
-        let (state, there) = match attempt.await? {
-            Attempt::Arrived(there, commits) => {
-                (delivered.outgoing, delivered.outgoing_in_all) = commits;
-                (DeliveryState::Delivered, there)
-            }
-            Attempt::UpToDate(there) => (DeliveryState::UpToDate, there),
-            Attempt::Conflicts(there, found) => {
-                delivered.conflicts = found;
-                (DeliveryState::Conflicts, there)
-            }
-            Attempt::Failed(failed) => {
-                attempts.wait(workspace, &request.into, failed).await?;
-                continue;
-            }
-        };
-        (delivered.state, delivered.remote_commit) = (state, there);
-        delivered.attempts = attempts.count();
-        delivered.failures = attempts.into_failures();
-        if delivered.state != DeliveryState::Conflicts {
-            warn_of_changes(workspace, report).await?;
+    let attempt = loop {
+        match deliver_once(workspace, (&request, beside_run), &mut sent, report).await {
+            Ok(attempt) => break attempt,
+            Err(failed) => attempts.wait(workspace, &request.into, failed).await?,
         }
-        return Ok(delivered);
+    };
+    (delivered.state, delivered.remote_commit) = match attempt {
+        Attempt::Arrived(there, commits) => {
+            (delivered.outgoing, delivered.outgoing_in_all) = commits;
+            (DeliveryState::Delivered, there)
+        }
+        Attempt::UpToDate(there) => (DeliveryState::UpToDate, there),
+        Attempt::Conflicts(there, found) => {
+            delivered.conflicts = found;
+            (DeliveryState::Conflicts, there)
+        }
+    };
+    delivered.attempts = attempts.count();
+    delivered.failures = attempts.into_failures();
+    if delivered.state != DeliveryState::Conflicts {
+        warn_of_changes(workspace, report).await?;
     }
+    Ok(delivered)
 }
 
 async fn deliver_once(
@@ -80,18 +77,16 @@ async fn deliver_once(
     (request, beside_run): (&Request, bool),
     sent: &mut Option<ObjectId>,
     report: &Reporter,
-) -> Result<Attempt, Error> {
+) -> Result<Attempt, Failed> {
     let into = &request.into;
-    let there = match upstream::learn_of(workspace, into, report).await {
-        Ok(there) => there.ok_or_else(|| not_there(into))?,
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-    };
+    let there = upstream::learn_of(workspace, into, report).await?;
+    let there = there.ok_or_else(|| not_there(into))?;
     // A command that runs here may have gone elsewhere since the last attempt.
     push::check_can_push(workspace, false).await?;
     let target = object_id(&there)?;
     // It arrived with an attempt of which no answer came back.
     if let Some(sent) = *sent
-        && has(workspace, target, sent).await?
+        && upstream::has(workspace, into, &there, sent).await?
     {
         return Ok(Attempt::Arrived(there, (Vec::new(), None)));
     }
@@ -125,30 +120,12 @@ async fn deliver_once(
         lease: Some(there),
     };
     *sent = Some(made);
-    match push::hand_over(workspace, &[update]).await {
-        Ok(Ok(())) => {}
-        Ok(Err(no)) => {
-            RemoteFailure::Rejected.count("push");
-            return Ok(Attempt::Failed(Failed::rejected(no)));
-        }
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+    if let Err(no) = push::hand_over(workspace, &[update]).await? {
+        RemoteFailure::Rejected.count("push");
+        return Err(Failed::Rejected(no));
     }
-    // Only the remote itself says that it arrived.
-    let there = match upstream::learn_of(workspace, into, report).await {
-        Ok(there) => there,
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-    };
-    let Some(there) = there else {
-        let gone = "the branch was deleted on the remote right after the push";
-        return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
-    };
-    Ok(match has(workspace, object_id(&there)?, made).await? {
-        true => Attempt::Arrived(there, commits),
-        false => {
-            let why = format!("the remote has {there} in its place");
-            Attempt::Failed(Failed::rejected(why))
-        }
-    })
+    let there = upstream::verify(workspace, into, made, report).await?;
+    Ok(Attempt::Arrived(there, commits))
 }
 
 /// Brings the conflicts to this workspace, where they can be resolved.
@@ -157,20 +134,18 @@ async fn take_in(
     into: &BranchName,
     there: CommitId,
     (how, paths): (How, &[String]),
-) -> Result<Attempt, Error> {
+) -> Result<Attempt, Failed> {
     match pull::take_in(workspace, into, &there, how, false).await {
         Ok(Some(found)) => Ok(Attempt::Conflicts(there, found)),
         // With the files at hand git found none, and the branch has that commit now.
-        Ok(None) => Ok(Attempt::Failed(Failed::rejected(format!(
-            "{into} was taken in here first"
-        )))),
+        Ok(None) => Err(Failed::Rejected(format!("{into} was taken in here first"))),
         // Uncommitted changes of this workspace are in the way.
         Err(error) if error.problem().kind == ErrorKind::Conflict => {
             let problem = error.problem();
             let until = format!("this is settled: {}", problem.detail);
             Err(in_conflict(workspace, (into, how), paths, &until).into())
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -184,15 +159,6 @@ async fn warn_of_changes(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
         report(Report::Warning(Warning::new("uncommitted", detail)));
     }
     Ok(())
-}
-
-async fn has(workspace: &Arc<Workspace>, there: ObjectId, commit: ObjectId) -> Result<bool, Error> {
-    workspace
-        .blocking(move |this| {
-            let store = this.repo().open_store()?;
-            Ok(git::is_ancestor(&store, commit, there)?)
-        })
-        .await
 }
 
 fn not_there(into: &BranchName) -> Problem {

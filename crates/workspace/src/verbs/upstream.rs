@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::repos::remote;
+use crate::verbs::attempts::Failed;
 use crate::{Error, Report, Reporter, Workspace, prepare};
-use branchyard_git as git;
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::conflicts::Conflict;
+use branchyard_git::{self as git, ObjectId, Seen};
 use branchyard_model::{BranchName, CommitId};
 
 /// What the remote has for the branch now, and the store too.
@@ -31,10 +32,48 @@ pub(super) async fn learn_of(
         return learn(workspace, report).await;
     }
     let asked = remote::ask(workspace.repo(), branch, Instant::now()).await?;
-    let tell = report.clone();
-    let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+    let progress = |phase, percent| report(Report::Phase(phase, percent));
     remote::bring(workspace.repo(), branch, &asked, &progress).await?;
     Ok(asked.head)
+}
+
+/// Asks the remote what it has for `branch` now: only that says that `commit` arrived there.
+pub(super) async fn verify(
+    workspace: &Arc<Workspace>,
+    branch: &BranchName,
+    commit: ObjectId,
+    report: &Reporter,
+) -> Result<CommitId, Failed> {
+    let Some(there) = learn_of(workspace, branch, report).await? else {
+        let gone = "the branch was deleted on the remote right after the push";
+        return Err(Failed::Rejected(gone.to_owned()));
+    };
+    if has(workspace, branch, &there, commit).await? {
+        return Ok(there);
+    }
+    let why = format!("the remote has {there} in its place");
+    Err(Failed::Rejected(why))
+}
+
+/// Whether `there`, which the remote has for `branch`, has `commit`: somebody may have gone on from it already.
+/// That the remote has it is noted where `branch` is the workspace's own.
+pub(super) async fn has(
+    workspace: &Arc<Workspace>,
+    branch: &BranchName,
+    there: &CommitId,
+    commit: ObjectId,
+) -> Result<bool, Error> {
+    let (is_own, there) = (branch == workspace.branch(), git::object_id(there)?);
+    workspace
+        .blocking(move |this| {
+            let store = this.repo().open_store()?;
+            let has_it = git::is_ancestor(&store, commit, there)?;
+            if has_it && is_own {
+                Seen(&this.branch().dir()).settle(&store, commit)?;
+            }
+            Ok(has_it)
+        })
+        .await
 }
 
 pub(super) async fn tip(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {

@@ -15,7 +15,7 @@ use crate::verbs::upstream;
 use crate::{Error, Reporter, Workspace, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
-use branchyard_git::{self as git, RemoteFailure, Seen, object_id};
+use branchyard_git::{self as git, RemoteFailure, object_id};
 use branchyard_model::{CommitId, is_agent_branch};
 
 /// What one attempt came to.
@@ -24,8 +24,6 @@ enum Attempt {
     Arrived(CommitId),
     UpToDate(CommitId),
     Conflicts,
-    /// Not this time, for this reason.
-    Failed(Failed),
 }
 
 /// Pushes the branch. The caller holds the workspace's lock, and not its files; or it is done beside a command that runs
@@ -48,29 +46,23 @@ pub async fn push(
         gather::check_can_push(workspace, false).await?;
     }
     let mut attempts = Attempts::new("branch", request.retries);
-    loop {
-        match push_once(workspace, (&request, beside_run), &mut pushed, report).await? {
-            Attempt::Arrived(commit) => {
-                pushed.state = State::Pushed;
-                pushed.remote_commit = Some(commit);
-                pushed.tags = request.tags.clone();
-                break;
-            }
-            Attempt::UpToDate(commit) => {
-                pushed.state = State::UpToDate;
-                pushed.remote_commit = Some(commit);
-                break;
-            }
-            Attempt::Conflicts => {
-                pushed.state = State::Conflicts;
-                break;
-            }
-            Attempt::Failed(failed) => {
+    let attempt = loop {
+        match push_once(workspace, (&request, beside_run), &mut pushed, report).await {
+            Ok(attempt) => break attempt,
+            Err(failed) => {
                 let branch = workspace.branch();
                 attempts.wait(workspace, branch, failed).await?;
             }
         }
-    }
+    };
+    (pushed.state, pushed.remote_commit) = match attempt {
+        Attempt::Arrived(commit) => {
+            pushed.tags = request.tags.clone();
+            (State::Pushed, Some(commit))
+        }
+        Attempt::UpToDate(commit) => (State::UpToDate, Some(commit)),
+        Attempt::Conflicts => (State::Conflicts, None),
+    };
     pushed.attempts = attempts.count();
     if request.verbosity > Verbosity::Minimal {
         pushed.failures = Some(attempts.into_failures());
@@ -83,11 +75,8 @@ async fn push_once(
     (request, beside_run): (&Request, bool),
     pushed: &mut Pushed,
     report: &Reporter,
-) -> Result<Attempt, Error> {
-    let remote = match upstream::learn(workspace, report).await {
-        Ok(remote) => remote,
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-    };
+) -> Result<Attempt, Failed> {
+    let remote = upstream::learn(workspace, report).await?;
     // A command that runs here may have gone elsewhere since.
     gather::check_can_push(workspace, false).await?;
     let mut lease = None;
@@ -96,7 +85,7 @@ async fn push_once(
             let here = upstream::tip(workspace).await?;
             // It arrived with an attempt of which no answer came back.
             return match pushed.sent.as_ref() == Some(&here) {
-                true => verify(workspace, here, report).await,
+                true => verify(workspace, &here, report).await,
                 false => Ok(Attempt::UpToDate(here)),
             };
         }
@@ -139,16 +128,12 @@ async fn push_once(
     }));
     pushed.sent = Some(commit.clone());
     pushed.replaced = lease;
-    match hand_over(workspace, &updates).await {
-        Ok(Ok(())) => {}
-        Ok(Err(no)) => {
-            pushed.replaced = None;
-            RemoteFailure::Rejected.count("push");
-            return Ok(Attempt::Failed(Failed::rejected(no)));
-        }
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
+    if let Err(no) = hand_over(workspace, &updates).await? {
+        pushed.replaced = None;
+        RemoteFailure::Rejected.count("push");
+        return Err(Failed::Rejected(no));
     }
-    verify(workspace, commit, report).await
+    verify(workspace, &commit, report).await
 }
 
 /// One push, alone on the store's way out.
@@ -166,40 +151,14 @@ pub(super) async fn hand_over(
     .await?)
 }
 
-/// Asks the remote what it has now: only that says that a push arrived.
 async fn verify(
     workspace: &Arc<Workspace>,
-    commit: CommitId,
+    commit: &CommitId,
     report: &Reporter,
-) -> Result<Attempt, Error> {
-    let remote = match upstream::learn(workspace, report).await {
-        Ok(remote) => remote,
-        Err(error) => return Ok(Attempt::Failed(Failed::of(error)?)),
-    };
-    let Some(remote) = remote else {
-        let gone = "the branch was deleted on the remote right after the push";
-        return Ok(Attempt::Failed(Failed::rejected(gone.to_owned())));
-    };
-    let (ours, theirs) = (commit.clone(), remote.clone());
-    let has_it = workspace
-        .blocking(move |this| {
-            let store = this.repo().open_store()?;
-            let (ours, theirs) = (object_id(&ours)?, object_id(&theirs)?);
-            // Somebody may have gone on from there already.
-            let has_it = git::is_ancestor(&store, ours, theirs)?;
-            if has_it {
-                Seen(&this.branch().dir()).settle(&store, ours)?;
-            }
-            Ok(has_it)
-        })
-        .await?;
-    Ok(match has_it {
-        true => Attempt::Arrived(remote),
-        false => {
-            let why = format!("the remote has {remote} in its place");
-            Attempt::Failed(Failed::rejected(why))
-        }
-    })
+) -> Result<Attempt, Failed> {
+    let commit = object_id(commit)?;
+    let there = upstream::verify(workspace, workspace.branch(), commit, report);
+    Ok(Attempt::Arrived(there.await?))
 }
 
 pub(super) async fn stands_to(
