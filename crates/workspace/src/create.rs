@@ -28,10 +28,8 @@ pub(super) async fn create(
     cold: bool,
     report: &Reporter,
 ) -> Result<(), Error> {
-    let (remote, local) = (
-        standing::remote_tip(workspace).await?,
-        standing::local_tip(workspace).await?,
-    );
+    let remote = standing::remote_tip(workspace).await?;
+    let local = standing::local_tip(workspace).await?;
     let start = match (&remote, &local) {
         (Some(head), _) => head.clone(),
         // Was only ever here, and was kept when its workspace went.
@@ -39,69 +37,45 @@ pub(super) async fn create(
         (None, None) => return Err(branch_not_found(workspace.branch()).into()),
     };
     if let Some(head) = &remote {
-        standing::seen(workspace, head.clone(), |seen, store, id| {
-            seen.begin_move(store, id)
-        })
-        .await?;
+        standing::begin_move(workspace, head).await?;
     }
     crash_point("create-asked");
-    let place = NewWorktree {
-        start: &start,
-        on_remote: remote.is_some(),
-        cold,
-    };
-    let fresh = make(workspace, place, report).await?;
+    let fresh = make(workspace, &start, remote.is_some(), cold, report).await?;
     match remote {
         // A branch that is at the remote's head is no different from a new one.
         Some(head) if fresh || local.as_ref() == Some(&head) => {
-            standing::seen(workspace, head, |seen, store, id| {
-                seen.finish_move(store, id)
-            })
-            .await
+            standing::finish_move(workspace, &head).await
         }
         // The files are those of the branch that was here: nothing was moved to the remote's.
-        Some(head) => {
-            standing::seen(workspace, head, |seen, store, _| seen.abandon_move(store)).await
-        }
+        Some(_) => standing::abandon_move(workspace).await,
         None => Ok(()),
     }
 }
 
-/// Where a workspace is made.
-#[derive(Clone, Copy)]
-pub(super) struct NewWorktree<'a> {
-    start: &'a CommitId,
-    /// Whether the remote has the branch.
-    on_remote: bool,
-    /// Not from a sibling.
-    cold: bool,
-}
-
-impl<'a> NewWorktree<'a> {
-    /// A commit of a branch that the remote need not have.
-    pub(super) fn new(start: &'a CommitId) -> Self {
-        Self {
-            start,
-            on_remote: false,
-            cold: false,
-        }
-    }
-}
-
-/// Registers the worktree at `start` and writes its files. What an attempt that failed made is taken
-/// away at once: most likely the disk is full, and that is what filled it. Returns whether the branch
-/// was new here.
-pub(super) async fn make(
+/// Makes the workspace at a commit of a branch that the remote need not have. Returns whether the branch was new here.
+pub(super) async fn make_at(
     workspace: &Arc<Workspace>,
-    place: NewWorktree<'_>,
+    start: &CommitId,
     report: &Reporter,
 ) -> Result<bool, Error> {
-    let start = place.start;
+    make(workspace, start, false, false, report).await
+}
+
+/// Registers the worktree at `start` and writes its files, not from a sibling if it is `cold`. What an attempt
+/// that failed made is taken away at once: most likely the disk is full, and that is what filled it. Returns
+/// whether the branch was new here.
+async fn make(
+    workspace: &Arc<Workspace>,
+    start: &CommitId,
+    on_remote: bool,
+    cold: bool,
+    report: &Reporter,
+) -> Result<bool, Error> {
     fits::check_fits(workspace, start).await?;
     spread(workspace.repo().home());
-    let fresh = register(workspace, start, place.on_remote, report).await?;
+    let fresh = register(workspace, start, on_remote, report).await?;
     crash_point("create-registered");
-    let filled = match place.cold {
+    let filled = match cold {
         true => fill::fill(workspace, report).await,
         false => warm::fill_from_nearest(workspace, report).await,
     };
@@ -159,10 +133,8 @@ async fn register(
             clear_leftovers(this)?;
             check_nobody_has_it(this)?;
             // A parked branch whose workspace is gone comes back as the branch that it was.
-            Ok(git::unpark_branch(
-                &this.repo().open_store()?,
-                this.branch(),
-            )?)
+            let store = this.repo().open_store()?;
+            Ok(git::unpark_branch(&store, this.branch())?)
         })
         .await?;
     let exists = standing::local_tip(workspace).await?.is_some();
@@ -192,10 +164,8 @@ async fn register(
 async fn wait_for_orphan(workspace: &Arc<Workspace>) -> Result<(), Error> {
     let patience = Instant::now() + ORPHAN_PATIENCE;
     while workspace.worktree().is_preparing() {
-        let orphan = workspace
-            .blocking(|this| Ok(who_is_in(this.path())))
-            .await?;
-        let Some(pid) = orphan else {
+        let orphan = workspace.blocking(|this| Ok(who_is_in(this.path())));
+        let Some(pid) = orphan.await? else {
             return Ok(());
         };
         if Instant::now() >= patience {
@@ -219,24 +189,15 @@ pub(super) fn make_room(workspace: &Workspace, on_remote: bool) -> Result<(), Er
     let store = workspace.repo().open_store()?;
     for other in git::colliding_refs(&store, "refs/heads/", workspace.branch())? {
         let collides = |why: &str| {
-            conflict(
-                "branch_collides",
-                format!(
-                    "{} cannot exist beside the branch {other}{why}",
-                    workspace.branch()
-                ),
-            )
-            .field("branch")
+            let own = workspace.branch();
+            let detail = format!("{own} cannot exist beside the branch {other}{why}");
+            conflict("branch_collides", detail).field("branch")
         };
         if !on_remote {
             return Err(collides("").into());
         }
-        let admin = workspace
-            .repo()
-            .store()
-            .path()
-            .join("worktrees")
-            .join(other.dir().as_str());
+        let worktrees = workspace.repo().store().path().join("worktrees");
+        let admin = worktrees.join(other.dir().as_str());
         if !git::park(&store, &other, &admin)? {
             return Err(collides(", whose workspace is not on its branch just now").into());
         }
@@ -251,11 +212,9 @@ pub(super) fn check_nobody_has_it(workspace: &Workspace) -> Result<(), Error> {
     let others = fs::read_dir(workspace.repo().store().path().join("worktrees"));
     for other in others.into_iter().flatten().flatten() {
         if fs::read_to_string(other.path().join("HEAD")).is_ok_and(|head| head == on_it) {
-            let place = other.file_name().to_string_lossy().into_owned();
-            let detail = format!(
-                "{} is checked out in the workspace {place}",
-                workspace.branch()
-            );
+            let (branch, place) = (workspace.branch(), other.file_name());
+            let place = place.to_string_lossy();
+            let detail = format!("{branch} is checked out in the workspace {place}");
             return Err(conflict("branch_in_use", detail)
                 .field("branch")
                 .help("have that workspace go back to its own branch, and ask again")
@@ -275,19 +234,15 @@ fn clear_leftovers(workspace: &Workspace) -> Result<(), Error> {
         workspace.worktree().forget()?;
     }
     if path.symlink_metadata().is_ok() {
-        let detail = format!(
-            "{} is in the way and was not made by the yard",
-            path.display()
-        );
+        let place = path.display();
+        let detail = format!("{place} is in the way and was not made by the yard");
         return Err(conflict("path_occupied", detail)
             .help("look at it, move it elsewhere, and ask again")
             .into());
     }
     // The directory was deleted or moved by hand; the branch and its commits are still here.
-    if workspace
-        .worktree()
-        .set_aside(&workspace.repo().open_store()?)?
-    {
+    let store = workspace.repo().open_store()?;
+    if workspace.worktree().set_aside(&store)? {
         tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), "a workspace's directory was gone; git's files about it are set aside");
     }
     Ok(())

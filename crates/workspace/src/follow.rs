@@ -14,42 +14,27 @@ use branchyard_runtime::disk::{Moment, Room};
 /// How many of the files in the way are named.
 const NAMED: usize = 5;
 
-/// From the commit at which the workspace was seen to have no work, and not to have any since `looked_at`.
-#[derive(Debug)]
-pub(super) struct Step {
-    pub from: CommitId,
-    pub to: CommitId,
-    pub looked_at: Moment,
-}
-
-/// Moves branch, index and tracked files. Untracked and ignored files stay; if one is in the way, nothing moves.
+/// Moves branch, index and tracked files from the commit at which the workspace was seen to have no work, and not to have
+/// any since `looked_at`. Untracked and ignored files stay; if one is in the way, nothing moves.
 /// `None` if there is a commit that was made meanwhile. the caller holds the files exclusively.
 pub(super) async fn follow(
     workspace: &Arc<Workspace>,
     mode: &SyncMode,
-    step: Step,
+    [from, to]: [CommitId; 2],
+    looked_at: Moment,
     report: &Reporter,
 ) -> Result<Option<About>, Error> {
-    let Step {
-        from,
-        to,
-        looked_at,
-    } = step;
     fits::check_fits(workspace, &to).await?;
     let [from, goal] = [object_id(&from)?, object_id(&to)?];
     let in_the_way = workspace
         .with_repository(move |this, repo| in_the_way::in_the_way_of_a_move(this, repo, goal))
         .await?;
     if !in_the_way.is_empty() {
-        return stay(workspace, mode, &to, &in_the_way, report)
-            .await
-            .map(Some);
+        let stays = stay(workspace, mode, &to, &in_the_way, report).await;
+        return stays.map(Some);
     }
     report(Report::Phase(Phase::Checkout, None));
-    standing::seen(workspace, to.clone(), |seen, store, id| {
-        seen.begin_move(store, id)
-    })
-    .await?;
+    standing::begin_move(workspace, &to).await?;
     workspace
         .with_repository(move |this, repo| {
             reset::set_aside(this, &git::changed_by_move(repo, goal)?, looked_at)
@@ -65,13 +50,13 @@ pub(super) async fn follow(
     crash_point("move-moved");
     if let Ok(Moved::TipMoved) = moved {
         contents::fill_missing(workspace.worktree(), git).await?;
-        abandon_move(workspace, &to).await?;
+        standing::abandon_move(workspace).await?;
         return Ok(None);
     }
     let about = standing::about(workspace).await?;
     if moved.is_err() && about.dirty == Some(false) {
         // Nothing was touched, so nothing is half done.
-        abandon_move(workspace, &to).await?;
+        standing::abandon_move(workspace).await?;
     }
     match moved? {
         Moved::Done(Some(complaint)) if about.dirty != Some(false) => {
@@ -84,7 +69,7 @@ pub(super) async fn follow(
             })
         }
         _ => {
-            standing::seen(workspace, to, |seen, store, id| seen.finish_move(store, id)).await?;
+            standing::finish_move(workspace, &to).await?;
             Ok(Some(about))
         }
     }
@@ -112,11 +97,4 @@ async fn stay(
     );
     report(Report::Warning(Warning::new("left_alone", detail)));
     standing::about(workspace).await
-}
-
-async fn abandon_move(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
-    standing::seen(workspace, target.clone(), |seen, store, _| {
-        seen.abandon_move(store)
-    })
-    .await
 }

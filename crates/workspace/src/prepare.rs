@@ -7,12 +7,9 @@ use std::time::{Duration, Instant};
 use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
-use crate::repos::Asked;
-use crate::repos::heal;
-use crate::repos::remote;
+use crate::repos::{Asked, heal, remote};
 use crate::{FilesGuard, create, guard, recover, standing};
-use branchyard_git as git;
-use branchyard_git::object_id;
+use branchyard_git::{self as git, object_id};
 use branchyard_model::{BranchName, CommitId};
 
 /// How long those who only looked in are given to let go of the files.
@@ -166,8 +163,7 @@ async fn create_branch_once(
             if this.exists() || standing::local_tip(&this).await?.is_some() {
                 return Err(taken(this.branch(), "in the yard").into());
             }
-            let place = create::NewWorktree::new(&commit);
-            create::make(&this, place, &report).await.map(drop)
+            create::make_at(&this, &commit, &report).await.map(drop)
         })
         .await
 }
@@ -179,13 +175,20 @@ async fn resolve_start(
     report: &Reporter,
 ) -> Result<CommitId, Error> {
     if let Ok(commit) = CommitId::parse(start) {
-        return require_commit(workspace, commit).await;
+        let require = move |this: &Workspace| {
+            let store = this.repo().open_store()?;
+            if git::has_commit(&store, object_id(&commit)?) {
+                return Ok(commit);
+            }
+            let detail = format!("the commit {commit} is not in the repository");
+            Err(conflict("commit_not_found", detail).field("from").into())
+        };
+        return workspace.blocking(require).await;
     }
     let branch = BranchName::parse(start).map_err(|problem| problem.field("from"))?;
     let asked = remote::ask(workspace.repo(), &branch, Instant::now()).await?;
     if let Some(head) = asked.head.clone() {
-        let tell = report.clone();
-        let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+        let progress = |phase, percent| report(Report::Phase(phase, percent));
         remote::bring(workspace.repo(), &branch, &asked, &progress).await?;
         return Ok(head);
     }
@@ -194,23 +197,8 @@ async fn resolve_start(
         .blocking(move |this| {
             let store = this.repo().open_store()?;
             git::read_ref(&store, &branch.local_ref())?
-                .and_then(|id| CommitId::parse(&id.to_string()).ok())
+                .and_then(|id| git::commit_id(id).ok())
                 .ok_or_else(|| branch_not_found(&branch).field("from").into())
-        })
-        .await
-}
-
-async fn require_commit(workspace: &Arc<Workspace>, commit: CommitId) -> Result<CommitId, Error> {
-    workspace
-        .blocking(move |this| {
-            let store = this.repo().open_store()?;
-            match git::has_commit(&store, object_id(&commit)?) {
-                true => Ok(commit),
-                false => {
-                    let detail = format!("the commit {commit} is not in the repository");
-                    Err(conflict("commit_not_found", detail).field("from").into())
-                }
-            }
         })
         .await
 }
@@ -222,13 +210,11 @@ pub(super) async fn bring(
     report: &Reporter,
 ) -> Result<(), Error> {
     // Before the fetch, which would put things back without a word to whoever asked.
-    if workspace.repo().is_cloned() {
-        let restored = workspace.repo().guard_store_files()?;
-        if let Some(warning) = workspace.repo().tampered(&restored) {
-            report(Report::Warning(warning));
-        }
+    if workspace.repo().is_cloned()
+        && let Some(warning) = workspace.repo().guard_store()?
+    {
+        report(Report::Warning(warning));
     }
-    let tell = report.clone();
-    let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+    let progress = |phase, percent| report(Report::Phase(phase, percent));
     Ok(remote::bring(workspace.repo(), workspace.branch(), asked, &progress).await?)
 }

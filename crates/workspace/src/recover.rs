@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::error::locked;
 use super::{Error, Report, Reporter, Workspace};
-use crate::reconcile::repair;
+use crate::reconcile::repair::{self, Mended};
 use crate::repos;
 use crate::repos::heal;
 use branchyard_git::{self as git, Lock};
@@ -86,10 +86,8 @@ pub(super) fn mend_and_tell(workspace: &Arc<Workspace>, report: &Reporter) -> Re
     workspace.repo().guard_store()?;
     let mended = repair::mend_around(workspace)?;
     let mut any = false;
-    for (finding, done) in mended
-        .iter()
-        .filter_map(|mended| Some((&mended.finding, mended.done.as_ref()?)))
-    {
+    for Mended { finding, done } in &mended {
+        let Some(done) = done else { continue };
         any = true;
         // A lock that nobody was behind is nobody's concern.
         if finding.code != "stale_lock" {
@@ -112,10 +110,8 @@ async fn wait_for_locks(workspace: &Arc<Workspace>, report: &Reporter) -> Result
         };
         if Instant::now() >= patience {
             let presence = Presence::below(workspace.repo().home());
-            return match locks.iter().find(|lock| lock.is_held(&presence)) {
-                Some(held) => Err(locked(held.path()).into()),
-                None => Err(locked(lock.path()).into()),
-            };
+            let held = locks.iter().find(|lock| lock.is_held(&presence));
+            return Err(locked(held.unwrap_or(lock).path()).into());
         }
         waited = true;
         tokio::time::sleep(LOCK_POLL).await;
@@ -142,8 +138,7 @@ pub(super) async fn heal(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
     workspace
         .uninterrupted(async move {
             let _registry = this.repo().registry().lock().await;
-            let tell = report.clone();
-            let progress = move |phase, percent| tell(Report::Phase(phase, percent));
+            let progress = |phase, percent| report(Report::Phase(phase, percent));
             let healed = repos::heal::heal(this.repo(), Some(this.branch()), &progress).await;
             let Some(warning) = healed.map_err(|error| damaged(&error))? else {
                 return Ok(false);
@@ -173,10 +168,7 @@ fn damaged(error: &crate::repos::RepoError) -> Error {
 impl Error {
     /// Whether git's own files being broken could be the reason.
     fn may_be_damage(&self) -> bool {
-        match self {
-            Self::Git(git::Error::Unborn) => true,
-            _ => self.may_be_lost_objects(),
-        }
+        matches!(self, Self::Git(git::Error::Unborn)) || self.may_be_lost_objects()
     }
 
     /// Whether objects that are gone could be the reason.

@@ -62,10 +62,7 @@ async fn reset_once(
         tell(report, salvage);
     }
     report(Report::Phase(Phase::Checkout, None));
-    standing::seen(workspace, target.clone(), |seen, store, id| {
-        seen.begin_move(store, id)
-    })
-    .await?;
+    standing::begin_move(workspace, target).await?;
     // Not before: files that are gone are known to be a move's own from here on.
     let goal = object_id(target)?;
     workspace
@@ -86,10 +83,7 @@ async fn finish_reset(
     if let Some(complaint) = complaint.filter(|_| about.dirty != Some(false)) {
         return Err(incomplete(target.as_str(), &complaint).into());
     }
-    standing::seen(workspace, target.clone(), |seen, store, id| {
-        seen.finish_move(store, id)
-    })
-    .await?;
+    standing::finish_move(workspace, target).await?;
     Ok(about)
 }
 

@@ -128,39 +128,26 @@ async fn make_for(
     report: &Reporter,
 ) -> Result<Option<CommitId>, Error> {
     let start = match saved.manifest.start() {
-        Some(commit) => commit.clone(),
-        None => any_commit(workspace).await?,
+        Some(commit) => Some(commit.clone()),
+        // For a workspace whose HEAD had no commit: something to start from.
+        None => standing::remote_tip(workspace).await?,
     };
-    let is_new = create::make(workspace, create::NewWorktree::new(&start), report).await?;
+    let nothing = "the salvage holds no commit to start from";
+    let start = start.ok_or_else(|| conflict("nothing_to_restore", nothing))?;
+    let is_new = create::make_at(workspace, &start, report).await?;
     Ok(is_new.then_some(start))
-}
-
-/// For a workspace whose HEAD had no commit: something to start from.
-async fn any_commit(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
-    let known = standing::remote_tip(workspace).await?;
-    known.ok_or_else(|| {
-        conflict(
-            "nothing_to_restore",
-            "the salvage holds no commit to start from",
-        )
-        .into()
-    })
 }
 
 /// Stashes that were dropped meanwhile; the others are still there.
 async fn restore_stashes(workspace: &Arc<Workspace>, stashes: &[SavedStash]) -> Result<(), Error> {
     let _registry = workspace.repo().registry().lock().await;
-    let known = workspace
-        .blocking(|this| Ok(git::stashes(&this.repo().open_store()?)))
-        .await?;
-    let is_known = |stash: &SavedStash| {
-        known
-            .iter()
-            .any(|known| known.commit.to_string() == stash.commit.as_str())
-    };
-    for stash in stashes.iter().rev().filter(|stash| !is_known(stash)) {
+    let known = workspace.blocking(|this| Ok(git::stashes(&this.repo().open_store()?)));
+    let (known, git) = (known.await?, workspace.repo().git());
+    for stash in stashes.iter().rev() {
         let commit = git::object_id(&stash.commit)?;
-        let git = workspace.repo().git();
+        if known.iter().any(|known| known.commit == commit) {
+            continue;
+        }
         git::verbs::stash::store(git, workspace.path(), commit, &stash.message).await?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::conflict;
 use super::{Error, Workspace};
-use branchyard_git::{self as git, Head, ObjectId, Repository, Seen};
+use branchyard_git::{self as git, Head, Repository, Seen};
 use branchyard_model::{About, CommitId, Problem};
 use branchyard_process::Captured;
 
@@ -72,11 +72,8 @@ pub(super) fn check_head(
     if at_home {
         return Ok(());
     }
-    Err(drifted(
-        workspace,
-        head.branch.as_deref().unwrap_or("a detached commit"),
-    )
-    .into())
+    let now_on = head.branch.as_deref().unwrap_or("a detached commit");
+    Err(drifted(workspace, now_on).into())
 }
 
 pub(super) fn drifted(workspace: &Workspace, now_on: &str) -> Problem {
@@ -110,36 +107,48 @@ pub(super) fn check_owner(workspace: &Workspace) -> Result<(), Error> {
 }
 
 pub(super) async fn local_tip(workspace: &Arc<Workspace>) -> Result<Option<CommitId>, Error> {
-    let name = workspace.branch().local_ref();
-    store_ref(workspace, name).await
+    store_ref(workspace, workspace.branch().local_ref()).await
 }
 
 /// Where the remote stood when it was last fetched.
 pub async fn remote_tip(workspace: &Arc<Workspace>) -> Result<Option<CommitId>, Error> {
-    let name = workspace.branch().remote_ref();
-    store_ref(workspace, name).await
+    store_ref(workspace, workspace.branch().remote_ref()).await
 }
 
 async fn store_ref(workspace: &Arc<Workspace>, name: String) -> Result<Option<CommitId>, Error> {
     workspace
         .blocking(move |this| {
             let id = git::read_ref(&this.repo().open_store()?, &name)?;
-            Ok(id.and_then(|id| CommitId::parse(&id.to_string()).ok()))
+            Ok(id.and_then(|id| git::commit_id(id).ok()))
         })
         .await
 }
 
-/// Writes down what the remote was seen to have.
-pub(super) async fn seen(
+/// Writes down that files are about to be moved to what the remote was seen to have.
+pub(super) async fn begin_move(workspace: &Arc<Workspace>, to: &CommitId) -> Result<(), Error> {
+    let to = git::object_id(to)?;
+    seen(workspace, move |seen, store| seen.begin_move(store, to)).await
+}
+
+/// Writes down that they were.
+pub(super) async fn finish_move(workspace: &Arc<Workspace>, to: &CommitId) -> Result<(), Error> {
+    let to = git::object_id(to)?;
+    seen(workspace, move |seen, store| seen.finish_move(store, to)).await
+}
+
+/// Writes down that they stay where they were.
+pub(super) async fn abandon_move(workspace: &Arc<Workspace>) -> Result<(), Error> {
+    seen(workspace, |seen, store| seen.abandon_move(store)).await
+}
+
+async fn seen(
     workspace: &Arc<Workspace>,
-    commit: CommitId,
-    change: fn(Seen<'_>, &Repository, ObjectId) -> Result<(), git::Error>,
+    change: impl FnOnce(Seen<'_>, &Repository) -> Result<(), git::Error> + Send + 'static,
 ) -> Result<(), Error> {
     workspace
         .blocking(move |this| {
             let store = this.repo().open_store()?;
-            let id = git::object_id(&commit)?;
-            Ok(change(Seen(&this.branch().dir()), &store, id)?)
+            Ok(change(Seen(&this.branch().dir()), &store)?)
         })
         .await
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::decide::{Plan, Remote};
 use super::error::{branch_moves, conflict, incomplete, locked};
-use super::follow::Step;
 use super::reset::ROUNDS;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::remote;
@@ -196,27 +195,17 @@ async fn rearrange(
                 break about;
             }
             Plan::Move { from, to } => {
-                let step = Step {
-                    from,
-                    to,
-                    looked_at,
-                };
-                if let Some(about) = follow::follow(workspace, &options.sync, step, report).await? {
+                let path = [from, to];
+                let moved = follow::follow(workspace, &options.sync, path, looked_at, report);
+                if let Some(about) = moved.await? {
                     break about;
                 }
             }
             Plan::Reset(target, reason) => {
                 cleaned = options.clean;
                 fits::check_fits(workspace, &target).await?;
-                break reset::reset(
-                    workspace,
-                    &target,
-                    reason,
-                    options.clean,
-                    &options.by,
-                    report,
-                )
-                .await?;
+                let (clean, by) = (options.clean, &options.by);
+                break reset::reset(workspace, &target, reason, clean, by, report).await?;
             }
         }
     };
@@ -243,15 +232,12 @@ pub(super) async fn wait_for_index(workspace: &Arc<Workspace>) -> Result<(), Err
 /// Removes the locks on this workspace and its branch that nobody is behind; one that somebody holds.
 fn clear_own_locks(workspace: &Workspace) -> Result<Option<PathBuf>, Error> {
     let admin = workspace.worktree().admin();
+    let store = workspace.repo().store().path();
     let own = [
         admin.join("index.lock"),
         admin.join("HEAD.lock"),
         // Git would move the files first, and then find that it cannot move the branch.
-        workspace
-            .repo()
-            .store()
-            .path()
-            .join(format!("{}.lock", workspace.branch().local_ref())),
+        store.join(format!("{}.lock", workspace.branch().local_ref())),
     ];
     if !own.iter().any(|lock| lock.exists()) {
         return Ok(None);
