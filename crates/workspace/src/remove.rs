@@ -2,7 +2,6 @@
 //! saved. It is renamed into the trash, which is instant, and deleted later.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +15,7 @@ use branchyard_config::crash_point;
 use branchyard_git::{self as git};
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_process::who_is_in;
-use branchyard_runtime::disk::Moment;
+use branchyard_runtime::disk::{Moment, if_there};
 use branchyard_runtime::yard_events::WorkspaceChange;
 
 /// How long processes in a workspace are waited for, and how often that is looked at: there is nothing
@@ -96,13 +95,7 @@ pub(super) fn take_away(
     let tip = git::read_ref(&repo, &workspace.branch().local_ref())?;
     let (mut work, belongings) = salvage::at_stake(workspace, &repo)?;
     if !work.is_empty() && going == Going::Unmissed {
-        let detail = format!(
-            "the workspace of {} has work in it: {}",
-            workspace.branch(),
-            work.join("; ")
-        );
-        return Err(conflict("workspace_has_work", detail)
-                .field("branch")
+        return Err(salvage::has_work(workspace, &work)
                 .help("commit and push it, or remove the workspace with `?force=true` (`--force`), which saves it as a salvage; declare build output in `build_output`")
                 .into());
     }
@@ -127,17 +120,9 @@ pub(super) fn take_away(
     if left > 0 {
         work.push(format!("{left} commit(s) that were left behind here"));
     }
-    let saved = match work.is_empty() {
-        true => None,
-        false => Some(salvage::salvage(
-            workspace,
-            work,
-            &belongings,
-            SalvageScope::All,
-            SalvageReason::Remove,
-            by,
-        )?),
-    };
+    let (has_work, scope, reason) = (!work.is_empty(), SalvageScope::All, SalvageReason::Remove);
+    let save = || salvage::salvage(workspace, work, &belongings, scope, reason, by);
+    let saved = has_work.then(save).transpose()?;
     crash_point("remove-saved");
     workspace.worktree().mark_removing(tip)?;
     crash_point("remove-marked");
@@ -155,13 +140,10 @@ pub(super) fn take_away(
 /// What is left of a repo that somebody could miss; empty if it may go.
 pub fn left_of(repo: &Repo) -> Result<Vec<String>, Error> {
     let mut left = Vec::new();
-    let entries = match fs::read_dir(repo.home()) {
-        Ok(entries) => Some(entries),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::io("look through the repository's directory")(error)),
-    };
+    let unread = || Error::io("look through the repository's directory");
+    let entries = if_there(fs::read_dir(repo.home())).map_err(unread())?;
     for entry in entries.into_iter().flatten() {
-        let entry = entry.map_err(Error::io("look through the repository's directory"))?;
+        let entry = entry.map_err(unread())?;
         // Whatever bytes its name has.
         left.push(entry.file_name().to_string_lossy().into_owned());
     }
@@ -177,13 +159,7 @@ pub fn discard(workspaces: &Workspaces, home: &Path) -> Result<(), Error> {
     if !home.exists() {
         return Ok(());
     }
-    let name = home
-        .file_name()
-        .map(|name| name.to_string_lossy())
-        .unwrap_or_default();
-    workspaces
-        .yard()
-        .trash
-        .take(home, &name)
-        .map_err(Error::io("move the repository to the trash"))
+    let name = home.file_name().unwrap_or_default().to_string_lossy();
+    let taken = workspaces.yard().trash.take(home, &name);
+    taken.map_err(Error::io("move the repository to the trash"))
 }

@@ -17,7 +17,7 @@ use branchyard_git::{
     self as git, Moved, ObjectId, Repository, UntrackedEntry, contents, object_id,
 };
 use branchyard_model::{About, CommitId, Phase, Salvage, SalvageReason};
-use branchyard_runtime::disk::Moment;
+use branchyard_runtime::disk::{Moment, if_there};
 
 /// How often a reset is begun anew because there is a commit that was not there when it was looked at.
 pub(super) const ROUNDS: usize = 5;
@@ -58,9 +58,7 @@ async fn reset_once(
             Ok((tips, clear_the_way(this, &goal, how, looked_at, &who)?))
         })
         .await?;
-    if let Some(salvage) = &saved {
-        tell(report, salvage);
-    }
+    tell(report, saved.as_ref());
     report(Report::Phase(Phase::Checkout, None));
     standing::begin_move(workspace, target).await?;
     // Not before: files that are gone are known to be a move's own from here on.
@@ -115,37 +113,18 @@ fn clear_the_way(
     let is_at_stake = !work::tracked_work(workspace, &repo, belongings.is_changed)?.is_empty()
         || !in_the_way.is_empty()
         || (clean && belongings.would_be_missed());
-    let saved = match is_at_stake {
-        false => None,
-        true => {
-            let mut work = work::pins(workspace, &repo, &belongings)?;
-            let scope = match clean || needs_output {
-                true => SalvageScope::All,
-                false => SalvageScope::Tracked,
-            };
-            if scope == SalvageScope::All {
-                work.extend(belongings.shown_output());
-            }
-            Some(salvage::salvage(
-                workspace,
-                work,
-                &belongings,
-                scope,
-                reason,
-                by,
-            )?)
-        }
+    let scope = match clean || needs_output {
+        true => SalvageScope::All,
+        false => SalvageScope::Tracked,
     };
-    match clean {
-        true => {
-            sweep(workspace, &repo, &untracked, looked_at)?;
-            warm::forget_output(workspace)?;
-        }
-        false => {
-            for path in in_the_way {
-                discard(workspace, &path, looked_at)?;
-            }
-        }
+    let save = || salvage::save(workspace, &repo, &belongings, scope, reason, by);
+    let saved = is_at_stake.then(save).transpose()?;
+    if clean {
+        sweep(workspace, &repo, &untracked, looked_at)?;
+        return Ok(saved);
+    }
+    for path in in_the_way {
+        discard(workspace, &path, looked_at)?;
     }
     Ok(saved)
 }
@@ -163,35 +142,20 @@ pub(super) async fn clean(
             let repo = this.worktree().open()?;
             let untracked = git::untracked_entries(&repo)?;
             let belongings = work::belongings(this, &repo, Look::Whole)?;
-            let saved = match belongings.would_be_missed() {
-                false => None,
-                true => {
-                    let mut work = work::pins(this, &repo, &belongings)?;
-                    work.extend(belongings.shown_output());
-                    let reason = SalvageReason::Clean;
-                    Some(salvage::salvage(
-                        this,
-                        work,
-                        &belongings,
-                        SalvageScope::All,
-                        reason,
-                        &who,
-                    )?)
-                }
-            };
+            let (scope, reason) = (SalvageScope::All, SalvageReason::Clean);
+            let save = || salvage::save(this, &repo, &belongings, scope, reason, &who);
+            let saved = belongings.would_be_missed().then(save).transpose()?;
             crash_point("clean-saved");
             sweep(this, &repo, &untracked, looked_at)?;
-            warm::forget_output(this)?;
             Ok(saved)
         })
         .await?;
-    if let Some(salvage) = &saved {
-        tell(report, salvage);
-    }
+    tell(report, saved.as_ref());
     Ok(())
 }
 
-/// Moves what is not tracked to the trash: what was there before it was looked at and saved.
+/// Moves what is not tracked to the trash: what was there before it was looked at and saved. Notes that no build output
+/// is left.
 fn sweep(
     workspace: &Workspace,
     repo: &Repository,
@@ -207,7 +171,7 @@ fn sweep(
                 .map_err(Error::io("empty a submodule"))?;
         }
     }
-    Ok(())
+    warm::forget_output(workspace)
 }
 
 /// Takes the tracked files away that a reset to `goal` changes. What a person could miss of them is saved by then; what
@@ -241,11 +205,8 @@ pub(super) fn set_aside<'a>(
 
 /// Removes the directories that are empty now that `path` is gone.
 fn prune(workspace: &Workspace, path: &Path) {
-    let dirs = path
-        .ancestors()
-        .skip(1)
-        .filter(|dir| dir.parent().is_some());
-    for dir in dirs {
+    let dirs = path.ancestors().skip(1);
+    for dir in dirs.filter(|dir| dir.parent().is_some()) {
         if std::fs::remove_dir(workspace.path().join(dir)).is_err() {
             return;
         }
@@ -257,13 +218,11 @@ fn prune(workspace: &Workspace, path: &Path) {
 pub(super) fn discard(workspace: &Workspace, path: &Path, looked_at: Moment) -> Result<(), Error> {
     let dir = workspace.branch().dir();
     let path = workspace.path().join(path);
-    match workspace.yard().trash.take_seen(&path, &dir, looked_at) {
-        // Its owner was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        taken => {
-            taken.map_err(|error| cannot_discard(workspace, "move a file to the trash", error))
-        }
-    }
+    // If it is not there any more, its owner was faster.
+    let taken = if_there(workspace.yard().trash.take_seen(&path, &dir, looked_at));
+    taken
+        .map(drop)
+        .map_err(|error| cannot_discard(workspace, "move a file to the trash", error))
 }
 
 /// What is on a mount of its own stays where it is.

@@ -88,13 +88,7 @@ async fn clear_for(
                 let repo = this.worktree().open()?;
                 let (mut work, belongings) = salvage::at_stake(this, &repo)?;
                 if !work.is_empty() && !force {
-                    let detail = format!(
-                        "the workspace of {} has work in it: {}",
-                        this.branch(),
-                        work.join("; ")
-                    );
-                    return Err(conflict("workspace_has_work", detail)
-                        .field("branch")
+                    return Err(salvage::has_work(this, &work)
                         .help("restore into a new branch with `branch` (`--branch NAME`), or give `force` (`--force`), which saves what is there first")
                         .into());
                 }
@@ -114,9 +108,7 @@ async fn clear_for(
                 Ok(Some(saved))
             })
             .await?;
-    if let Some(salvage) = &saved {
-        tell(report, salvage);
-    }
+    tell(report, saved.as_ref());
     Ok(())
 }
 

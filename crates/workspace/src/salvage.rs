@@ -7,9 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::error::conflict;
-use super::work::{Belongings, Look};
+use super::work::{Belongings, Look, WorkEntry};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
 use crate::repos::{Repo, Repos};
+use crate::workspace::blocking;
 use crate::{removal, work};
 use branchyard_git::{self as git, Contents, Manifest, Repository, Saved, UntrackedKind};
 use branchyard_model::{
@@ -36,6 +37,22 @@ pub(super) fn at_stake(
     Ok((work::pins(workspace, repo, &belongings)?, belongings))
 }
 
+/// Saves all that `pins` tells of, and with [`SalvageScope::All`] the build output that git shows.
+pub(super) fn save(
+    workspace: &Workspace,
+    repo: &Repository,
+    belongings: &Belongings,
+    scope: SalvageScope,
+    reason: SalvageReason,
+    by: &str,
+) -> Result<Salvage, Error> {
+    let mut work = work::pins(workspace, repo, belongings)?;
+    if scope == SalvageScope::All {
+        work.extend(belongings.shown_output());
+    }
+    salvage(workspace, work, belongings, scope, reason, by)
+}
+
 /// Saves `work`, which is about to be discarded by `reason`. the caller holds the files exclusively.
 pub(super) fn salvage(
     workspace: &Workspace,
@@ -46,18 +63,11 @@ pub(super) fn salvage(
     by: &str,
 ) -> Result<Salvage, Error> {
     let repo = workspace.worktree().open()?;
+    let paths = |found: &[WorkEntry]| found.iter().map(|found| found.path.clone()).collect();
     let mut contents = Contents {
-        files: belongings
-            .files
-            .iter()
-            .map(|found| found.path.clone())
-            .collect(),
+        files: paths(&belongings.files),
         empty: belongings.empty.clone(),
-        repositories: belongings
-            .repositories
-            .iter()
-            .map(|found| found.path.clone())
-            .collect(),
+        repositories: paths(&belongings.repositories),
         stashes: work::stashes(workspace, &repo),
     };
     if scope == SalvageScope::All {
@@ -109,16 +119,15 @@ fn files_of(
     Ok(())
 }
 
-/// Tells whoever asked that their work was saved, and how to have it back.
-pub(super) fn tell(report: &Reporter, salvage: &Salvage) {
-    report(Report::Warning(Warning::new(
-        "salvaged",
-        format!(
-            "saved before it was discarded: {}; `branchyard salvage restore {}` brings it back",
-            salvage.summary(),
-            salvage.id
-        ),
-    )));
+/// Tells whoever asked that their work was saved, if any was, and how to have it back.
+pub(super) fn tell(report: &Reporter, saved: Option<&Salvage>) {
+    if let Some(salvage) = saved {
+        let (work, id) = (salvage.summary(), salvage.id);
+        let detail = format!(
+            "saved before it was discarded: {work}; `branchyard salvage restore {id}` brings it back"
+        );
+        report(Report::Warning(Warning::new("salvaged", detail)));
+    }
 }
 
 /// Tells those who watch the yard what became of a salvage.
@@ -148,10 +157,6 @@ pub fn converge(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
             }
         }
     }
-    settle_salvage(workspaces, repos)
-}
-
-fn settle_salvage(workspaces: &Workspaces, repos: &Repos) -> Result<(), Error> {
     let is_named = |id| -> Result<bool, Error> {
         // Any of them may be the one whose salvage the archive belongs to.
         for repo in repos.list() {
@@ -191,16 +196,10 @@ pub async fn branch_of_salvage(
 
 /// How many seconds of the daemon's own time a salvage has left.
 pub fn salvage_expires_in(workspaces: &Workspaces, manifest: &Manifest, ttl: Duration) -> u64 {
-    let ticks = workspaces
-        .yard()
-        .ticks
-        .now()
-        .saturating_sub(manifest.tick());
+    let ticks = workspaces.yard().ticks.since(Some(manifest.tick()));
     // Neither a clock that was set nor a damaged count of ticks makes it old: it must be by both.
-    let wall = Timestamp::now()
-        .duration_since(manifest.salvage().at)
-        .as_secs();
-    let age = ticks.min(u64::try_from(wall).unwrap_or(0));
+    let wall = Timestamp::now().duration_since(manifest.salvage().at);
+    let age = ticks.min(u64::try_from(wall.as_secs()).unwrap_or(0));
     ttl.as_secs().saturating_sub(age)
 }
 
@@ -286,10 +285,8 @@ async fn in_store<T: Send + 'static>(
             return Ok(None);
         }
         let store = repo.open_store()?;
-        match find(&store, id)? {
-            Some(saved) => work(&store, saved).map(Some),
-            None => Ok(None),
-        }
+        let saved = find(&store, id)?;
+        saved.map(|saved| work(&store, saved)).transpose()
     })
     .await
 }
@@ -306,12 +303,11 @@ pub(super) fn find(store: &Repository, id: SalvageId) -> Result<Option<Saved>, E
     })
 }
 
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| Error::Git(error.into()))?
+/// A workspace that stays as it is because of the work in it.
+pub(super) fn has_work(workspace: &Workspace, work: &[String]) -> Problem {
+    let (branch, work) = (workspace.branch(), work.join("; "));
+    let detail = format!("the workspace of {branch} has work in it: {work}");
+    conflict("workspace_has_work", detail).field("branch")
 }
 
 /// There is no salvage of this id.

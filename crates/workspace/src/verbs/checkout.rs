@@ -15,12 +15,6 @@ use branchyard_git::verbs::{Kept, Named, Verbosity, confirm_needed, few, revisio
 use branchyard_model::{Salvage, SalvageReason};
 use branchyard_runtime::disk::Moment;
 
-struct CheckoutPlan {
-    source: Source,
-    files: Vec<PathBuf>,
-    saved: Option<Salvage>,
-}
-
 /// Makes files what the index or a commit has. the caller holds the files exclusively.
 pub async fn check_out(
     workspace: &Arc<Workspace>,
@@ -29,38 +23,33 @@ pub async fn check_out(
     report: &Reporter,
 ) -> Result<CheckedOut, Error> {
     let (verbosity, by) = (request.verbosity, by.to_owned());
-    let plan = workspace
-        .with_repository(move |this, repo| plan_checkout(this, repo, &request, &by))
-        .await?;
-    if let Some(salvage) = &plan.saved {
-        tell(report, salvage);
-    }
-    if !plan.files.is_empty() {
+    let plan =
+        workspace.with_repository(move |this, repo| plan_checkout(this, repo, &request, &by));
+    let (source, files, saved) = plan.await?;
+    tell(report, saved.as_ref());
+    if !files.is_empty() {
         let (git, dir) = (workspace.repo().git(), workspace.path());
-        let done = checkout::checkout(git, dir, plan.source, &plan.files).await;
+        let done = checkout::checkout(git, dir, source, &files).await;
         done.map_err(in_gits_words)?;
     }
-    let files = plan
-        .files
-        .iter()
-        .map(|file| file.to_string_lossy().into_owned());
+    let names = files.iter().map(|file| file.to_string_lossy().into_owned());
     Ok(CheckedOut {
-        count: plan.files.len(),
-        files: (verbosity > Verbosity::Minimal).then(|| files.collect()),
-        kept: plan.saved.as_ref().map(Kept::from),
+        count: files.len(),
+        files: (verbosity > Verbosity::Minimal).then(|| names.collect()),
+        kept: saved.as_ref().map(Kept::from),
     })
 }
 
+/// What brings which files back, and what was saved of those that they replace.
 fn plan_checkout(
     workspace: &Workspace,
     repo: &Repository,
     request: &Request,
     by: &str,
-) -> Result<CheckoutPlan, Error> {
-    let from = match &request.from {
-        Some(revision) => Some(revision::commit_id(repo, "from", revision)?),
-        None => None,
-    };
+) -> Result<(Source, Vec<PathBuf>, Option<Salvage>), Error> {
+    let from = request.from.as_deref();
+    let from = from.map(|revision| revision::commit_id(repo, "from", revision));
+    let from = from.transpose()?;
     let source = match (from, request.side) {
         (_, Some(side)) => Source::Side(side),
         (from, None) if request.staged => {
@@ -80,11 +69,7 @@ fn plan_checkout(
             keep_overwritten(workspace, repo, &written, request.confirm, by)?
         }
     };
-    Ok(CheckoutPlan {
-        source,
-        files,
-        saved,
-    })
+    Ok((source, files, saved))
 }
 
 fn keep_overwritten(
@@ -97,29 +82,18 @@ fn keep_overwritten(
     let looked_at = Moment::now();
     let lost = checkout::overwritten(repo, files)?;
     if !lost.is_empty() && !confirm {
-        let lost: Vec<_> = lost
-            .iter()
-            .map(|file| format!("changes to {file}"))
-            .collect();
+        let lost = lost.iter().map(|file| format!("changes to {file}"));
+        let lost: Vec<_> = lost.collect();
         return Err(confirm_needed("a checkout over files with changes", &lost).into());
     }
-    let saved = match lost.is_empty() {
-        true => None,
-        false => {
-            let belongings = work::belongings(workspace, repo, Look::Whole)?;
-            let work = vec![format!("changes to {}", few(&lost))];
-            // What a build made may be among what is overwritten.
-            let reason = SalvageReason::Checkout;
-            Some(salvage::salvage(
-                workspace,
-                work,
-                &belongings,
-                SalvageScope::All,
-                reason,
-                by,
-            )?)
-        }
+    let save = || {
+        let belongings = work::belongings(workspace, repo, Look::Whole)?;
+        let work = vec![format!("changes to {}", few(&lost))];
+        // What a build made may be among what is overwritten.
+        let (scope, reason) = (SalvageScope::All, SalvageReason::Checkout);
+        salvage::salvage(workspace, work, &belongings, scope, reason, by)
     };
+    let saved = (!lost.is_empty()).then(save).transpose()?;
     // Before git puts others in their place: what was written since is kept. Nor does git put a file where a directory
     // stands.
     reset::set_aside(workspace, files, looked_at)?;

@@ -36,11 +36,8 @@ pub async fn clean_up(
             let looked_at = Moment::now();
             let found = to_sweep(this, repo, &request)?;
             if !request.confirm {
-                let names: Vec<_> = found
-                    .entries
-                    .iter()
-                    .map(|entry| entry.path.clone())
-                    .collect();
+                let names = found.entries.iter().map(|entry| entry.path.clone());
+                let names: Vec<_> = names.collect();
                 return Err(confirm_needed("a clean", &names).into());
             }
             let saved = keep_swept(this, repo, &found, &by)?;
@@ -50,15 +47,9 @@ pub async fn clean_up(
             Ok((found, saved))
         })
         .await?;
-    if let Some(salvage) = &saved {
-        tell(report, salvage);
-    }
-    Ok(Cleaned::new(
-        found,
-        verbosity,
-        true,
-        saved.as_ref().map(Kept::from),
-    ))
+    tell(report, saved.as_ref());
+    let kept = saved.as_ref().map(Kept::from);
+    Ok(Cleaned::new(found, verbosity, true, kept))
 }
 
 fn to_sweep(workspace: &Workspace, repo: &Repository, request: &Request) -> Result<Sweep, Error> {
@@ -85,15 +76,6 @@ fn keep_swept(
     if !is_work && !is_shown {
         return Ok(None);
     }
-    let mut work = work::pins(workspace, repo, &belongings)?;
-    work.extend(belongings.shown_output());
-    let saved = salvage::salvage(
-        workspace,
-        work,
-        &belongings,
-        SalvageScope::All,
-        SalvageReason::Clean,
-        by,
-    )?;
-    Ok(Some(saved))
+    let (scope, reason) = (SalvageScope::All, SalvageReason::Clean);
+    salvage::save(workspace, repo, &belongings, scope, reason, by).map(Some)
 }

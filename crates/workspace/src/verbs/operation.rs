@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use branchyard_git::Repository;
 
-use super::super::salvage::{SalvageScope, tell};
+use super::super::error::conflict;
+use super::super::salvage::{self, SalvageScope, tell};
 use super::super::{Error, Report, Reporter, Workspace};
-use crate::salvage;
+use crate::work::{self, Look};
 use branchyard_git::verbs::integration::{self, Ended, Origin, StoppedStep, way_on};
 use branchyard_git::verbs::operation::Operation;
 use branchyard_git::verbs::{conflicted, unresolved};
-use branchyard_model::{ErrorKind, Problem, Salvage, SalvageReason, Warning};
+use branchyard_model::{Salvage, SalvageReason, Warning};
 use branchyard_runtime::disk::Moment;
 
 /// How an operation that stopped is to go on.
@@ -25,16 +26,9 @@ pub enum GoOn {
     Abort,
 }
 
-/// What was found, and saved, before an operation goes on.
-struct Before {
-    operation: Operation,
-    origin: Origin,
-    /// When that was. What is written later is not in it.
-    seen: Moment,
-    saved: Option<Salvage>,
-    /// Files that are to be committed with conflict markers in them.
-    marked: Vec<String>,
-}
+/// What was found, and saved, before an operation goes on, and when that was: what is written later is not in it. Last the
+/// files that are to be committed with conflict markers in them.
+type Before = (Operation, Origin, Moment, Option<Salvage>, Vec<String>);
 
 /// Brings the `expected` operation on. What somebody did since it stopped is saved before it goes.
 pub async fn go_on(
@@ -46,16 +40,8 @@ pub async fn go_on(
 ) -> Result<(Origin, Ended), Error> {
     let asked = how.clone();
     let found = workspace.blocking(move |this| before_going_on(this, expected, &asked, &by));
-    let Before {
-        operation,
-        origin,
-        seen,
-        saved,
-        marked,
-    } = found.await?;
-    if let Some(salvage) = &saved {
-        tell(report, salvage);
-    }
+    let (operation, origin, seen, saved, marked) = found.await?;
+    tell(report, saved.as_ref());
     if !marked.is_empty() {
         let detail = format!("conflict markers are left in {}", marked.join(", "));
         report(Report::Warning(Warning::new("conflict_markers", detail)));
@@ -96,17 +82,10 @@ fn before_going_on(
         GoOn::Continue(_) | GoOn::Skip => way_on(&repo, operation)?.check_untracked(&repo)?,
     }
     let seen = Moment::now();
-    let saved = match !matches!(how, GoOn::Continue(_)) && integration::is_touched(&repo)? {
-        true => Some(save(workspace, &repo, SalvageReason::Abort, by)?),
-        false => None,
-    };
-    Ok(Before {
-        operation,
-        origin,
-        seen,
-        saved,
-        marked,
-    })
+    let is_lost = !matches!(how, GoOn::Continue(_)) && integration::is_touched(&repo)?;
+    let save = || save(workspace, &repo, SalvageReason::Abort, by);
+    let saved = is_lost.then(save).transpose()?;
+    Ok((operation, origin, seen, saved, marked))
 }
 
 /// Saves commits, index and tracked files as they are now.
@@ -116,15 +95,9 @@ pub(super) fn save(
     reason: SalvageReason,
     by: &str,
 ) -> Result<Salvage, Error> {
-    let (work, belongings) = salvage::at_stake(workspace, repo)?;
-    salvage::salvage(
-        workspace,
-        work,
-        &belongings,
-        SalvageScope::Tracked,
-        reason,
-        by,
-    )
+    let belongings = work::belongings(workspace, repo, Look::Whole)?;
+    let scope = SalvageScope::Tracked;
+    salvage::save(workspace, repo, &belongings, scope, reason, by)
 }
 
 /// What is under way, if the caller means it.
@@ -138,12 +111,10 @@ fn under_way(repo: &Repository, expected: Operation, how: &GoOn) -> Result<Opera
         Some(other) => Err(other.in_the_way().into()),
         None => {
             let detail = format!("no {} is under way here", expected.name());
-            Err(
-                Problem::new(ErrorKind::Conflict, "nothing_under_way", detail)
-                    .field("action")
-                    .help("action start begins one; git_status tells how the workspace stands")
-                    .into(),
-            )
+            Err(conflict("nothing_under_way", detail)
+                .field("action")
+                .help("action start begins one; git_status tells how the workspace stands")
+                .into())
         }
     }
 }

@@ -86,9 +86,7 @@ async fn planned(
     let plan = workspace
         .with_repository(move |this, repo| plan_reset(this, repo, &request, &by))
         .await?;
-    if let Some(salvage) = &plan.saved {
-        tell(report, salvage);
-    }
+    tell(report, plan.saved.as_ref());
     Ok(plan)
 }
 
@@ -192,10 +190,8 @@ fn clear_for_reset(
     }
     let in_its_way: Vec<_> = untracked.iter().chain(&output).collect();
     if !in_its_way.is_empty() {
-        let names: Vec<_> = in_its_way
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
+        let names = in_its_way.iter().map(|path| path.to_string_lossy());
+        let names: Vec<_> = names.collect();
         lost.push(format!("files in its way: {}", few(&names)));
     }
     if !confirm {
@@ -209,14 +205,8 @@ fn clear_for_reset(
         true => SalvageScope::Tracked,
         false => SalvageScope::All,
     };
-    let saved = salvage::salvage(
-        workspace,
-        lost,
-        &belongings,
-        scope,
-        SalvageReason::Reset,
-        by,
-    )?;
+    let reason = SalvageReason::Reset;
+    let saved = salvage::salvage(workspace, lost, &belongings, scope, reason, by)?;
     for path in in_its_way {
         crate::reset::discard(workspace, path, looked_at)?;
     }
@@ -237,15 +227,8 @@ pub(super) fn keep_staged(
     }
     let work = vec![format!("versions that were only staged: {}", few(&files))];
     let belongings = work::belongings(workspace, repo, Look::Whole)?;
-    let saved = salvage::salvage(
-        workspace,
-        work,
-        &belongings,
-        SalvageScope::Tracked,
-        SalvageReason::Reset,
-        by,
-    )?;
-    Ok(Some(saved))
+    let (scope, reason) = (SalvageScope::Tracked, SalvageReason::Reset);
+    salvage::salvage(workspace, work, &belongings, scope, reason, by).map(Some)
 }
 
 fn changes(repo: &Repository) -> Result<Vec<String>, Error> {

@@ -1,6 +1,5 @@
 //! Resolving conflicts in a workspace. The caller holds the workspace's lock and its files.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::salvage::tell;
@@ -23,25 +22,20 @@ pub async fn resolve(
         Some(chosen) => {
             let looked_at = Moment::now();
             let planned = workspace.with_repository(move |this, repo| {
-                let named = conflicted_paths(this, &request)?;
+                let named = match request.all {
+                    Some(_) => None,
+                    None => Some(verbs::inside(this, "paths", &request.paths)?),
+                };
                 let allow_markers = request.allow_markers;
                 let plan = Plan::new(repo, named.as_deref(), &chosen, allow_markers)?;
-                let saved = match plan.discards_edits(repo)? {
-                    true => Some(verbs::operation::save(
-                        this,
-                        repo,
-                        SalvageReason::Resolve,
-                        &by,
-                    )?),
-                    false => None,
-                };
+                let discards = plan.discards_edits(repo)?;
+                let save = || verbs::operation::save(this, repo, SalvageReason::Resolve, &by);
+                let saved = discards.then(save).transpose()?;
                 reset::set_aside(this, &plan.replaced(this.path())?, looked_at)?;
                 Ok((plan, saved))
             });
             let (plan, saved) = planned.await?;
-            if let Some(salvage) = &saved {
-                tell(report, salvage);
-            }
+            tell(report, saved.as_ref());
             plan.carry_out(workspace.repo().git(), workspace.path())
                 .await?;
             plan.paths()
@@ -50,14 +44,4 @@ pub async fn resolve(
     workspace
         .with_repository(move |_, repo| Ok(Resolved::read(repo, resolved, verbosity)?))
         .await
-}
-
-fn conflicted_paths(
-    workspace: &Workspace,
-    request: &Request,
-) -> Result<Option<Vec<PathBuf>>, Error> {
-    match request.all {
-        Some(_) => Ok(None),
-        None => Ok(Some(verbs::inside(workspace, "paths", &request.paths)?)),
-    }
 }

@@ -234,7 +234,7 @@ async fn drop_stash(
             Ok((found, item, saved))
         })
         .await?;
-    tell(report, &saved);
+    tell(report, Some(&saved));
     drop_listed(workspace, found.commit).await?;
     Ok(Stashed {
         stash: Some(item),

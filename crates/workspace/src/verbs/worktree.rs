@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::repos::Repo;
-use crate::salvage::blocking;
+use crate::workspace::blocking;
 use crate::{Error, Workspace, Workspaces};
 use branchyard_git as git;
 use branchyard_git::verbs::Verbosity;
