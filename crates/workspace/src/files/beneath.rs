@@ -17,12 +17,8 @@ pub async fn check_beneath(workspace: &Arc<Workspace>, paths: Vec<String>) -> Re
         .looking(move |this| {
             let root = open_root(this)?;
             for path in &paths {
-                match open_beneath(&root, &relative(this, path)?) {
-                    Err(problem) if problem.kind != ErrorKind::NotFound => {
-                        return Err(problem.field("args").into());
-                    }
-                    _ => {}
-                }
+                let reached = if_reached(open_beneath(&root, &relative(this, path)?));
+                reached.map_err(|problem| problem.field("args"))?;
             }
             Ok(())
         })
@@ -37,13 +33,13 @@ pub(super) fn standing_for_read(workspace: &Workspace) -> Result<About, Error> {
 
 /// Refuses a path whose directory, as far as there is one, is reached through a link that leads out.
 /// The file itself may be such a link: git keeps it as one.
-pub(crate) fn check_parent(
-    _workspace: &Workspace,
-    root: &OwnedFd,
-    path: &Path,
-) -> Result<(), Problem> {
-    let parent = path.parent().unwrap_or(Path::new(""));
-    match open_beneath(root, parent) {
+pub(crate) fn check_parent(root: &OwnedFd, path: &Path) -> Result<(), Problem> {
+    if_reached(open_beneath(root, path.parent().unwrap_or(Path::new(""))))
+}
+
+/// A path need not lead to anything.
+fn if_reached(opened: Result<OwnedFd, Problem>) -> Result<(), Problem> {
+    match opened {
         Err(problem) if problem.kind != ErrorKind::NotFound => Err(problem),
         _ => Ok(()),
     }
@@ -119,19 +115,9 @@ pub(super) fn open_unfollowed(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Pr
 }
 
 fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Problem> {
-    let name = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match openat2(
-        root,
-        name,
-        OFlags::PATH | OFlags::CLOEXEC | flags,
-        Mode::empty(),
-        resolve,
-    ) {
+    match openat2(root, or_dot(path), flags, Mode::empty(), resolve) {
         Ok(fd) if leads_to_git(root, &fd) => Err(git_directory()),
         Ok(fd) => Ok(fd),
         Err(Errno::XDEV | Errno::LOOP) => Err(outside(&shown(path))),
@@ -146,6 +132,14 @@ fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, P
             "path",
             format!("{} cannot be read: {errno}", shown(path)),
         )),
+    }
+}
+
+/// The path, by a name that a directory has for itself where it is empty.
+pub(crate) fn or_dot(path: &Path) -> &Path {
+    match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
     }
 }
 

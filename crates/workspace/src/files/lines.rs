@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 
 use regex::bytes::Regex;
 
@@ -31,13 +32,6 @@ pub(super) struct Hit {
     pub(super) after: Vec<String>,
 }
 
-/// What becomes of a search when it has found or read something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Go {
-    On,
-    Stop,
-}
-
 /// How the search of a file ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
@@ -55,12 +49,12 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Gives every hit of `file` to `hit`, and asks `pause` now and then whether to go on.
+    /// Gives every hit of `file` to `hit`, which may break the search off, and asks `is_over` now and then.
     pub(super) fn search(
         &self,
         file: File,
-        mut hit: impl FnMut(Hit) -> Go,
-        mut pause: impl FnMut() -> Go,
+        mut hit: impl FnMut(Hit) -> ControlFlow<()>,
+        is_over: impl Fn() -> bool,
     ) -> io::Result<End> {
         let mut reader = BufReader::with_capacity(LONGEST_LINE, file.take(MAX_LINED));
         let beginning = reader.fill_buf()?;
@@ -73,17 +67,13 @@ impl Lines<'_> {
         loop {
             let more = next_line(&mut reader, &mut line)?;
             read += line.len() + 1;
-            let found = match more && number >= self.after {
-                true => self.pattern.find(&line),
-                false => None,
-            };
+            let is_new = more && number >= self.after;
+            let found = is_new.then(|| self.pattern.find(&line)).flatten();
             // A hit is told once the lines after it are known.
-            let is_over = open
-                .as_ref()
-                .is_some_and(|hit| hit.after.len() == self.context);
-            if (found.is_some() || is_over || !more)
+            let is_told = |hit: &Hit| hit.after.len() == self.context;
+            if (found.is_some() || open.as_ref().is_some_and(is_told) || !more)
                 && let Some(done) = open.take()
-                && hit(done) == Go::Stop
+                && hit(done).is_break()
             {
                 return Ok(End::Stopped(number));
             }
@@ -112,7 +102,7 @@ impl Lines<'_> {
             }
             if read >= LONGEST_LINE {
                 read = 0;
-                if pause() == Go::Stop && open.is_none() {
+                if is_over() && open.is_none() {
                     return Ok(End::Stopped(number));
                 }
             }
@@ -179,9 +169,9 @@ mod tests {
             file,
             |hit| {
                 hits.push(hit);
-                Go::On
+                ControlFlow::Continue(())
             },
-            || Go::On,
+            || false,
         );
         (hits, end.unwrap())
     }

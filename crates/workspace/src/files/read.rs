@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -178,24 +177,20 @@ impl ReadRequest {
     }
 }
 
-fn read_part(
-    file: &File,
-    size: u64,
-    request: &ReadRequest,
-    max: usize,
-) -> std::io::Result<FilePart> {
+fn read_part(file: &File, size: u64, request: &ReadRequest, max: usize) -> io::Result<FilePart> {
     let (wanted, counted) = if size > MAX_LINED {
         let start = request.start_byte.unwrap_or(0).min(size);
         (start..request.end_byte.unwrap_or(size).min(size), None)
     } else {
-        let found = find(file, request)?;
-        (found.wanted, Some((found.first_line, found.total_lines)))
+        let (wanted, lines) = find(file, request)?;
+        (wanted, Some(lines))
     };
     let length = usize::try_from(wanted.end.saturating_sub(wanted.start)).unwrap_or(usize::MAX);
     let truncated = length > max;
-    let mut bytes = vec![0; length.min(max)];
-    let read = read_at_most(file, &mut bytes, wanted.start)?;
-    bytes.truncate(read);
+    let mut bytes = Vec::with_capacity(length.min(max));
+    let mut part = file;
+    part.seek(SeekFrom::Start(wanted.start))?;
+    part.take(length.min(max) as u64).read_to_end(&mut bytes)?;
     if truncated {
         end_well(&mut bytes);
     }
@@ -218,15 +213,9 @@ fn read_part(
     })
 }
 
-/// Where in a file the lines or bytes are that were asked for.
-struct PartBounds {
-    wanted: Range<u64>,
-    first_line: usize,
-    total_lines: usize,
-}
-
-/// Goes through the whole file: how many lines it has is part of the answer.
-fn find(file: &File, request: &ReadRequest) -> std::io::Result<PartBounds> {
+/// Where in a file the lines or bytes are that were asked for, the first line of them, and how many lines there are in all.
+/// Goes through the whole file: the latter is part of the answer.
+fn find(file: &File, request: &ReadRequest) -> io::Result<(Range<u64>, (usize, usize))> {
     let mut first_line = match request.start_byte {
         Some(_) => 1,
         None => request.first_line(),
@@ -261,23 +250,9 @@ fn find(file: &File, request: &ReadRequest) -> std::io::Result<PartBounds> {
         offset += read as u64;
     }
     let start = start.unwrap_or(offset).min(offset);
-    Ok(PartBounds {
-        wanted: start..end.unwrap_or(offset).clamp(start, offset),
-        first_line,
-        total_lines: newlines + usize::from(ends_open),
-    })
-}
-
-/// Fills the buffer from `start` on, as far as the file goes.
-fn read_at_most(file: &File, buffer: &mut [u8], start: u64) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read_at(&mut buffer[filled..], start + filled as u64)? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Ok(filled)
+    let total_lines = newlines + usize::from(ends_open);
+    let wanted = start..end.unwrap_or(offset).clamp(start, offset);
+    Ok((wanted, (first_line, total_lines)))
 }
 
 /// Has a part that was cut end with a line, or at least with a character.

@@ -1,6 +1,7 @@
 //! Searching the files of a workspace.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::beneath::{open_beneath, shown};
-use super::lines::{End, Go, Hit, Lines};
+use super::lines::{End, Hit, Lines};
 use super::query::{Grep, SearchCursor};
 use super::regular::open_lined;
 use super::walk::{Walk, WalkStep};
@@ -188,11 +189,7 @@ impl Search<'_> {
             },
         };
         let is_over = self.is_over;
-        let pause = || match is_over() {
-            true => Go::Stop,
-            false => Go::On,
-        };
-        match lines.search(file, |hit| self.hit(path, hit), pause) {
+        match lines.search(file, |hit| self.hit(path, hit), is_over) {
             Ok(End::Whole) => {
                 self.found.searched += 1;
                 self.is_done_with(path);
@@ -223,11 +220,11 @@ impl Search<'_> {
         self.place = Some(SearchCursor::after(path, u64::MAX));
     }
 
-    fn hit(&mut self, path: &Path, hit: Hit) -> Go {
+    fn hit(&mut self, path: &Path, hit: Hit) -> ControlFlow<()> {
         if self.found.matches.len() == self.grep.limit || self.size > MAX_TEXT {
             self.found.truncated = true;
             self.found.next = self.found.matches.last().map(LineMatch::cursor);
-            return Go::Stop;
+            return ControlFlow::Break(());
         }
         let found = LineMatch {
             path: shown(path),
@@ -240,7 +237,7 @@ impl Search<'_> {
         };
         self.size += found.size();
         self.found.matches.push(found);
-        Go::On
+        ControlFlow::Continue(())
     }
 
     /// There is no time for more.

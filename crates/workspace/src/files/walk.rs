@@ -17,6 +17,7 @@ use ignore::gitignore::Gitignore;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
 use rustix::io::Errno;
 
+use super::beneath::or_dot;
 use super::regular::open_lined;
 use branchyard_git::{MAX_RULES, parse_rules};
 
@@ -45,7 +46,7 @@ struct Level {
     /// Beneath `start`.
     dir: PathBuf,
     /// What is still to come, the last first.
-    names: Vec<(OsString, FileKind)>,
+    names: Vec<(OsString, IsDir)>,
     rules: Option<Rules>,
 }
 
@@ -55,11 +56,8 @@ struct Rules {
     size: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum FileKind {
-    File,
-    Dir,
-}
+/// Whether a name is that of a directory; else it is a file's.
+type IsDir = bool;
 
 /// One step of a walk, with its path in the workspace. Whoever walks can stop in a tree without files too,
 /// or full of ignored ones.
@@ -100,7 +98,7 @@ impl Walk {
     pub(super) fn step(&mut self) -> Option<WalkStep> {
         loop {
             let level = self.levels.last_mut()?;
-            let Some((name, kind)) = level.names.pop() else {
+            let Some((name, is_dir)) = level.names.pop() else {
                 let rules = self.levels.pop().and_then(|level| level.rules);
                 self.heeded -= size_of(rules.as_ref());
                 continue;
@@ -110,10 +108,10 @@ impl Walk {
             if self.is_past(&path) {
                 continue;
             }
-            if self.is_ignored(&path, kind == FileKind::Dir) {
+            if self.is_ignored(&path, is_dir) {
                 return Some(WalkStep::Ignored);
             }
-            if kind == FileKind::File {
+            if !is_dir {
                 return Some(WalkStep::File(path));
             }
             self.enter(beneath);
@@ -124,16 +122,13 @@ impl Walk {
     /// Opens a file that the walk came to; `None` if it may not be read, or is none any more.
     pub(super) fn open(&mut self, path: &Path) -> Option<File> {
         let beneath = path.strip_prefix(&self.base).ok()?;
-        match open(&self.start, beneath, OFlags::PATH) {
-            Ok(fd) => match open_lined(&fd, path) {
-                Ok(file) => return Some(file),
-                Err(_) => self.skipped += 1,
-            },
+        let file = match open(&self.start, beneath, OFlags::PATH) {
             // Gone since it was listed, as happens beside a build.
-            Err(Errno::NOENT) => {}
-            Err(_) => self.skipped += 1,
-        }
-        None
+            Err(Errno::NOENT) => return None,
+            fd => fd.ok().and_then(|fd| open_lined(&fd, path).ok()),
+        };
+        self.skipped += usize::from(file.is_none());
+        file
     }
 
     fn is_past(&self, path: &Path) -> bool {
@@ -167,7 +162,7 @@ impl Walk {
         }
     }
 
-    fn names(&mut self, dir: &Path) -> Result<Vec<(OsString, FileKind)>, Errno> {
+    fn names(&mut self, dir: &Path) -> Result<Vec<(OsString, IsDir)>, Errno> {
         let fd = open(&self.start, dir, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut names = Vec::new();
         for item in Dir::read_from(&fd)? {
@@ -180,18 +175,15 @@ impl Walk {
                 self.skipped += 1;
                 break;
             }
-            let kind = match item.file_type() {
-                FileType::Unknown => statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |stat| {
-                        FileType::from_raw_mode(stat.st_mode)
-                    }),
-                known => known,
-            };
-            match kind {
-                FileType::RegularFile => names.push((name.to_owned(), FileKind::File)),
-                FileType::Directory => names.push((name.to_owned(), FileKind::Dir)),
-                // Neither a link nor anything that is no file has lines of its own.
-                _ => {}
+            let mut kind = item.file_type();
+            if kind == FileType::Unknown
+                && let Ok(stat) = statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            {
+                kind = FileType::from_raw_mode(stat.st_mode);
+            }
+            // Neither a link nor anything that is no file has lines of its own.
+            if kind.is_file() || kind.is_dir() {
+                names.push((name.to_owned(), kind.is_dir()));
             }
         }
         names.sort_unstable_by(|a, b| b.cmp(a));
@@ -222,13 +214,9 @@ fn size_of(rules: Option<&Rules>) -> usize {
 
 /// Opens what is at `path` itself, reached through directories alone.
 fn open(dir: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let name = match path.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => path,
-    };
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    openat2(dir, name, flags, Mode::empty(), resolve)
+    openat2(dir, or_dot(path), flags, Mode::empty(), resolve)
 }
 
 #[cfg(test)]

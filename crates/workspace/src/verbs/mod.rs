@@ -164,11 +164,8 @@ pub fn inside(workspace: &Workspace, field: &str, paths: &[String]) -> Result<Ve
     let mut inside = Vec::new();
     for path in paths {
         let path = beneath::relative(workspace, path).map_err(at_fault)?;
-        beneath::check_parent(workspace, &root, &path).map_err(at_fault)?;
-        inside.push(match path.as_os_str().is_empty() {
-            true => PathBuf::from("."),
-            false => path,
-        });
+        beneath::check_parent(&root, &path).map_err(at_fault)?;
+        inside.push(beneath::or_dot(&path).to_owned());
     }
     Ok(inside)
 }
