@@ -14,7 +14,8 @@ use rustix::io::Errno;
 
 use super::AT_ONCE;
 use super::hand::{
-    CopyTarget, Ends, Hand, Transfer, copy_link, create, leads_out, modified, open_dir, open_source,
+    CopyTarget, Hand, Transfer, copy_link, create, enter, leads_out, modified, open_dir,
+    open_source,
 };
 use super::naming::{Home, Naming};
 use super::output::OutputFile;
@@ -23,7 +24,7 @@ use super::stale_outputs::StaleOutputs;
 use super::tracked::{LINK, TYPE};
 use crate::Error;
 use branchyard_git::FileStat;
-use branchyard_runtime::disk::parallel;
+use branchyard_runtime::disk::{if_there, parallel};
 
 const PERMISSIONS: u32 = 0o777;
 
@@ -166,7 +167,7 @@ impl<'a> Copies<'a> {
         mode: u32,
         expected: FileStat,
     ) -> io::Result<FileStat> {
-        let place = self.ends().enter(&mut hand.place, path)?;
+        let place = enter(&mut hand.place, self.ends(), path)?;
         let name = path.file_name().unwrap_or_default();
         let (seconds, nanos) = expected.modified();
         let times = modified(i64::from(seconds), i64::from(nanos));
@@ -193,18 +194,16 @@ impl<'a> Copies<'a> {
         if self.seed.lent.is_called_back() {
             return Err(io::Error::other("the sibling is wanted for something else"));
         }
-        let place = match self.ends().enter(&mut hand.place, &file.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            place => place?,
+        let Some(place) = if_there(enter(&mut hand.place, self.ends(), &file.path))? else {
+            return Ok(None);
         };
         let name = file.path.file_name().unwrap_or_default();
         let times = modified(file.modified.0, file.modified.1);
         if file.is_link {
             return self.output_link(place, file, name, &times);
         }
-        let source = match open_source(&place.from, name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            source => source?,
+        let Some(source) = if_there(open_source(&place.from, name))? else {
+            return Ok(None);
         };
         if file.is_bound {
             let naming = self.home.look_in(&source, file.size, &mut hand.buffer)?;
@@ -256,20 +255,15 @@ impl<'a> Copies<'a> {
         Ok(Some(Naming::No))
     }
 
-    fn ends(&self) -> Ends<'_> {
-        Ends {
-            from: &self.seed.root,
-            to: &self.to,
-        }
+    fn ends(&self) -> (&OwnedFd, &OwnedFd) {
+        (&self.seed.root, &self.to)
     }
 }
 
 fn modified_at(stat: &Stat) -> (i64, i64) {
     // Below a thousand million.
-    (
-        stat.st_mtime,
-        i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
-    )
+    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    (stat.st_mtime, nanos)
 }
 
 fn changed(path: &Path) -> io::Error {

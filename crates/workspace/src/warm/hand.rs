@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +14,8 @@ use rustix::fs::{
     ioctl_ficlone, openat, openat2, readlinkat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
+
+use crate::files::beneath::or_dot;
 
 /// What fits into this is read and written in one go.
 const BUFFER: usize = 256 << 10;
@@ -30,12 +33,6 @@ pub(super) struct CopyTarget {
     pub(super) to: OwnedFd,
 }
 
-/// Both ends of a copy.
-pub(super) struct Ends<'a> {
-    pub(super) from: &'a OwnedFd,
-    pub(super) to: &'a OwnedFd,
-}
-
 impl Hand {
     pub(super) fn new() -> Self {
         Self {
@@ -45,35 +42,29 @@ impl Hand {
     }
 }
 
-impl Ends<'_> {
-    /// The directory of `path`, which mostly is that of the last one.
-    pub(super) fn enter<'p>(
-        &self,
-        place: &'p mut Option<CopyTarget>,
-        path: &Path,
-    ) -> io::Result<&'p CopyTarget> {
-        let dir = path.parent().unwrap_or(Path::new(""));
-        let there = match place.take() {
-            Some(there) if there.dir == dir => there,
-            _ => CopyTarget {
-                dir: dir.to_owned(),
-                from: open_dir(self.from, dir)?,
-                to: open_dir(self.to, dir)?,
-            },
-        };
-        Ok(place.insert(there))
-    }
+/// The directory of `path` at both ends of a copy, which mostly is that of the last one.
+pub(super) fn enter<'p>(
+    place: &'p mut Option<CopyTarget>,
+    (from, to): (&OwnedFd, &OwnedFd),
+    path: &Path,
+) -> io::Result<&'p CopyTarget> {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let there = match place.take() {
+        Some(there) if there.dir == dir => there,
+        _ => CopyTarget {
+            dir: dir.to_owned(),
+            from: open_dir(from, dir)?,
+            to: open_dir(to, dir)?,
+        },
+    };
+    Ok(place.insert(there))
 }
 
 /// Opens a directory beneath `root`.
 pub(super) fn open_dir(root: &OwnedFd, dir: &Path) -> io::Result<OwnedFd> {
-    let name = match dir.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => dir,
-    };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    Ok(openat2(root, name, flags, Mode::empty(), resolve)?)
+    Ok(openat2(root, or_dot(dir), flags, Mode::empty(), resolve)?)
 }
 
 /// Opens a file to read; if it was replaced by a pipe meanwhile, without waiting for a writer.
@@ -124,7 +115,7 @@ impl Transfer {
             .and_then(|len| buffer.get_mut(..len));
         if let Some(content) = small {
             if !is_read {
-                read_whole(source, content)?;
+                source.read_exact_at(content, 0)?;
             }
             return (&*copy).write_all(content);
         }
@@ -136,10 +127,6 @@ impl Transfer {
         }
         copy_in_kernel(source, copy, size)
     }
-}
-
-fn read_whole(source: &File, content: &mut [u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(source, content, 0)
 }
 
 fn copy_in_kernel(source: &File, copy: &File, size: u64) -> io::Result<()> {

@@ -29,6 +29,7 @@ use crate::fill;
 use branchyard_config::{WarmStart, crash_point};
 use branchyard_git::{self as git, Difference, ObjectId, contents};
 use branchyard_model::{CommitId, Phase, Warm};
+use branchyard_runtime::disk::if_there;
 use copy::Copies;
 use seed::Seed;
 
@@ -184,7 +185,7 @@ fn copy_from(workspace: &Workspace, seed: Seed, goal: ObjectId) -> Result<Copied
     let tracked = seed.index.entries().len();
     Ok(Copied {
         warm: Warm {
-            branch: seed.branch().clone(),
+            branch: seed.lent.workspace().branch().clone(),
             commit: seed.commit.clone(),
             files: tracked as u64 + output.files,
             bytes: seed.tracked.bytes() + output.bytes,
@@ -200,29 +201,25 @@ fn copy_from(workspace: &Workspace, seed: Seed, goal: ObjectId) -> Result<Copied
 
 /// Takes away what was copied.
 fn empty(workspace: &Workspace) -> Result<(), Error> {
-    let gone = |done: io::Result<()>| match done {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("clear what was copied")(error))
+    let clear = || {
+        for entry in fs::read_dir(workspace.path())? {
+            let entry = entry?;
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if_there(match is_dir {
+                true => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            })?;
         }
-        _ => Ok(()),
+        let admin = workspace.worktree().admin();
+        for name in ["index", "index.lock", build_output::FILE] {
+            if_there(fs::remove_file(admin.join(name)))?;
+        }
+        Ok(())
     };
-    let entries = fs::read_dir(workspace.path()).map_err(Error::io("clear what was copied"))?;
-    for entry in entries {
-        let entry = entry.map_err(Error::io("clear what was copied"))?;
-        if entry.file_name() == ".git" {
-            continue;
-        }
-        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        gone(match is_dir {
-            true => fs::remove_dir_all(entry.path()),
-            false => fs::remove_file(entry.path()),
-        })?;
-    }
-    let admin = workspace.worktree().admin();
-    for name in ["index", "index.lock", build_output::FILE] {
-        gone(fs::remove_file(admin.join(name)))?;
-    }
-    Ok(())
+    clear().map_err(Error::io("clear what was copied"))
 }
 
 /// A copy that cannot be trusted, because its original changed meanwhile.

@@ -136,11 +136,8 @@ impl OutputFile {
 /// Whether there is a static library among them.
 fn has_archive(files: &[OutputFile], root: &Path) -> bool {
     files.iter().any(|file| {
-        let is_judged = file.is_judged() && !file.is_link;
-        is_judged
-            && open_regular(&root.join(&file.path))
-                .and_then(|file| begin(file, ARCHIVE_BEGIN))
-                .is_some_and(|begin| is_archive(&begin))
+        let begin = || begin(&root.join(&file.path), ARCHIVE_BEGIN);
+        file.is_judged() && !file.is_link && begin().is_some_and(|begin| is_archive(&begin))
     })
 }
 
@@ -279,7 +276,7 @@ impl Gathering<'_> {
         if self.way.has(&item.path, true) {
             return Ok(());
         }
-        if self.is_bound_to_place(&item.path, known)? {
+        if self.is_bound_to_place(&item.path, known) {
             self.left_out |= is_output && !known.is_cargo;
             return Ok(());
         }
@@ -307,7 +304,7 @@ impl Gathering<'_> {
     /// Whether a directory that git does not track has rules of its own that keep all of it out of git.
     fn ignores_itself(&self, dir: &Path) -> bool {
         let rules = self.workspace.path().join(dir).join(OWN_RULES);
-        let Some(text) = read_regular(&rules, OWN_RULES_SIZE) else {
+        let Ok(Some(text)) = git::read_plain(&rules, OWN_RULES_SIZE) else {
             return false;
         };
         let text = String::from_utf8_lossy(&text);
@@ -319,32 +316,29 @@ impl Gathering<'_> {
     }
 
     /// Whether all of a directory is of use where it is and nowhere else.
-    fn is_bound_to_place(&self, dir: &Path, known: Inherited) -> Result<bool, Error> {
+    fn is_bound_to_place(&self, dir: &Path, known: Inherited) -> bool {
         if known.is_cargo {
-            return Ok(dir
-                .file_name()
-                .is_some_and(|name| name == CARGO_INCREMENTAL));
+            return dir.ends_with(CARGO_INCREMENTAL);
         }
         let place = self.workspace.path().join(dir);
         let [environment, its_mark] = ENVIRONMENTS;
+        let mut marks = [its_mark, CONFIGURED].into_iter();
         if dir.file_name().is_some_and(|name| name == environment)
-            || [its_mark, CONFIGURED]
-                .iter()
-                .any(|mark| place.join(mark).exists())
+            || marks.any(|mark| place.join(mark).exists())
         {
-            return Ok(true);
+            return true;
         }
         for mark in MAYBE_CONFIGURED {
             let mark = place.join(mark);
             if mark.symlink_metadata().is_err() {
                 continue;
             }
-            let content = read_regular(&mark, CONFIGURED_SIZE);
+            let content = git::read_plain(&mark, CONFIGURED_SIZE).ok().flatten();
             if content.is_none_or(|content| self.home.is_in(&content)) {
-                return Ok(true);
+                return true;
             }
         }
-        Ok(false)
+        false
     }
 
     fn take(&mut self, item: UntrackedEntry, known: Inherited) {
@@ -371,20 +365,12 @@ impl Gathering<'_> {
     }
 }
 
-/// The content of a regular file of at most `most` bytes.
-fn read_regular(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let content = begin(open_regular(path)?, most + 1)?;
-    (content.len() as u64 <= most).then_some(content)
-}
-
-/// A build may have put anything else at that place, such as a FIFO, which must not be waited for.
-fn open_regular(path: &Path) -> Option<File> {
+/// How a regular file begins. A build may have put anything else at that place, such as a FIFO, which must not be waited
+/// for.
+fn begin(path: &Path, most: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    file.metadata().ok()?.is_file().then_some(file)
-}
-
-fn begin(file: File, most: u64) -> Option<Vec<u8>> {
+    let file = file.metadata().ok()?.is_file().then_some(file)?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)

@@ -17,9 +17,7 @@ use super::output::{Wanted, WarmOutput};
 use super::sources::Sources;
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
-use crate::record::BuiltFrom;
-use crate::record::Record;
-
+use crate::record::{BuiltFrom, Record};
 use crate::{Error, Workspace, build_output, fits};
 use branchyard_git::{self as git, Difference, IndexFile, Moment, ObjectId, Repository};
 use branchyard_model::{BranchName, CommitId};
@@ -205,10 +203,6 @@ impl Seed {
             sources,
             built_from: record.built_from,
         }))
-    }
-
-    pub(super) fn branch(&self) -> &BranchName {
-        self.lent.workspace().branch()
     }
 
     /// Whether nobody is at work in it, whom no lock of ours would keep out.

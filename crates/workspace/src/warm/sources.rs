@@ -39,8 +39,8 @@ const RECIPE_ENDINGS: [&str; 8] = ["ac", "am", "bzl", "cmake", "in", "mak", "mak
 pub(super) const ARCHIVE_BEGIN: u64 = 8;
 /// Static libraries, as they begin.
 const ARCHIVES: [&[u8]; 2] = [b"!<arch>\n", b"!<thin>\n"];
-/// A tree of packages, whose files are named after nothing here.
-const PACKAGES: &str = "node_modules";
+/// A tree of packages, which is either whole or of no use, and whose files are named after nothing here.
+pub(super) const PACKAGES: &str = "node_modules";
 
 /// The files of the commit that a workspace is made for, as far as output is named after them.
 #[derive(Debug, Default)]
@@ -57,24 +57,17 @@ pub(super) struct Sources {
 impl Sources {
     /// Of a workspace that differs from the one with this index.
     pub(super) fn of(index: &IndexFile, difference: &Difference) -> Self {
-        let gone: HashSet<&[u8]> = difference
-            .changes
-            .iter()
-            .filter(|change| change.is.is_none())
-            .map(|change| change.path.as_slice())
-            .collect();
+        let changed = |is_there: bool| {
+            let changes = difference.changes.iter();
+            let changes = changes.filter(move |change| change.is.is_some() == is_there);
+            changes.map(|change| change.path.as_slice())
+        };
+        let gone: HashSet<&[u8]> = changed(false).collect();
         let stays = index.entries().iter().map(|entry| index.path(entry));
         let stays = stays.filter(|path| !gone.contains(path));
-        let comes = difference
-            .changes
-            .iter()
-            .filter(|change| change.is.is_some());
-        let comes = comes.map(|change| change.path.as_slice());
+        let there = stays.chain(changed(true));
         Self {
-            stems: stays
-                .chain(comes)
-                .map(|path| stem(path).to_owned())
-                .collect(),
+            stems: there.map(|path| stem(path).to_owned()).collect(),
             gone_stems: gone.iter().map(|path| stem(path).to_owned()).collect(),
             gone_names: gone.iter().map(|path| name(path).to_owned()).collect(),
             has_other_recipes: difference
@@ -124,9 +117,8 @@ impl Sources {
 
     /// Whether one of these paths names a file that is gone.
     fn are_missed_by(&self, paths: &[Vec<u8>]) -> bool {
-        paths
-            .iter()
-            .any(|path| self.gone_names.contains(name(path)))
+        let mut names = paths.iter().map(|path| name(path));
+        names.any(|name| self.gone_names.contains(name))
     }
 }
 

@@ -12,9 +12,7 @@ use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
 use super::output::OutputFile;
-
-/// A tree of packages that is either whole or of no use.
-const PACKAGES: &str = "node_modules";
+use super::sources::PACKAGES;
 
 pub(super) struct StaleOutputs<'a> {
     files: &'a [OutputFile],
