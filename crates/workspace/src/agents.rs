@@ -1,7 +1,6 @@
 //! Which task of which agent a branch was made for: a small file for each, which outlives the workspace.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use branchyard_model::{AgentTask, BranchName, CommitId, RepoName};
+use branchyard_runtime::disk::if_there;
 
 const VERSION: u32 = 1;
 
@@ -54,20 +54,13 @@ impl AgentBranches {
 
     /// The branches of this repo that were made for agents.
     pub fn all(&self, repo: &RepoName) -> Result<Vec<AgentBranch>, Error> {
-        let entries = match fs::read_dir(self.dir(repo)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Error::io("list the branches of agents")(error)),
-        };
+        let unlisted = || Error::io("list the branches of agents");
+        let entries = if_there(fs::read_dir(self.dir(repo))).map_err(unlisted())?;
         let mut found = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(Error::io("list the branches of agents"))?;
-            if entry
-                .path()
-                .extension()
-                .is_some_and(|ending| ending == "json")
-            {
-                found.extend(read(&entry.path())?);
+        for entry in entries.into_iter().flatten() {
+            let path = entry.map_err(unlisted())?.path();
+            if path.extension().is_some_and(|ending| ending == "json") {
+                found.extend(read(&path)?);
             }
         }
         Ok(found)
@@ -85,12 +78,9 @@ impl AgentBranches {
     }
 
     pub fn forget(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Error> {
-        match fs::remove_file(self.file(repo, branch)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("forget whose branch it was")(error))
-            }
-            _ => Ok(()),
-        }
+        if_there(fs::remove_file(self.file(repo, branch)))
+            .map(drop)
+            .map_err(Error::io("forget whose branch it was"))
     }
 
     fn dir(&self, repo: &RepoName) -> PathBuf {
@@ -103,10 +93,9 @@ impl AgentBranches {
 }
 
 fn read(file: &Path) -> Result<Option<AgentBranch>, Error> {
-    let json = match fs::read(file) {
-        Ok(json) => json,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("read whose branch it is")(error)),
+    let json = if_there(fs::read(file)).map_err(Error::io("read whose branch it is"))?;
+    let Some(json) = json else {
+        return Ok(None);
     };
     match serde_json::from_slice::<AgentBranch>(&json) {
         Ok(branch) if branch.version == VERSION => Ok(Some(branch)),

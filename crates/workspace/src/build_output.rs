@@ -37,7 +37,8 @@ type Nanos = i64;
 /// When commands were at work in a workspace.
 #[derive(Debug)]
 pub(super) struct BuildOutputNotes {
-    spells: Vec<Spell>,
+    /// When each began, and when it ended.
+    spells: Vec<(Nanos, Moment)>,
     settled: Settled,
     now: Clock,
 }
@@ -62,13 +63,6 @@ enum Note {
 struct Moment {
     at: Nanos,
     #[serde(flatten)]
-    clock: Clock,
-}
-
-#[derive(Debug)]
-struct Spell {
-    from: Nanos,
-    to: Nanos,
     clock: Clock,
 }
 
@@ -103,9 +97,14 @@ pub(super) fn note_end(admin: &Path, at: jiff::Timestamp) -> io::Result<bool> {
 }
 
 fn append(admin: &Path, note: &Note) -> io::Result<()> {
+    let line = line(note)?;
+    open(admin)?.write_all(&line)
+}
+
+fn line(note: &Note) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(note)?;
     line.push(b'\n');
-    open(admin)?.write_all(&line)
+    Ok(line)
 }
 
 fn open(admin: &Path) -> io::Result<File> {
@@ -154,14 +153,10 @@ impl BuildOutputNotes {
             match serde_json::from_slice(line) {
                 Ok(Note::Began(moment)) => under_way = Some(moment),
                 Ok(Note::Ended(end)) => {
-                    made.spells.extend(under_way.take().and_then(|begin| {
-                        // Set in between, the clock says nothing about what was born when.
-                        begin.clock.agrees(&end.clock).then_some(Spell {
-                            from: begin.at,
-                            to: end.at,
-                            clock: end.clock,
-                        })
-                    }));
+                    // Set in between, the clock says nothing about what was born when.
+                    let begin = under_way.take();
+                    let begin = begin.filter(|begin| begin.clock.agrees(&end.clock));
+                    made.spells.extend(begin.map(|begin| (begin.at, end)));
                 }
                 Ok(Note::Settled(settled)) => made.settled = settled,
                 Err(_) => {}
@@ -182,14 +177,10 @@ impl BuildOutputNotes {
                 Some((path.to_str()?.to_owned(), (born(meta)?, changed(meta))))
             })
             .collect();
-        let last = self.spells.iter().filter(|spell| self.can_trust(spell));
-        let last = last.max_by_key(|spell| spell.to).map(|spell| Moment {
-            at: spell.to,
-            clock: spell.clock.clone(),
-        });
-        let until = last.or_else(|| self.settled.until.clone());
-        let mut line = serde_json::to_vec(&Note::Settled(Settled { named, until }))?;
-        line.push(b'\n');
+        let ends = self.spells.iter().map(|(_, end)| end);
+        let last = ends.filter(|end| self.trusts(end)).max_by_key(|end| end.at);
+        let until = last.or(self.settled.until.as_ref()).cloned();
+        let line = line(&Note::Settled(Settled { named, until }))?;
         let fresh = admin.join(format!("{FILE}.new"));
         fs::write(&fresh, line)?;
         fs::rename(&fresh, admin.join(FILE))
@@ -230,23 +221,18 @@ impl BuildOutputNotes {
     fn is_settled_in(&self, path: &Path, changed: Nanos) -> bool {
         let Settled { named, until } = &self.settled;
         let mut dirs = path.ancestors().skip(1).filter_map(Path::to_str);
-        let is_before = |until: &Moment| changed <= until.at && self.trusts(&until.clock, until.at);
+        let is_before = |until: &Moment| changed <= until.at && self.trusts(until);
         until.as_ref().is_some_and(is_before) && dirs.any(|dir| named.contains_key(dir))
     }
 
     fn during(&self, time: Nanos) -> bool {
-        self.spells
-            .iter()
-            .any(|spell| (spell.from..=spell.to).contains(&time) && self.can_trust(spell))
+        let mut spells = self.spells.iter();
+        spells.any(|(begin, end)| (*begin..=end.at).contains(&time) && self.trusts(end))
     }
 
-    fn can_trust(&self, spell: &Spell) -> bool {
-        self.trusts(&spell.clock, spell.to)
-    }
-
-    fn trusts(&self, clock: &Clock, at: Nanos) -> bool {
+    fn trusts(&self, Moment { at, clock }: &Moment) -> bool {
         // Of an earlier start of the machine: the clock must have gone on since.
-        clock.agrees(&self.now) || (clock.boot != self.now.boot && at < self.now.started)
+        clock.agrees(&self.now) || (clock.boot != self.now.boot && *at < self.now.started)
     }
 }
 
@@ -342,9 +328,8 @@ mod tests {
             now: clock("b", 100),
         };
         let trusts = |boot, started, to: Nanos| {
-            made.can_trust(&Spell {
-                from: 0,
-                to: to * STEP,
+            made.trusts(&Moment {
+                at: to * STEP,
                 clock: clock(boot, started),
             })
         };

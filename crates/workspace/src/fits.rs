@@ -17,29 +17,20 @@ const PLENTY: Amount = Amount {
 
 /// Refuses a checkout of `target` that does not fit, where there is not plenty of room.
 pub(super) async fn check_fits(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
-    check_extent(workspace, target).await?;
+    let goal = object_id(target)?;
+    let extent = workspace.blocking(move |this| {
+        let store = this.repo().open_store()?;
+        // Where HEAD is nowhere, all of the target counts.
+        let head = this.worktree().open().and_then(|repo| git::head(&repo));
+        let from = head.ok().map(|head| head.tree);
+        Ok(git::check_checkout(&store, from, goal)?)
+    });
+    extent.await?;
     match Room::of(workspace.repo().home()) {
         Ok(room) if room.less_than(PLENTY).is_some() => would_fit(workspace, target).await,
         // Where the room cannot be told, git finds out.
         _ => Ok(()),
     }
-}
-
-async fn check_extent(workspace: &Arc<Workspace>, target: &CommitId) -> Result<(), Error> {
-    let target = target.clone();
-    workspace
-        .blocking(move |this| {
-            let store = this.repo().open_store()?;
-            // Where HEAD is nowhere, all of the target counts.
-            let head = this
-                .worktree()
-                .open()
-                .and_then(|repo| git::head(&repo))
-                .ok();
-            let from = head.map(|head| head.tree);
-            Ok(git::check_checkout(&store, from, object_id(&target)?)?)
-        })
-        .await
 }
 
 /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.

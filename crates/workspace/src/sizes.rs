@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::record::{Record, Sizes};
-use super::work::{Look, OutputEntry};
+use super::work::Look;
 use super::{Error, Workspace, Workspaces};
 use crate::repos::Repo;
 use crate::work;
@@ -34,8 +34,9 @@ pub(super) async fn measure(workspace: &Arc<Workspace>) -> Result<Option<Sizes>,
 pub(super) fn measure_now(workspace: &Workspace) -> Result<Sizes, Error> {
     let tick = workspace.yard().ticks.now();
     let output = work::belongings(workspace, &workspace.worktree().open()?, Look::Whole)?.output;
-    let starts = output.iter().map(Start::of);
-    let sizes = measure_dir(workspace.path(), starts);
+    let made = output.into_iter();
+    let made = made.map(|output| (output.item.path, output.ignored));
+    let sizes = measure_dir(workspace.path(), made);
     let remembered = workspace.change_record(|record| {
         record.sizes = Some(sizes);
         record.measured_tick = tick;
@@ -85,26 +86,12 @@ pub(super) fn size_of(dir: &Path) -> u64 {
     measure_dir(dir, []).total()
 }
 
-/// Where build output starts.
-struct Start {
-    path: PathBuf,
-    ignored: bool,
-}
-
-impl Start {
-    fn of(output: &OutputEntry) -> Self {
-        Self {
-            path: output.item.path.clone(),
-            ignored: output.ignored,
-        }
-    }
-}
-
-fn measure_dir(root: &Path, made: impl IntoIterator<Item = Start>) -> Sizes {
+/// `made` is where build output starts, and whether git ignores it.
+fn measure_dir(root: &Path, made: impl IntoIterator<Item = (PathBuf, bool)>) -> Sizes {
+    let made = made.into_iter();
     let mut walk = SizeWalk {
         made: made
-            .into_iter()
-            .map(|made| (root.join(made.path), made.ignored))
+            .map(|(path, ignored)| (root.join(path), ignored))
             .collect(),
         linked: HashSet::new(),
         holds_repository: false,
@@ -208,11 +195,8 @@ mod tests {
         fs::File::create(root.join("sparse"))
             .and_then(|file| file.set_len(1 << 40))
             .unwrap();
-        let made = [("target", true), ("out", false)].map(|(path, ignored)| Start {
-            path: path.into(),
-            ignored,
-        });
-        let sizes = measure_dir(root, made);
+        let made = [("target", true), ("out", false)];
+        let sizes = measure_dir(root, made.map(|(path, ignored)| (path.into(), ignored)));
         // Directories take up some blocks too, how many is the file system's affair.
         let about = |kib: u64| kib * 1024..(kib + 64) * 1024;
         assert!(about(64).contains(&sizes.source), "{sizes:?}");

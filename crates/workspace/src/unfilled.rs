@@ -53,13 +53,8 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
         let bytes = index.path(entry);
         let path = || PathBuf::from(OsStr::from_bytes(bytes));
         if entry.mode() == SUBMODULE {
-            let is_there = workspace
-                .path()
-                .join(path())
-                .join(".git")
-                .symlink_metadata()
-                .is_ok();
-            if !is_there {
+            let link = workspace.path().join(path()).join(".git");
+            if link.symlink_metadata().is_err() {
                 modules.push(path());
             }
         } else if bytes.rsplit(|byte| *byte == b'/').next() == Some(ATTRIBUTES) {
@@ -93,21 +88,20 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
 }
 
 fn keeps_lfs(workspace: &Workspace, attributes: &Path) -> bool {
-    let Ok(file) = regular::open_unfollowed(workspace, attributes) else {
-        return false;
-    };
-    let mut text = Vec::new();
-    let read = file.take(ATTRIBUTES_SIZE).read_to_end(&mut text);
-    read.is_ok() && String::from_utf8_lossy(&text).contains(LFS)
+    let text = begin(workspace, attributes, ATTRIBUTES_SIZE);
+    text.is_some_and(|text| String::from_utf8_lossy(&text).contains(LFS))
 }
 
 fn is_pointer(workspace: &Workspace, path: &Path) -> bool {
-    let Ok(file) = regular::open_unfollowed(workspace, path) else {
-        return false;
-    };
+    begin(workspace, path, POINTER.len() as u64).is_some_and(|begin| begin == POINTER)
+}
+
+/// How a file begins; `None` if it cannot be read.
+fn begin(workspace: &Workspace, path: &Path, most: u64) -> Option<Vec<u8>> {
+    let file = regular::open_unfollowed(workspace, path).ok()?;
     let mut begin = Vec::new();
-    let read = file.take(POINTER.len() as u64).read_to_end(&mut begin);
-    read.is_ok() && begin == POINTER
+    file.take(most).read_to_end(&mut begin).ok()?;
+    Some(begin)
 }
 
 /// The first paths, and how many more there are.

@@ -44,19 +44,12 @@ const OF_A_STORE: [&str; 16] = [
 ];
 
 /// Everything that keeps others out of a workspace.
-struct Alone {
-    _lock: WorkspaceLock,
-    _files: ExclusiveFiles,
-}
+type Alone = (WorkspaceLock, ExclusiveFiles);
 
 /// Takes the workspace's locks if all of them are free and nobody used it since it was judged by `found`.
 fn try_be_alone(workspace: &Workspace, found: &Record) -> Result<Alone, String> {
-    let _lock = workspace
-        .queue()
-        .try_lock("reap", "daemon")
-        .ok_or_else(|| BUSY.to_owned())?;
-    let files = workspace.files().try_lock();
-    let _files = files.ok_or_else(|| BUSY.to_owned())?;
+    let lock = workspace.queue().try_lock("reap", "daemon").ok_or(BUSY)?;
+    let files = workspace.files().try_lock().ok_or(BUSY)?;
     if !workspace.exists() {
         return Err("it is gone already".to_owned());
     }
@@ -64,7 +57,7 @@ fn try_be_alone(workspace: &Workspace, found: &Record) -> Result<Alone, String> 
     if record.is_none_or(|record| record.last_used != found.last_used) {
         return Err(BUSY.to_owned());
     }
-    Ok(Alone { _lock, _files })
+    Ok((lock, files))
 }
 
 fn check_unused(workspace: &Workspace) -> Result<(), String> {

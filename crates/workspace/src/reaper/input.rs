@@ -12,7 +12,7 @@ use crate::repos::Repo;
 use crate::sizes::size_of;
 use crate::{Workspace, parallel, sizes, work};
 use branchyard_git::Worktree;
-use branchyard_model::{BranchName, RepoName};
+use branchyard_model::BranchName;
 use branchyard_process::Presence;
 use branchyard_runtime::disk::Room;
 
@@ -122,9 +122,8 @@ impl Reaper {
         };
         let mut found = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         found.sort_by(|a, b| {
-            let key =
-                |found: &FoundWorkspace| (found.repo.name().clone(), found.record.branch.clone());
-            key(a).cmp(&key(b))
+            let by_repo = a.repo.name().cmp(b.repo.name());
+            by_repo.then_with(|| a.record.branch.cmp(&b.record.branch))
         });
         for found in &mut found {
             let workspace = self.workspaces.look_at(&found.repo, &found.record.branch);
@@ -159,27 +158,14 @@ impl Reaper {
     }
 
     async fn find_stores(&self, workspaces: &[FoundWorkspace]) -> Vec<FoundStore> {
-        let of_repo = |repo: &RepoName| {
-            let name = repo.clone();
-            workspaces
-                .iter()
-                .filter(move |found| *found.repo.name() == name)
-        };
-        let used = |repo: &RepoName| {
-            of_repo(repo)
-                .filter_map(|found| found.record.used_tick)
-                .max()
-        };
-        let repos = self.repos.list();
+        let (repos, ticks) = (self.repos.list(), &self.workspaces.yard().ticks);
         let mut stores = Vec::new();
         for repo in repos.into_iter().filter(|repo| repo.is_cloned()) {
-            let idle = self
-                .workspaces
-                .yard()
-                .ticks
-                .store_idle(repo.name(), used(repo.name()));
+            let own = workspaces.iter();
+            let own = own.filter(|found| found.repo.name() == repo.name());
+            let used = own.clone().filter_map(|found| found.record.used_tick).max();
+            let (idle, count) = (ticks.store_idle(repo.name(), used), own.count());
             let looked_at = repo.clone();
-            let count = of_repo(repo.name()).count();
             let look = move || {
                 let size = size_of(looked_at.store().path());
                 let kept_for = match count {

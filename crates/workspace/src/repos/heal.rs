@@ -18,6 +18,7 @@ use super::{Progress, Repo, RepoError};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git, ObjectId, Store};
 use branchyard_model::{BranchName, Phase, Warning};
+use branchyard_runtime::disk::if_there;
 
 /// In new objects until all is settled: the room that the old ones are in.
 const MARK: &str = "branchyard-room";
@@ -191,12 +192,9 @@ fn is_marked(repo: &Repo) -> bool {
 }
 
 fn unmark(repo: &Repo, room: &Path) -> Result<(), RepoError> {
-    let removed = |path: PathBuf| match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    };
-    removed(room.join(UNUSED))
-        .and_then(|()| removed(mark(repo)))
+    if_there(fs::remove_file(room.join(UNUSED)))
+        .and_then(|_| if_there(fs::remove_file(mark(repo))))
+        .map(drop)
         .map_err(RepoError::io("finish with a damaged store"))
 }
 
@@ -249,9 +247,8 @@ pub async fn resume_healing(this: &Arc<Repo>) -> Result<(), RepoError> {
 
 /// Copies a file or a whole directory, if it is there.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let meta = match fs::symlink_metadata(from) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        meta => meta?,
+    let Some(meta) = if_there(fs::symlink_metadata(from))? else {
+        return Ok(());
     };
     if !meta.is_dir() {
         return fs::copy(from, to).map(drop);

@@ -19,7 +19,7 @@ use branchyard_config::{
 };
 use branchyard_git::{Git, PublicHost, RemoteFailure, Store};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, SandboxProfile};
-use branchyard_runtime::disk::Trash;
+use branchyard_runtime::disk::{Trash, if_there};
 use branchyard_runtime::yard_events::{EventBus, RepoChange};
 
 #[derive(Debug)]
@@ -178,12 +178,8 @@ impl Repos {
             .help("remove it there and restart the daemon")
             .into());
         }
-        match fs::remove_file(self.registration_file(name)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(RepoError::io("forget the registration")(error));
-            }
-            _ => {}
-        }
+        if_there(fs::remove_file(self.registration_file(name)))
+            .map_err(RepoError::io("forget the registration"))?;
         if let Some((_, repo)) = self.by_name.remove(name) {
             repo.tell(RepoChange::Removed);
         }
