@@ -40,22 +40,15 @@ pub fn is_agent_branch(branch: &BranchName) -> bool {
 }
 
 fn check(field: &str, id: &str) -> Result<(), Problem> {
-    let rule = if id.is_empty() {
-        "it is empty"
-    } else if id.len() > MAX_ID {
-        "it is longer than 64 characters"
-    } else if !id
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-    {
-        "it holds a character that is not allowed"
-    } else if !id.starts_with(|c: char| c.is_ascii_alphanumeric())
-        || !id.ends_with(|c: char| c.is_ascii_alphanumeric())
-        || id.contains("..")
-    {
-        "it does not start and end with a letter or digit, or holds '..'"
-    } else {
-        return Ok(());
+    let is_plain = |c: char| c.is_ascii_alphanumeric();
+    let is_fine = |c: char| is_plain(c) || "._-".contains(c);
+    let is_framed = id.starts_with(is_plain) && id.ends_with(is_plain) && !id.contains("..");
+    let rule = match id {
+        "" => "it is empty",
+        _ if id.len() > MAX_ID => "it is longer than 64 characters",
+        _ if !id.chars().all(is_fine) => "it holds a character that is not allowed",
+        _ if !is_framed => "it does not start and end with a letter or digit, or holds '..'",
+        _ => return Ok(()),
     };
     Err(Problem::bad(field, format!("{id:?} cannot be part of a branch name: {rule}"))
         .help("use letters, digits, '.', '_' and '-', at most 64 characters, starting and ending with a letter or digit"))

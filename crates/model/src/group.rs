@@ -109,13 +109,8 @@ impl MemberEnded {
             member: member.clone(),
             end: RunEnd {
                 state: EndState::Lost,
-                exit_code: None,
-                signal: None,
-                commit: None,
-                duration_ms: 0,
-                incremental: None,
                 reason: Some("its record is gone".to_owned()),
-                diagnostics: None,
+                ..RunEnd::default()
             },
             error: None,
         }
@@ -125,14 +120,11 @@ impl MemberEnded {
 impl Summary {
     pub fn of(results: Vec<MemberEnded>, duration_ms: u64) -> Self {
         let mut counts = BTreeMap::new();
-        for result in &results {
-            *counts
-                .entry(result.end.state.as_str().to_owned())
-                .or_default() += 1;
+        let states = || results.iter().map(|result| result.end.state);
+        for state in states() {
+            *counts.entry(state.as_str().to_owned()).or_default() += 1;
         }
-        let all_well = results
-            .iter()
-            .all(|result| result.end.state == EndState::Succeeded);
+        let all_well = states().all(|state| state == EndState::Succeeded);
         Self {
             state: match all_well {
                 true => GroupState::Succeeded,

@@ -31,9 +31,8 @@ impl RunId {
 
 /// Only this form: an id is also a directory name and must have one spelling.
 fn hyphenated(text: &str) -> Option<Uuid> {
-    Uuid::try_parse(text)
-        .ok()
-        .filter(|id| id.to_string() == text)
+    let id = Uuid::try_parse(text).ok()?;
+    (id.to_string() == text).then_some(id)
 }
 
 macro_rules! made_by_time {
@@ -87,13 +86,12 @@ pub struct CommitId(String);
 impl CommitId {
     pub fn parse(text: &str) -> Result<Self, Problem> {
         if text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            Ok(Self(text.to_ascii_lowercase()))
-        } else {
-            Err(
-                Problem::bad("commit", format!("{text:?} is not a commit id"))
-                    .help("give all 40 hex digits, as `git rev-parse` prints them"),
-            )
+            return Ok(Self(text.to_ascii_lowercase()));
         }
+        Err(
+            Problem::bad("commit", format!("{text:?} is not a commit id"))
+                .help("give all 40 hex digits, as `git rev-parse` prints them"),
+        )
     }
 }
 

@@ -35,26 +35,18 @@ pub struct DirName(String);
 
 impl RepoName {
     pub fn parse(name: &str) -> Result<Self, Problem> {
-        let bad = |rule: &str| {
-            Problem::bad("repo", format!("{name:?} is not a repository name: {rule}"))
-                .help("use letters, digits, '.', '_' and '-', at most 63 characters, starting with a letter or digit")
+        let is_fine = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+        let rule = match name.as_bytes() {
+            [] => "it is empty",
+            _ if name.len() > MAX_REPO_BYTES => "it is longer than 63 characters",
+            [first, ..] if !first.is_ascii_alphanumeric() => {
+                "it does not start with a letter or digit"
+            }
+            _ if !name.bytes().all(is_fine) => "it holds a character that is not allowed",
+            _ => return Ok(Self(name.to_owned())),
         };
-        let Some(first) = name.bytes().next() else {
-            return Err(bad("it is empty"));
-        };
-        if name.len() > MAX_REPO_BYTES {
-            return Err(bad("it is longer than 63 characters"));
-        }
-        if !first.is_ascii_alphanumeric() {
-            return Err(bad("it does not start with a letter or digit"));
-        }
-        if !name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        {
-            return Err(bad("it holds a character that is not allowed"));
-        }
-        Ok(Self(name.to_owned()))
+        Err(Problem::bad("repo", format!("{name:?} is not a repository name: {rule}"))
+            .help("use letters, digits, '.', '_' and '-', at most 63 characters, starting with a letter or digit"))
     }
 
     pub fn dir(&self) -> DirName {
@@ -116,50 +108,35 @@ impl TagName {
 }
 
 fn rule_broken_by(name: &str) -> Option<&'static str> {
-    if name.is_empty() {
-        return Some("it is empty");
-    }
-    if name.len() > MAX_BRANCH_BYTES {
-        return Some("it is longer than 240 bytes");
-    }
-    if name.starts_with('-') {
-        return Some("it starts with '-'");
-    }
-    if name == "@" || name == "HEAD" || name.ends_with("_HEAD") {
-        return Some("it is a name that git keeps for itself");
-    }
-    if name.starts_with("refs/") {
-        return Some("it is a full ref; give the short name");
-    }
-    if is_object_id(name) {
-        return Some("it looks like a commit id");
-    }
-    if name.contains("..") || name.contains("@{") {
-        return Some("'..' and '@{' are revision syntax");
-    }
-    if let Some(c) = name.chars().find(|c| is_forbidden_char(*c)) {
-        return Some(match c {
-            ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\' => {
+    let is_reserved = name == "@" || name == "HEAD" || name.ends_with("_HEAD");
+    let forbidden = || name.chars().find(|c| is_forbidden_char(*c));
+    let rule = match name {
+        "" => "it is empty",
+        _ if name.len() > MAX_BRANCH_BYTES => "it is longer than 240 bytes",
+        _ if name.starts_with('-') => "it starts with '-'",
+        _ if is_reserved => "it is a name that git keeps for itself",
+        _ if name.starts_with("refs/") => "it is a full ref; give the short name",
+        _ if is_object_id(name) => "it looks like a commit id",
+        _ if name.contains("..") || name.contains("@{") => "'..' and '@{' are revision syntax",
+        _ => match forbidden() {
+            Some(' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\') => {
                 "space, '~', '^', ':', '?', '*', '[' and '\\' are not allowed"
             }
-            _ => "control, formatting and unassigned characters are not allowed",
-        });
+            Some(_) => "control, formatting and unassigned characters are not allowed",
+            None if name.ends_with('.') => "it ends with '.'",
+            None => return name.split('/').find_map(rule_broken_by_part),
+        },
+    };
+    Some(rule)
+}
+
+fn rule_broken_by_part(part: &str) -> Option<&'static str> {
+    match part {
+        "" => Some("it has an empty part (a leading, trailing or double '/')"),
+        _ if part.starts_with('.') => Some("a part starts with '.'"),
+        _ if part.ends_with(".lock") => Some("a part ends with '.lock'"),
+        _ => None,
     }
-    if name.ends_with('.') {
-        return Some("it ends with '.'");
-    }
-    for part in name.split('/') {
-        if part.is_empty() {
-            return Some("it has an empty part (a leading, trailing or double '/')");
-        }
-        if part.starts_with('.') {
-            return Some("a part starts with '.'");
-        }
-        if part.ends_with(".lock") {
-            return Some("a part ends with '.lock'");
-        }
-    }
-    None
 }
 
 fn is_object_id(name: &str) -> bool {

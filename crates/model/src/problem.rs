@@ -109,11 +109,8 @@ impl Problem {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("no message");
-        Self::new(
-            ErrorKind::Internal,
-            "panic",
-            format!("{who} panicked: {said}"),
-        )
+        let detail = format!("{who} panicked: {said}");
+        Self::new(ErrorKind::Internal, "panic", detail)
     }
 
     /// The problem as callers are told it: what went wrong inside is for the log, and a value of theirs

@@ -122,7 +122,7 @@ impl Reusable {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndState {
     Succeeded,
@@ -130,6 +130,7 @@ pub enum EndState {
     Signalled,
     TimedOut,
     Cancelled,
+    #[default]
     Lost,
     Rejected,
 }
@@ -203,7 +204,7 @@ pub struct RunRecord {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunEnd {
     pub state: EndState,
     pub exit_code: Option<i32>,

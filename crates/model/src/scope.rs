@@ -93,9 +93,8 @@ impl Scopes {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL
-            .into_iter()
-            .filter(move |right| self.contains(*right))
+        let all = Scope::ALL.into_iter();
+        all.filter(move |right| self.contains(*right))
     }
 }
 
