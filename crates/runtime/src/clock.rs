@@ -51,10 +51,8 @@ impl SteadyClock {
             believed: last_change(written).unwrap_or_else(|_| Timestamp::now()),
             doubted: 0,
         });
-        let state = Mutex::new(ClockState {
-            kept,
-            at: Instant::now(),
-        });
+        let at = Instant::now();
+        let state = Mutex::new(ClockState { kept, at });
         Self(Arc::new(ClockShared { file, state }))
     }
 
@@ -85,16 +83,12 @@ impl ClockFile {
     fn after(self, ran: Duration, wall: Timestamp) -> Self {
         let expected = later(self.believed, Duration::from_secs(ran.as_secs()));
         let doubted = self.doubted + ran.as_secs().max(1);
-        if wall <= later(expected, DAY) || doubted > DAY.as_secs() {
-            return Self {
-                believed: wall,
-                doubted: 0,
-            };
-        }
-        Self {
-            believed: expected,
-            doubted,
-        }
+        let is_believed = wall <= later(expected, DAY) || doubted > DAY.as_secs();
+        let (believed, doubted) = match is_believed {
+            true => (wall, 0),
+            false => (expected, doubted),
+        };
+        Self { believed, doubted }
     }
 }
 

@@ -53,15 +53,13 @@ impl Loops {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let mut pause = Pause::default();
+        let mut pause = Pause(FIRST_PAUSE);
         loop {
             self.begin(name);
             let began = Instant::now();
             let ended = AbortOnDropHandle::new(tokio::spawn(work())).await;
-            self.note_end(
-                name,
-                &ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned()),
-            );
+            let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
+            self.note_end(name, &why);
             tokio::time::sleep(pause.after(began.elapsed())).await;
         }
     }
@@ -74,13 +72,14 @@ impl Loops {
     ) -> io::Result<JoinHandle<()>> {
         let loops = self.clone();
         let keep = move || {
-            let mut pause = Pause::default();
+            let mut pause = Pause(FIRST_PAUSE);
             loop {
                 loops.begin(name);
                 let began = Instant::now();
                 // Whatever the panic left half done is not seen by others: they only send to the loop.
                 if catch_unwind(AssertUnwindSafe(&mut work)).is_ok() {
-                    return loops.forget(name);
+                    loops.0.lock().remove(name);
+                    return;
                 }
                 loops.note_end(name, "it panicked");
                 thread::sleep(pause.after(began.elapsed()));
@@ -122,20 +121,10 @@ impl Loops {
             status.restarts += 1;
         }
     }
-
-    fn forget(&self, name: &'static str) {
-        self.0.lock().remove(name);
-    }
 }
 
 /// How long to wait before the next start: twice as long each time, unless the loop had worked for a while.
 struct Pause(Duration);
-
-impl Default for Pause {
-    fn default() -> Self {
-        Self(FIRST_PAUSE)
-    }
-}
 
 impl Pause {
     fn after(&mut self, lived: Duration) -> Duration {
@@ -207,7 +196,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_begin_anew_after_a_long_life() {
-        let mut pause = Pause::default();
+        let mut pause = Pause(FIRST_PAUSE);
         assert_eq!(pause.after(Duration::ZERO), FIRST_PAUSE);
         assert_eq!(pause.after(Duration::ZERO), FIRST_PAUSE * 2);
         let longest = (0..20).map(|_| pause.after(Duration::ZERO)).max();

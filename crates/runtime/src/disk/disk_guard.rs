@@ -60,28 +60,25 @@ impl DiskGuard {
 
     /// Refuses new work while there is too little room for it.
     pub fn check(&self) -> Result<(), Problem> {
-        match self.shortage() {
-            Some(shortage) => Err(self.refusal(&shortage.to_string())),
-            None => Ok(()),
-        }
+        let shortage = self.shortage();
+        shortage.map_or(Ok(()), |shortage| Err(self.refusal(&shortage.to_string())))
     }
 
     /// What to tell of a failure: where the disk is full, that is what it came from, whatever it looks
     /// like from inside.
     #[must_use]
     pub fn judge(&self, problem: Problem) -> Problem {
-        match problem.kind {
-            ErrorKind::StorageFull => self.refusal(&problem.detail),
-            ErrorKind::Internal => match self.shortage() {
-                Some(shortage) => {
-                    let Problem { code, detail, .. } = problem;
-                    tracing::warn!(code, error = detail, %shortage, "failed for want of room");
-                    self.refusal(&shortage.to_string())
-                }
-                None => problem,
-            },
-            _ => problem,
+        if problem.kind == ErrorKind::StorageFull {
+            return self.refusal(&problem.detail);
         }
+        if problem.kind == ErrorKind::Internal
+            && let Some(shortage) = self.shortage()
+        {
+            let Problem { code, detail, .. } = problem;
+            tracing::warn!(code, error = detail, %shortage, "failed for want of room");
+            return self.refusal(&shortage.to_string());
+        }
+        problem
     }
 
     fn refusal(&self, detail: &str) -> Problem {
@@ -119,17 +116,17 @@ impl DiskGuard {
 
     /// Lets a share of the reserve go; false where none is left.
     fn let_go(&self) -> bool {
-        match self.0.reserve.let_go() {
-            Ok(false) => false,
+        let gone = self.0.reserve.let_go();
+        match &gone {
+            Ok(false) => {}
             Ok(true) => {
                 tracing::warn!(dir = %self.0.state.display(), "the disk is full; a share of the reserve is let go");
-                true
             }
             Err(error) => {
                 tracing::error!(%error, "the disk is full, and the reserve cannot be let go");
-                false
             }
         }
+        gone.unwrap_or(false)
     }
 
     /// Makes the reserve, whenever it is not whole and there is room for it beside what new work needs.

@@ -17,7 +17,7 @@ impl Moment {
 
     pub fn now() -> Self {
         let now = clock_gettime(ClockId::RealtimeCoarse);
-        Self(i128::from(now.tv_sec) * IN_A_SECOND + i128::from(now.tv_nsec))
+        stamp(now.tv_sec, now.tv_nsec)
     }
 
     /// When a file was written.

@@ -43,9 +43,8 @@ pub(super) fn mounted_in(dir: &Path) -> io::Result<Option<PathBuf>> {
     let dir = dir.canonicalize()?;
     let text = fs::read_to_string(FILE)?;
     let mounts = text.lines().filter_map(Mount::parse);
-    Ok(mounts
-        .map(|mount| mount.at)
-        .find(|place| place.starts_with(&dir)))
+    let mut places = mounts.map(|mount| mount.at);
+    Ok(places.find(|place| place.starts_with(&dir)))
 }
 
 /// Which mount a path is on. A file can be moved only within one, be it the same file system.

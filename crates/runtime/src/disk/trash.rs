@@ -109,11 +109,8 @@ impl Trash {
         if mount_of(path)? == mount_of(&self.dir)? {
             return Ok(());
         }
-        let why = format!(
-            "{} and {} are not on the same mount",
-            path.display(),
-            self.dir.display()
-        );
+        let (path, dir) = (path.display(), self.dir.display());
+        let why = format!("{path} and {dir} are not on the same mount");
         Err(io::Error::new(io::ErrorKind::CrossesDevices, why))
     }
 
@@ -276,13 +273,11 @@ fn delete_patiently(path: &Path) -> io::Result<()> {
 
 /// What is mounted in a directory would go with it to be moved, and then be deleted.
 fn refuse_mounts(path: &Path) -> io::Result<()> {
-    match mounted_in(path)? {
-        None => Ok(()),
-        Some(place) => Err(io::Error::new(
-            io::ErrorKind::ResourceBusy,
-            format!("a file system is mounted at {}", place.display()),
-        )),
-    }
+    let Some(place) = mounted_in(path)? else {
+        return Ok(());
+    };
+    let why = format!("a file system is mounted at {}", place.display());
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
 }
 
 fn delete(path: &Path) -> io::Result<()> {
