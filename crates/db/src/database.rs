@@ -115,10 +115,8 @@ impl Database {
     fn order(&self, order: Order) {
         let orders = self.orders.as_ref();
         if orders.is_none_or(|orders| orders.send(order).is_err()) {
-            tracing::error!(
-                "the writer of the {} is gone; restart the daemon",
-                self.name
-            );
+            let name = self.name;
+            tracing::error!("the writer of the {name} is gone; restart the daemon");
         }
     }
 }

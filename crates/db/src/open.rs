@@ -54,17 +54,13 @@ impl From<rusqlite_migration::Error> for Refused {
 /// The connection that writes.
 pub(crate) fn writable(path: &Path, schema: &Schema) -> Result<(Connection, Condition), Error> {
     let (name, owned) = (schema.name, path.to_owned());
-    let failed = |refused| match refused {
-        Refused::Failed(source) => Error::of(schema, path, source),
-        Refused::Newer => Error::Newer {
-            name,
-            path: owned.clone(),
-        },
-        Refused::Unusable(why) => Error::NotMade {
-            name,
-            path: owned.clone(),
-            why,
-        },
+    let failed = |refused| {
+        let path = owned.clone();
+        match refused {
+            Refused::Failed(source) => Error::of(schema, &path, source),
+            Refused::Newer => Error::Newer { name, path },
+            Refused::Unusable(why) => Error::NotMade { name, path, why },
+        }
     };
     if !parts(path).iter().any(|part| part.exists()) {
         return Ok((fresh(path, schema).map_err(failed)?, Condition::Fresh));
@@ -115,23 +111,16 @@ fn to_write(path: &Path, durability: Durability) -> rusqlite::Result<Connection>
 }
 
 fn fresh(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
-    make(path).map_err(|error| not_opened(&error))?;
+    // Empty, which SQLite takes for a new one. It would make one itself that others can read.
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(MODE);
+    options.open(path).map_err(|error| not_opened(&error))?;
     let mut connection = to_write(path, schema.durability)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     schema.migrations.to_latest(&mut connection)?;
     // From here on the file is one of ours even without its log.
     connection.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
     Ok(connection)
-}
-
-/// Empty, which SQLite takes for a new one. It would make one itself that others can read.
-fn make(path: &Path) -> io::Result<()> {
-    let made = File::options()
-        .write(true)
-        .create_new(true)
-        .mode(MODE)
-        .open(path);
-    made.map(drop)
 }
 
 fn existing(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
@@ -159,9 +148,8 @@ fn existing(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     migrations.to_latest(&mut connection)?;
     for statement in schema.statements {
-        if let Err(error) = connection.prepare(statement) {
-            return Err(Refused::Unusable(error.to_string()));
-        }
+        let prepared = connection.prepare(statement);
+        prepared.map_err(|error| Refused::Unusable(error.to_string()))?;
     }
     // A file that cannot be written is told now, not by the first who writes.
     connection
@@ -173,10 +161,8 @@ fn existing(path: &Path, schema: &Schema) -> Result<Connection, Refused> {
 /// As SQLite tells it, which is not asked before the file is ours.
 fn not_opened(error: &io::Error) -> Refused {
     let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
-    Refused::Failed(rusqlite::Error::SqliteFailure(
-        code,
-        Some(error.to_string()),
-    ))
+    let why = Some(error.to_string());
+    Refused::Failed(rusqlite::Error::SqliteFailure(code, why))
 }
 
 /// What SQLite would take for an empty database, or answer with "unable to open".
@@ -185,21 +171,19 @@ fn check_files(path: &Path) -> Result<(), Refused> {
         let Ok(metadata) = part.metadata() else {
             continue;
         };
-        if !metadata.is_file() {
-            let what = match metadata.is_dir() {
-                true => "a directory",
-                false => "not a regular file",
-            };
-            return Err(Refused::Unusable(format!("{} is {what}", part.display())));
-        }
+        let what = match metadata.file_type() {
+            kind if kind.is_file() => continue,
+            kind if kind.is_dir() => "a directory",
+            _ => "not a regular file",
+        };
+        return Err(Refused::Unusable(format!("{} is {what}", part.display())));
     }
-    match path.metadata() {
-        Ok(metadata) if metadata.len() == 0 => Err(Refused::Unusable("it is empty".to_owned())),
-        Ok(_) => Ok(()),
-        Err(_) => Err(Refused::Unusable(
-            "it is gone, and its log was left behind".to_owned(),
-        )),
-    }
+    let why = match path.metadata() {
+        Ok(metadata) if metadata.len() == 0 => "it is empty",
+        Ok(_) => return Ok(()),
+        Err(_) => "it is gone, and its log was left behind",
+    };
+    Err(Refused::Unusable(why.to_owned()))
 }
 
 /// The files in `dir` that were set aside, without their logs.

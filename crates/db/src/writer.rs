@@ -186,9 +186,8 @@ impl<D: Duties> Writer<D> {
         if changes.peek().is_none() {
             return Ok(());
         }
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (connection, behavior) = (&mut self.connection, TransactionBehavior::Immediate);
+        let transaction = connection.transaction_with_behavior(behavior)?;
         for change in changes {
             change(&transaction)?;
         }
@@ -200,9 +199,8 @@ impl<D: Duties> Writer<D> {
 
 /// Whether the file or the disk is at fault, and so any change would fail.
 fn is_of_file(error: &rusqlite::Error) -> bool {
-    error
-        .sqlite_error_code()
-        .is_some_and(|code| code != ErrorCode::ConstraintViolation)
+    let code = error.sqlite_error_code();
+    code.is_some_and(|code| code != ErrorCode::ConstraintViolation)
 }
 
 #[cfg(test)]

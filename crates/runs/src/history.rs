@@ -81,7 +81,7 @@ impl History {
         let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
-        let run_index::Opened { store, found } =
+        let (store, found) =
             RunIndex::open(&state.join("yard.db"), loops, move || reserve.make_room())
                 .map_err(io::Error::other)?;
         match found {

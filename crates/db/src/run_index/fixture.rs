@@ -53,8 +53,7 @@ impl Yard {
     }
 
     pub(super) fn open(&self) -> (RunIndex, Condition) {
-        let opened = RunIndex::open(&self.path(), &Loops::default(), || false).unwrap();
-        (opened.store, opened.found)
+        RunIndex::open(&self.path(), &Loops::default(), || false).unwrap()
     }
 
     pub(super) fn store(&self) -> RunIndex {

@@ -39,26 +39,18 @@ pub use retention::Retention;
 #[derive(Debug, Clone)]
 pub struct RunIndex(Arc<Database>);
 
-/// A store, and what its file turned out to be.
-#[derive(Debug)]
-pub struct Opened {
-    pub store: RunIndex,
-    pub found: Condition,
-}
-
 impl RunIndex {
-    /// Opens the file, brings its schema up to date, or makes a new one. Where a write fails later,
-    /// `make_room` is asked whether it could make any, for it to be tried again at once.
+    /// Opens the file, brings its schema up to date, or makes a new one; and says what the file turned out to be.
+    /// Where a write fails later, `make_room` is asked whether it could make any, for it to be tried again at once.
     pub fn open(
         path: &Path,
         loops: &Loops,
         make_room: impl FnMut() -> bool + Send + 'static,
-    ) -> Result<Opened, Error> {
+    ) -> Result<(Self, Condition), Error> {
         let (connection, found) = writable(path, &SCHEMA)?;
         let names = ("run_index", SCHEMA.name);
         let index = Database::start(names, connection, (path, &SCHEMA), loops, make_room)?;
-        let store = Self(Arc::new(index));
-        Ok(Opened { store, found })
+        Ok((Self(Arc::new(index)), found))
     }
 
     /// Takes note of a run as it now is; returns at once. A later note of the same run replaces it.
@@ -72,10 +64,9 @@ impl RunIndex {
         self.put_row(record, log_bytes, false);
     }
 
-    fn put_row(&self, record: &RunRecord, log_bytes: u64, ended: bool) {
+    fn put_row(&self, record: &RunRecord, bytes: u64, ended: bool) {
         let record = record.clone();
-        self.0
-            .note(move |to| row::write(&record, log_bytes, ended, to));
+        self.0.note(move |to| row::write(&record, bytes, ended, to));
     }
 
     /// Returns when all that was handed over so far is written, or was tried to be.
@@ -115,12 +106,13 @@ impl RunIndex {
     }
 
     pub fn ids(&self) -> Result<HashSet<RunId>, Error> {
-        self.read(query::ids)
+        self.read(|reader| query::run_ids(reader, "SELECT id FROM runs"))
     }
 
     /// Runs without an end and those that are not settled, oldest first.
     pub fn unended(&self) -> Result<Vec<RunId>, Error> {
-        self.read(query::unended)
+        let unended = "SELECT id FROM runs WHERE ended = 0 ORDER BY id";
+        self.read(|reader| query::run_ids(reader, unended))
     }
 
     /// The idempotency keys of runs requested since then, and who used them, oldest first.

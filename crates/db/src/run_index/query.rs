@@ -1,6 +1,6 @@
 //! What is asked of the index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use rusqlite::types::Value;
@@ -28,6 +28,7 @@ pub struct Filter {
 impl Filter {
     /// The statement and its values. The order is that of an index, so rows come without a sort.
     fn sql(&self) -> (String, Vec<Value>) {
+        let since = self.since.map(Timestamp::as_microsecond);
         let (filter, values) = conditions([
             ("repo = ?", self.repo.as_ref().map(text)),
             ("branch = ?", self.branch.as_ref().map(text)),
@@ -39,8 +40,7 @@ impl Filter {
             // time itself decides.
             (
                 "created_at >= ? AND id >= (SELECT min(id) FROM runs INDEXED BY by_age WHERE created_at >= ?)",
-                self.since
-                    .map(|since| Value::Integer(since.as_microsecond())),
+                since.map(Value::Integer),
             ),
         ]);
         let sql = format!("SELECT id, repo, branch FROM runs {filter} ORDER BY id DESC");
@@ -48,14 +48,11 @@ impl Filter {
     }
 }
 
-/// Whether somebody may see the runs of a branch.
-pub(super) type IsSeen<'a> = &'a dyn Fn(&RepoName, &BranchName) -> bool;
-
 pub(super) fn list(
     from: &Connection,
     filter: &Filter,
     limit: usize,
-    is_seen: IsSeen<'_>,
+    is_seen: impl Fn(&RepoName, &BranchName) -> bool,
 ) -> rusqlite::Result<Vec<RunRecord>> {
     let (sql, values) = filter.sql();
     let mut statement = from.prepare_cached(&sql)?;
@@ -97,19 +94,9 @@ pub(super) fn reusable(
     limit: usize,
 ) -> rusqlite::Result<Vec<RunRecord>> {
     let mut statement = from.prepare_cached(REUSABLE)?;
-    let rows = statement.query_map(
-        params![inputs, i64::try_from(limit).unwrap_or(i64::MAX)],
-        record,
-    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![inputs, limit], record)?;
     rows.filter_map(Result::transpose).collect()
-}
-
-pub(super) fn ids(from: &Connection) -> rusqlite::Result<HashSet<RunId>> {
-    run_ids(from, "SELECT id FROM runs")
-}
-
-pub(super) fn unended(from: &Connection) -> rusqlite::Result<Vec<RunId>> {
-    run_ids(from, "SELECT id FROM runs WHERE ended = 0 ORDER BY id")
 }
 
 pub(super) fn keys_since(
@@ -120,16 +107,14 @@ pub(super) fn keys_since(
         "SELECT id, principal, idempotency_key, idempotency_request FROM runs
             WHERE created_at >= ? AND idempotency_key IS NOT NULL ORDER BY created_at, id",
     )?;
-    let mut rows = statement.query([since.as_microsecond()])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    let rows = statement.query_map([since.as_microsecond()], |row| {
         let (key, request) = (row.get(2)?, row.get(3)?);
-        found.push((row.get(1)?, Idempotency { key, request }, run_id(row)?));
-    }
-    Ok(found)
+        Ok((row.get(1)?, Idempotency { key, request }, run_id(row)?))
+    })?;
+    rows.collect()
 }
 
-fn run_ids<C: FromIterator<RunId>>(from: &Connection, sql: &str) -> rusqlite::Result<C> {
+pub(super) fn run_ids<C: FromIterator<RunId>>(from: &Connection, sql: &str) -> rusqlite::Result<C> {
     from.prepare_cached(sql)?.query_map([], run_id)?.collect()
 }
 

@@ -53,12 +53,11 @@ impl SecurityDb {
         make_room: impl FnMut() -> bool + Send + 'static,
     ) -> Result<Opened, Error> {
         let (connection, found) = writable(path, &SCHEMA)?;
-        let (tally, missing) = Tally::open(path, &connection).map_err(|source| Error::Thread {
-            name: SCHEMA.name,
-            source,
-        })?;
+        let name = SCHEMA.name;
+        let failed = |source| Error::Thread { name, source };
+        let (tally, missing) = Tally::open(path, &connection).map_err(failed)?;
         let duties = Counting(make_room, tally.clone());
-        let names = ("trust", SCHEMA.name);
+        let names = ("trust", name);
         let database = Database::start(names, connection, (path, &SCHEMA), loops, duties)?;
         let trust = Self(Arc::new(SecurityDbInner { database, tally }));
         Ok(Opened {

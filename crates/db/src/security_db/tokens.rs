@@ -35,35 +35,32 @@ impl SecurityDb {
     pub async fn add_token(&self, token: TokenRow) -> Result<bool, Error> {
         let added = self.0.database.write(move |to| token.write(to)).await;
         match added {
-            Ok(()) => Ok(true),
             Err(Error::Sqlite { source, .. }) if is_taken(&source) => Ok(false),
-            Err(error) => Err(error),
+            added => added.map(|()| true),
         }
     }
 
     /// Takes note that these are good for nothing from now on. The first time counts.
     pub async fn revoke_tokens(&self, ids: Vec<String>, at: Timestamp) -> Result<(), Error> {
-        self.0
-            .database
-            .write(move |to| {
-                let mut revoke = to.prepare_cached(
-                    "UPDATE tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at IS NULL",
-                )?;
-                for id in &ids {
-                    revoke.execute((at.as_microsecond(), id))?;
-                }
-                Ok(())
-            })
-            .await
+        let revoke = move |to: &Connection| {
+            let mut revoke = to.prepare_cached(
+                "UPDATE tokens SET revoked_at = ?1 WHERE id = ?2 AND revoked_at IS NULL",
+            )?;
+            for id in &ids {
+                revoke.execute((at.as_microsecond(), id))?;
+            }
+            Ok(())
+        };
+        self.0.database.write(revoke).await
     }
 
     /// Takes note of a use; returns at once.
     pub fn note_token_use(&self, id: &str, at: Timestamp) {
         let id = id.to_owned();
         self.0.database.note(move |to| {
-            to.prepare_cached("UPDATE tokens SET last_used_at = ?1 WHERE id = ?2")?
-                .execute((at.as_microsecond(), &id))?;
-            Ok(())
+            let sql = "UPDATE tokens SET last_used_at = ?1 WHERE id = ?2";
+            let mut update = to.prepare_cached(sql)?;
+            update.execute((at.as_microsecond(), &id)).map(drop)
         });
     }
 
@@ -92,11 +89,8 @@ impl SecurityDb {
     /// Lets go of what nobody gave a name and was over `before`; returns at once.
     pub fn forget_tokens(&self, before: Timestamp) {
         self.0.database.note(move |to| {
-            to.execute(
-                "DELETE FROM tokens WHERE name = id AND (revoked_at < ?1 OR expires_at < ?1)",
-                [before.as_microsecond()],
-            )?;
-            Ok(())
+            let sql = "DELETE FROM tokens WHERE name = id AND (revoked_at < ?1 OR expires_at < ?1)";
+            to.execute(sql, [before.as_microsecond()]).map(drop)
         });
     }
 }
@@ -122,6 +116,7 @@ impl TokenRow {
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let optional = |name| row.get::<_, Option<i64>>(name)?.map(time).transpose();
         Ok(Self {
             id: row.get("id")?,
             name: row.get("name")?,
@@ -132,9 +127,9 @@ impl TokenRow {
             account: row.get("account")?,
             created_by: row.get("created_by")?,
             created_at: time(row.get("created_at")?)?,
-            expires_at: optional(row.get("expires_at")?)?,
-            revoked_at: optional(row.get("revoked_at")?)?,
-            last_used_at: optional(row.get("last_used_at")?)?,
+            expires_at: optional("expires_at")?,
+            revoked_at: optional("revoked_at")?,
+            last_used_at: optional("last_used_at")?,
         })
     }
 }
@@ -142,10 +137,6 @@ impl TokenRow {
 fn time(micros: i64) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(micros)
         .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, micros))
-}
-
-fn optional(micros: Option<i64>) -> rusqlite::Result<Option<Timestamp>> {
-    micros.map(time).transpose()
 }
 
 fn is_taken(error: &rusqlite::Error) -> bool {

@@ -50,12 +50,8 @@ impl<F: FnMut() -> bool + Send + 'static> Duties for AuditDuties<F> {
     }
 
     fn due(&self) -> Option<Instant> {
-        let floods = self.floods.lock();
-        Some(
-            floods
-                .due()
-                .map_or(self.next_expiry, |due| due.min(self.next_expiry)),
-        )
+        let floods = self.floods.lock().due();
+        floods.into_iter().chain([self.next_expiry]).min()
     }
 
     fn take_due(&mut self, is_end: bool) -> Vec<Change> {

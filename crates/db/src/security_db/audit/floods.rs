@@ -24,7 +24,7 @@ enum FloodSource {
     Others,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Count {
     recorded: usize,
     /// The last of those that were only counted, and how many they are.
@@ -57,10 +57,7 @@ impl Floods {
     pub(super) fn take(&mut self, call: Call, end: End) -> Option<(Call, End)> {
         let is_stranger = call.principal.is_none();
         let source = self.source(&call);
-        let count = self.sources.entry(source).or_insert(Count {
-            recorded: 0,
-            held: None,
-        });
+        let count = self.sources.entry(source).or_default();
         if count.recorded < EACH && !(is_stranger && self.strangers >= STRANGERS) {
             count.recorded += 1;
             self.strangers += usize::from(is_stranger);

@@ -86,11 +86,8 @@ impl Audit {
     pub async fn begin(&self, call: Call) -> Option<AuditEntry> {
         let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
         let call = call.bounded();
-        let note = call.clone();
-        let noted = self
-            .0
-            .database
-            .write(move |to| tables::begin(number, &note, to));
+        let (database, note) = (&self.0.database, call.clone());
+        let noted = database.write(move |to| tables::begin(number, &note, to));
         // A caller who leaves while this waits leaves no note behind.
         let entry = AuditEntry::new(self.clone(), number, call);
         if let Ok(Ok(())) = tokio::time::timeout(PATIENCE, noted).await {

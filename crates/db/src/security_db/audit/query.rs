@@ -38,6 +38,7 @@ pub enum Order {
 impl Filter {
     /// The statement and its values. The order is that of an index, so rows come without a sort.
     fn sql(&self, order: Order) -> (String, Vec<Value>) {
+        let outcome = self.outcome.map(AuditOutcome::as_str);
         let time = |time: Timestamp| Value::Integer(time.as_microsecond());
         let (filter, values) = conditions([
             ("principal = ?", self.principal.as_ref().map(text)),
@@ -45,10 +46,7 @@ impl Filter {
             ("repo = ?", self.repo.as_ref().map(text)),
             ("branch = ?", self.branch.as_ref().map(text)),
             ("run = ?", self.run.as_ref().map(text)),
-            (
-                "outcome = ?",
-                self.outcome.map(|outcome| text(&outcome.as_str())),
-            ),
+            ("outcome = ?", outcome.map(|outcome| text(&outcome))),
             // A record is written when its call has ended, so ids and times agree only roughly: an id bounds
             // the walk, and the time itself decides.
             (
@@ -79,14 +77,8 @@ pub(super) fn page(
 ) -> rusqlite::Result<Vec<Record>> {
     let (sql, values) = filter.sql(order);
     let mut statement = from.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut found = Vec::new();
-    while found.len() < limit
-        && let Some(row) = rows.next()?
-    {
-        found.push(record(row)?);
-    }
-    Ok(found)
+    let rows = statement.query_map(params_from_iter(values), record)?;
+    rows.take(limit).collect()
 }
 
 #[cfg(test)]

@@ -120,9 +120,7 @@ impl AuditOutcome {
     }
 
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == name)
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 }
 

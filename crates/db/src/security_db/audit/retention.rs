@@ -72,12 +72,7 @@ fn too_old(from: &Connection, retention: &Retention, now: Timestamp) -> rusqlite
 /// The id of the newest record that is one too many.
 fn beyond(from: &Connection, which: &str, count: usize) -> rusqlite::Result<i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let newest = from
-        .query_row(
-            &format!("SELECT id FROM audit WHERE {which} ORDER BY id DESC LIMIT 1 OFFSET ?"),
-            [count],
-            |row| row.get(0),
-        )
-        .optional()?;
+    let sql = format!("SELECT id FROM audit WHERE {which} ORDER BY id DESC LIMIT 1 OFFSET ?");
+    let newest = from.query_row(&sql, [count], |row| row.get(0)).optional()?;
     Ok(newest.unwrap_or(0))
 }
