@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{App, AuthorizedApp};
 use branchyard_auth::{Area, Credential, Lifetime, May, Name, RequestedToken, TICKETS_GOOD_FOR};
-use branchyard_config::{BranchGlobs, RepoGlobs};
 use branchyard_model::{ErrorKind, Problem};
 
 const LASTS: SignedDuration = SignedDuration::from_hours(12);
@@ -33,10 +32,7 @@ pub async fn log_in(app: &AuthorizedApp) -> Result<Session, Problem> {
     let requested = RequestedToken {
         may: May::Only(app.principal().rights()),
         toolsets: None,
-        area: Area {
-            repos: RepoGlobs::everything(),
-            branches: BranchGlobs::everything(),
-        },
+        area: Area::everywhere(),
         lifetime: Some(Lifetime::Until(until)),
     };
     let tokens = &app.yard().tokens;

@@ -15,10 +15,7 @@ pub struct Area {
 
 impl Area {
     pub fn everywhere() -> Self {
-        Self {
-            repos: RepoGlobs::everything(),
-            branches: BranchGlobs::everything(),
-        }
+        Self::of_repos(RepoGlobs::everything())
     }
 
     pub fn of_repos(repos: RepoGlobs) -> Self {

@@ -24,7 +24,7 @@ pub use limits::{Limiter, Permit, Use};
 pub use peer::{Connection, Peer};
 pub use principal::Principal;
 pub use tickets::{GOOD_FOR as TICKETS_GOOD_FOR, Tickets};
-pub use tokens::{Credential, Lifetime, May, Name, RequestedToken, Token, Tokens, Validity};
+pub use tokens::{Credential, Lifetime, May, Name, RequestedToken, Token, TokenState, Tokens};
 
 /// The principals' names that are there without anybody having made a credential.
 const SESSION: &str = "session";

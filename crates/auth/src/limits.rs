@@ -9,12 +9,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::clock::Clock;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use parking_lot::Mutex;
 
 use super::Peer;
 use branchyard_config::Limits;
@@ -79,7 +80,7 @@ impl Limiter {
             Use::Stream => self.max_streams,
         };
         let key_of_use = (what, who.to_owned());
-        let mut in_use = lock(&self.in_use);
+        let mut in_use = self.in_use.lock();
         let of_theirs = in_use.entry(key_of_use.clone()).or_default();
         if *of_theirs >= most {
             return Err(match what {
@@ -117,7 +118,7 @@ impl Limiter {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut in_use = lock(&self.in_use);
+        let mut in_use = self.in_use.lock();
         if let Entry::Occupied(mut of_theirs) = in_use.entry(self.of.clone()) {
             *of_theirs.get_mut() -= 1;
             if *of_theirs.get() == 0 {
@@ -176,10 +177,6 @@ fn at_least_one(count: usize) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +227,7 @@ mod tests {
         drop(request);
         drop(limiter.admit("a", Use::Request).unwrap());
         drop(stream);
-        assert!(lock(&limiter.in_use).is_empty());
+        assert!(limiter.in_use.lock().is_empty());
     }
 
     #[test]

@@ -72,15 +72,11 @@ impl Principal {
         if self.grant.rights.contains(right) {
             return Ok(());
         }
-        let missing = right;
-        let right = right.as_str();
-        Err(Problem::new(
-            ErrorKind::Forbidden,
-            "missing_right",
-            format!("{} does not have the right {right}", self.name),
-        )
-        .missing(missing)
-        .help(format!("it takes a token whose role has the scope {right}")))
+        let scope = right.as_str();
+        let detail = format!("{} does not have the right {scope}", self.name);
+        Err(Problem::new(ErrorKind::Forbidden, "missing_right", detail)
+            .missing(right)
+            .help(format!("it takes a token whose role has the scope {scope}")))
     }
 
     pub fn sees_repo(&self, repo: &RepoName) -> bool {

@@ -15,9 +15,8 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(key: &SessionKey) -> Self {
-        Self {
-            hash: hash(key.expose()),
-        }
+        let hash = hash(key.expose());
+        Self { hash }
     }
 }
 

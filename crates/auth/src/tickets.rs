@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::Principal;
 use branchyard_config::random_hex;
@@ -21,7 +22,7 @@ pub struct Tickets(Mutex<HashMap<String, (Instant, Principal)>>);
 impl Tickets {
     pub fn issue(&self, principal: &Principal) -> io::Result<String> {
         let ticket = random_hex::<BYTES>()?;
-        let mut issued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut issued = self.0.lock();
         issued.retain(|_, (at, _)| at.elapsed() < GOOD_FOR);
         if issued.len() >= MOST
             && let Some((oldest, _)) = issued.iter().min_by_key(|(_, (at, _))| *at)
@@ -35,7 +36,7 @@ impl Tickets {
 
     /// Whose it was; it is used up by that.
     pub fn redeem(&self, ticket: &str) -> Option<Principal> {
-        let mut issued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut issued = self.0.lock();
         let (at, principal) = issued.remove(ticket)?;
         (at.elapsed() < GOOD_FOR).then_some(principal)
     }
@@ -65,6 +66,6 @@ mod tests {
             tickets.issue(&anna).unwrap();
         }
         assert!(tickets.redeem(&first).is_none());
-        assert_eq!(tickets.0.lock().unwrap().len(), MOST);
+        assert_eq!(tickets.0.lock().len(), MOST);
     }
 }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::AuthorizedApp;
-use branchyard_auth::{Name, Principal, Token, Validity};
+use branchyard_auth::{Name, Principal, Token};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
+pub use branchyard_auth::TokenState;
 pub use request::{TokenFilter, TokenRequest};
-pub use view::{Good, MadeToken, RevokedTokens, TokenState, TokenView, WhoAmI};
+pub use view::{Good, MadeToken, RevokedTokens, TokenView, WhoAmI};
 
 pub fn whoami(app: &AuthorizedApp) -> WhoAmI {
     let token = app.yard().tokens.shown_by(app.principal());
@@ -26,16 +27,10 @@ pub async fn make_token(app: &AuthorizedApp, request: &TokenRequest) -> Result<M
     app.yard().margin.check()?;
     let name = request.name.clone();
     let name = name.map_or(Name::Made(""), Name::Given);
-    let role = request.role.clone();
-    let (token, secret) = app
-        .yard()
-        .tokens
-        .make(app.principal(), name, role, &requested)
-        .await?;
-    Ok(MadeToken {
-        made: TokenView::new(&token, Timestamp::now()),
-        token: secret,
-    })
+    let (tokens, role) = (&app.yard().tokens, request.role.clone());
+    let (made, token) = tokens.make(app.principal(), name, role, &requested).await?;
+    let made = TokenView::new(&made, Timestamp::now());
+    Ok(MadeToken { token, made })
 }
 
 /// Those that the asker may know of, oldest first.
@@ -81,5 +76,5 @@ fn may_know(principal: &Principal, token: &Token) -> bool {
 
 /// Also those that a change of the configuration made useless: another makes them good again.
 fn is_in_use(token: &Token, now: Timestamp) -> bool {
-    matches!(token.state(now), Validity::Live | Validity::Useless)
+    matches!(token.state(now), TokenState::Live | TokenState::Useless)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use branchyard_auth::{Area, Credential, Grant, Principal, Token, Validity};
+use branchyard_auth::{Area, Credential, Grant, Principal, Token, TokenState};
 use branchyard_config::Toolset;
 use branchyard_model::Scope;
 
@@ -47,20 +47,11 @@ pub struct TokenView {
     pub revoked_at: Option<Timestamp>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TokenState {
-    Live,
-    Expired,
-    Revoked,
-    /// It has a role that is not in the configuration.
-    Useless,
-}
-
 /// A new token, the only time that it is shown.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct MadeToken {
     /// What its holder shows. It is not kept, and cannot be had again.
+    #[schemars(with = "String")]
     pub token: Credential,
     #[serde(flatten)]
     pub made: TokenView,
@@ -114,12 +105,7 @@ impl TokenView {
             id: token.id().to_owned(),
             name: token.name().to_owned(),
             role: token.row().role.clone(),
-            state: match token.state(now) {
-                Validity::Live => TokenState::Live,
-                Validity::Expired => TokenState::Expired,
-                Validity::Revoked => TokenState::Revoked,
-                Validity::Useless => TokenState::Useless,
-            },
+            state: token.state(now),
             good,
             created_at: token.row().created_at,
             created_by: maker(token),

@@ -24,9 +24,7 @@ impl Claims {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Refusal::Token(
-                "has a claim that ought to be text and is not",
-            )),
+            Some(_) => Err(NO_TEXT),
         }
     }
 
@@ -74,6 +72,7 @@ impl Claims {
     }
 }
 
+const NO_TEXT: Refusal = Refusal::Token("has a claim that ought to be text and is not");
 const NO_LIST: Refusal = Refusal::Token("has a claim that ought to be a list of texts and is not");
 
 #[expect(

@@ -1,9 +1,10 @@
 //! The keys of `[auth.jwt]`, in a file that may be changed under a daemon that runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey};
+use parking_lot::Mutex;
 
 use super::keys::{Key, Keys};
 use branchyard_config::{JwtConfig, Stamp, stamp};
@@ -38,7 +39,7 @@ impl KeyFile {
     /// The keys as they are now. Those from before go on to count where a new file cannot be used; that is
     /// said once for each change.
     pub(super) fn keys(&self) -> Arc<Keys> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         // Before the content: what is written in between is seen the next time.
         let stamp = stamp(&self.config.key_file);
         if seen.stamp != stamp {
@@ -87,10 +88,8 @@ fn secret(text: &str, accepted: &[Algorithm]) -> Result<Keys, String> {
     if secret.len() < needed {
         return Err(format!("the secret is shorter than {needed} characters"));
     }
-    Ok(Keys::unnamed(vec![Key::secret(
-        secret.as_bytes(),
-        accepted,
-    )]))
+    let key = Key::secret(secret.as_bytes(), accepted);
+    Ok(Keys::unnamed(vec![key]))
 }
 
 /// As many as the hash has (RFC 7518, 3.2).

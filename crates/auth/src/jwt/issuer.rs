@@ -1,10 +1,10 @@
 //! An OAuth issuer: where its keys are, and what they are now.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::url::Url;
 use jsonwebtoken::Algorithm;
+use parking_lot::Mutex;
 use reqwest::header::{ACCEPT, CACHE_CONTROL, HeaderMap};
 use reqwest::{Certificate, Client, redirect};
 use serde::Deserialize;
@@ -79,18 +79,14 @@ impl Issuer {
 
     /// The keys as they are now, or why they cannot be had.
     pub(super) async fn keys(&self) -> Result<Published, String> {
-        let known = self.jwks_uri.clone().or_else(|| self.found().clone());
+        let known = self.jwks_uri.clone().or_else(|| self.found.lock().clone());
         let uri = match known {
             Some(uri) => uri,
             None => self.discover().await?,
         };
         let published = self.published(&uri).await;
-        *self.found() = published.is_ok().then_some(uri);
+        *self.found.lock() = published.is_ok().then_some(uri);
         published
-    }
-
-    fn found(&self) -> MutexGuard<'_, Option<SecureUrl>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn published(&self, uri: &SecureUrl) -> Result<Published, String> {

@@ -1,9 +1,10 @@
 //! An issuer's keys, kept for a while. The issuer is asked by one caller at a time, never more often than
 //! was agreed, and what it said last goes on to count while it cannot be reached.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 use super::issuer::Issuer;
@@ -58,7 +59,7 @@ impl Jwks {
 
     pub(super) async fn prepare(self: Arc<Self>) {
         let turn = self.turn.clone().lock_owned().await;
-        if self.known().asked.is_none() {
+        if self.known.lock().asked.is_none() {
             self.ask(turn).await;
         }
     }
@@ -66,7 +67,7 @@ impl Jwks {
     /// The keys to check a token with, after the issuer was asked where that is due. `None` if there are no
     /// keys at all.
     pub(super) async fn keys(self: &Arc<Self>, token: &Token<'_>) -> Option<Arc<Keys>> {
-        let found = self.known().look(token, Instant::now());
+        let found = self.known.lock().look(token, Instant::now());
         let turn = match found {
             CachedKeys::Fresh(keys) => return Some(keys),
             CachedKeys::Old(keys) => match self.turn.clone().try_lock_owned() {
@@ -84,23 +85,23 @@ impl Jwks {
                 tracing::error!(%error, "asking the issuer for its keys was broken off");
             }
         }
-        self.known().kept(Instant::now())
+        self.known.lock().kept(Instant::now())
     }
 
     fn is_due(&self, token: &Token<'_>) -> bool {
-        let (known, now) = (self.known(), Instant::now());
+        let (known, now) = (self.known.lock(), Instant::now());
         known.may_ask(self.refetch, now) && !matches!(known.look(token, now), CachedKeys::Fresh(_))
     }
 
     async fn ask(self: Arc<Self>, turn: OwnedMutexGuard<()>) {
-        self.known().asked = Some(Instant::now());
+        self.known.lock().asked = Some(Instant::now());
         let issuer = self.issuer.name();
         match self.issuer.keys().await {
             Ok(published) => {
                 if published.keys.is_empty() {
                     tracing::warn!(issuer, "the issuer has no key that can be used here");
                 }
-                self.known().held = Some(HeldKeys {
+                self.known.lock().held = Some(HeldKeys {
                     keys: Arc::new(published.keys),
                     since: Instant::now(),
                     fresh_for: published.fresh_for,
@@ -109,10 +110,6 @@ impl Jwks {
             Err(error) => tracing::warn!(issuer, error, "the issuer's keys could not be had"),
         }
         drop(turn);
-    }
-
-    fn known(&self) -> MutexGuard<'_, KnownKeys> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -44,9 +43,13 @@ impl Credential {
 
 /// What was shown: whose it claims to be, and the hash of what proves it. `None` where it cannot be one.
 pub(super) fn read(credential: &str) -> Option<(&str, [u8; 32])> {
-    let (id, secret) = credential.strip_prefix(PREFIX)?.split_once('_')?;
+    let (id, secret) = parts(credential)?;
     let is_one = is_hex(id, ID_BYTES) && is_hex(secret, SECRET_BYTES);
     is_one.then(|| (id, hash(secret)))
+}
+
+fn parts(credential: &str) -> Option<(&str, &str)> {
+    credential.strip_prefix(PREFIX)?.split_once('_')
 }
 
 /// Whether a name could be taken for an id.
@@ -81,28 +84,12 @@ impl Serialize for Credential {
 impl<'de> Deserialize<'de> for Credential {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let parts = text
-            .strip_prefix(PREFIX)
-            .and_then(|rest| rest.split_once('_'));
+        let parts = parts(&text);
         let (id, secret) = parts.ok_or_else(|| D::Error::custom("this is no token"))?;
         Ok(Self {
             id: id.to_owned(),
             secret: secret.to_owned(),
         })
-    }
-}
-
-impl JsonSchema for Credential {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Credential".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
     }
 }
 

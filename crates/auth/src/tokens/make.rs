@@ -1,12 +1,12 @@
 //! Making a token.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::credential::{self, Credential};
 use super::narrow::narrowed;
-use super::{REMEMBERED, RequestedToken, Token, TokenRow, Tokens, Validity, not_kept};
+use super::{REMEMBERED, RequestedToken, Token, TokenRow, TokenState, Tokens, not_kept};
 use crate::{ANONYMOUS, Grant, Principal, SESSION};
 use branchyard_model::{ErrorKind, Problem, Scope};
 
@@ -100,7 +100,7 @@ impl Tokens {
                 .field("name")
                 .help("choose another: a name is given once, also after its token is gone"));
         }
-        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.known.write();
         known.retain(|_, token| {
             let ended = token.ended_at(now);
             ended.is_none_or(|ended| now.duration_since(ended) < REMEMBERED)
@@ -124,7 +124,7 @@ impl Tokens {
                 .help("ask whoever gave you yours to make this token"));
         }
         let mut live = self.list();
-        live.retain(|token| token.state(now) == Validity::Live);
+        live.retain(|token| token.state(now) == TokenState::Live);
         let full = |whose: &str, most| {
             let detail = format!("{whose} already {most} tokens that are in use");
             Problem::new(ErrorKind::Conflict, "too_many_tokens", detail)

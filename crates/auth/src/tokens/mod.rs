@@ -13,9 +13,10 @@ mod token;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::RwLock;
 use subtle::ConstantTimeEq;
 use tokio::sync::Mutex;
 
@@ -27,7 +28,7 @@ use branchyard_model::{ErrorKind, Problem};
 pub use credential::Credential;
 pub use make::Name;
 pub use narrow::{Lifetime, May, RequestedToken};
-pub use token::{Token, Validity};
+pub use token::{Token, TokenState};
 
 /// What the names of principals begin with who show a token, and no others'.
 pub(crate) const PRINCIPAL: &str = "token:";
@@ -65,7 +66,7 @@ impl Tokens {
             };
             let parent = row.parent.as_ref().and_then(|id| known.get(id));
             let token = Token::new(&row, grant, parent.map(Arc::as_ref), config);
-            if token.state(now) == Validity::Useless {
+            if token.state(now) == TokenState::Useless {
                 tracing::warn!(
                     token = row.name,
                     role = row.role,
@@ -84,7 +85,7 @@ impl Tokens {
 
     /// Those that are known, oldest first.
     pub fn list(&self) -> Vec<Arc<Token>> {
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.known.read();
         let mut all: Vec<_> = known.values().cloned().collect();
         all.sort_by(|a, b| (a.row().created_at, a.id()).cmp(&(b.row().created_at, b.id())));
         all
@@ -92,7 +93,7 @@ impl Tokens {
 
     /// By its id or its name.
     pub fn find(&self, named: &str) -> Option<Arc<Token>> {
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.known.read();
         let by_name = || known.values().find(|token| token.name() == named);
         known.get(named).or_else(by_name).cloned()
     }
@@ -116,11 +117,10 @@ impl Tokens {
             token.revoke(now);
         }
         let kept = self.0.trust.revoke_tokens(ids, now).await;
-        kept.map_err(|error| {
+        kept.map(|()| all).map_err(|error| {
             let help = "it is refused until the daemon is started anew; ask again when the disk is in order";
             not_kept(&error).help(help)
-        })?;
-        Ok(all)
+        })
     }
 }
 
@@ -136,10 +136,7 @@ impl Verifier for Tokens {
                 .help("`branchyard token create` makes one; of those that were made, only hashes are kept")
         };
         let (id, hash) = credential::read(credential).ok_or_else(unknown)?;
-        let token = {
-            let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
-            known.get(id).cloned()
-        };
+        let token = self.0.known.read().get(id).cloned();
         let token = token
             .filter(|token| bool::from(token.row().hash.ct_eq(&hash)))
             .ok_or_else(unknown)?;

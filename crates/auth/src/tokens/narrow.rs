@@ -54,13 +54,6 @@ impl May<'_> {
             Self::Only(rights) => rights,
         }
     }
-
-    fn toolsets(self, own: &[Toolset]) -> Vec<Toolset> {
-        match self {
-            Self::Role(role) => common(own, &role.toolsets),
-            Self::Only(_) => own.to_vec(),
-        }
-    }
 }
 
 /// What the asker's grant gives to a token of this kind, or why it cannot.
@@ -93,7 +86,7 @@ pub(super) fn narrowed(
 /// What is left of a grant where it also has to be within these.
 pub(super) fn within(mut grant: Grant, rights: Scopes, toolsets: &[Toolset]) -> Grant {
     grant.rights = grant.rights.common(rights);
-    grant.toolsets = common(&grant.toolsets, toolsets);
+    grant.toolsets.retain(|set| toolsets.contains(set));
     grant
 }
 
@@ -102,22 +95,18 @@ fn toolsets(own: &Grant, wish: &RequestedToken<'_>) -> Result<Vec<Toolset>, Prob
         // Those of a role are looked up with it.
         return Ok(own.toolsets.clone());
     };
-    let to_be_had = wish.may.toolsets(&own.toolsets);
-    let lacking: Vec<_> = asked
-        .iter()
-        .filter(|set| !to_be_had.contains(set))
-        .map(|set| set.as_str())
-        .collect();
-    match lacking.is_empty() {
-        true => Ok(asked.clone()),
-        false => {
-            let detail = format!(
-                "the toolsets {} are not yours to give, or not the role's",
-                lacking.join(", ")
-            );
-            Err(wider("toolsets", detail))
-        }
+    let to_be_had = |set: &Toolset| match wish.may {
+        May::Role(role) => own.toolsets.contains(set) && role.toolsets.contains(set),
+        May::Only(_) => own.toolsets.contains(set),
+    };
+    let lacking = asked.iter().filter(|set| !to_be_had(set));
+    let lacking: Vec<_> = lacking.map(|set| set.as_str()).collect();
+    if lacking.is_empty() {
+        return Ok(asked.clone());
     }
+    let lacking = lacking.join(", ");
+    let detail = format!("the toolsets {lacking} are not yours to give, or not the role's");
+    Err(wider("toolsets", detail))
 }
 
 fn expiry(
@@ -156,11 +145,6 @@ fn after(now: Timestamp, duration: Duration) -> Result<Timestamp, Problem> {
     SignedDuration::try_from(duration)
         .and_then(|duration| now.checked_add(duration))
         .map_err(|_| Problem::unprocessable("expires", "that is beyond the end of time"))
-}
-
-fn common(some: &[Toolset], others: &[Toolset]) -> Vec<Toolset> {
-    let both = some.iter().filter(|set| others.contains(set));
-    both.copied().collect()
 }
 
 fn wider(field: &str, detail: impl Into<String>) -> Problem {

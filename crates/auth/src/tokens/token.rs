@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::narrow;
@@ -30,13 +32,14 @@ pub struct Token {
     last_noted: AtomicI64,
 }
 
-/// Whether a token can be used, and if not, why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Validity {
+// Whether a token can be used, and if not, why. No doc comment: its schema has no description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenState {
     Live,
     Expired,
     Revoked,
-    /// Its role is not in the configuration any more.
+    /// It has a role that is not in the configuration.
     Useless,
 }
 
@@ -104,18 +107,18 @@ impl Token {
                 .help("ask whoever made it for another; `branchyard token create` makes one"))
         };
         match self.state(now) {
-            Validity::Revoked => over("was revoked"),
-            Validity::Expired => over("has expired"),
-            Validity::Live | Validity::Useless => self.standing.clone(),
+            TokenState::Revoked => over("was revoked"),
+            TokenState::Expired => over("has expired"),
+            TokenState::Live | TokenState::Useless => self.standing.clone(),
         }
     }
 
-    pub fn state(&self, now: Timestamp) -> Validity {
+    pub fn state(&self, now: Timestamp) -> TokenState {
         match &self.standing {
-            _ if self.revoked_at().is_some() => Validity::Revoked,
-            _ if self.grant.has_expired(now) => Validity::Expired,
-            Ok(_) => Validity::Live,
-            Err(_) => Validity::Useless,
+            _ if self.revoked_at().is_some() => TokenState::Revoked,
+            _ if self.grant.has_expired(now) => TokenState::Expired,
+            Ok(_) => TokenState::Live,
+            Err(_) => TokenState::Useless,
         }
     }
 
@@ -156,21 +159,16 @@ impl Token {
 
     /// Takes note of a use; `true` where it is time to write that down.
     pub(super) fn used(&self, now: Timestamp) -> bool {
-        self.last_used
-            .store(now.as_microsecond(), Ordering::Relaxed);
-        let noted = self.last_noted.load(Ordering::Relaxed);
+        let (micros, order) = (now.as_microsecond(), Ordering::Relaxed);
+        self.last_used.store(micros, order);
+        let noted = self.last_noted.load(order);
         let is_due = time(noted).is_none_or(|noted| now.duration_since(noted) >= USE_NOTED_EVERY);
         // Of those who come at once, one writes.
-        is_due
-            && self
-                .last_noted
-                .compare_exchange(
-                    noted,
-                    now.as_microsecond(),
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                )
-                .is_ok()
+        let exchange = || {
+            self.last_noted
+                .compare_exchange(noted, micros, order, order)
+        };
+        is_due && exchange().is_ok()
     }
 }
 
@@ -187,10 +185,8 @@ fn standing(
 ) -> Result<Grant, Problem> {
     let mut grant = grant.clone();
     if let Some(name) = &row.role {
-        let role = config
-            .roles
-            .get(name)
-            .ok_or_else(|| role_gone(&row.name, name))?;
+        let role = config.roles.get(name);
+        let role = role.ok_or_else(|| role_gone(&row.name, name))?;
         grant = narrow::within(grant, role.scopes, &role.toolsets);
     }
     match (parent, &row.parent) {
@@ -200,10 +196,8 @@ fn standing(
         }
         (None, None) => Ok(grant),
         (None, Some(_)) => {
-            let detail = format!(
-                "the token that {} was made with is not known any more",
-                row.name
-            );
+            let name = &row.name;
+            let detail = format!("the token that {name} was made with is not known any more");
             Err(unauthorized(&detail))
         }
     }
