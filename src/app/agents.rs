@@ -77,17 +77,24 @@ pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Be
     app.yard().margin.check()?;
     let (repo, registered) = repo_for(app, request, &branch).await?;
     app.check(repo.name(), &branch)?;
-    if let Some(known) = begun_before(app, &repo, &branch, &task).await? {
-        return Ok(known);
-    }
     let workspace = app.workspace_in(&repo, &branch)?;
-    let lock = workspace_lock::lock_of(app, &workspace, "git clone");
-    let _lock = lock.await?;
+    let known = app.yard().workspaces.agents().of(repo.name(), &branch)?;
+    let known = known.filter(|known| known.task == task && workspace.exists());
     let (report, warnings) = collecting();
-    let (known, created) =
-        branch_for(app, &workspace, task, request.base.as_deref(), &report).await?;
-    let about = standing::about(&workspace).await;
-    let about = about.map_err(|error| error.problem())?;
+    let (known, created, about) = match known {
+        // That is only a look, which waits for no build there.
+        Some(known) => {
+            let look = |workspace: Arc<_>| async move { standing::about(&workspace).await };
+            let about = inspect::read(app, repo.name(), &branch, look).await?;
+            (known, false, about)
+        }
+        None => {
+            let _lock = workspace_lock::lock_of(app, &workspace, "git clone").await?;
+            let base = request.base.as_deref();
+            let (known, created) = branch_for(app, &workspace, task, base, &report).await?;
+            (known, created, standing::about(&workspace).await?)
+        }
+    };
     Ok(Begun {
         repo: repo.name().clone(),
         branch,
@@ -100,34 +107,6 @@ pub async fn git_clone(app: &AuthorizedApp, request: &CloneRequest) -> Result<Be
     })
 }
 
-/// The workspace of a task that has one. That is only a look, which waits for no build there.
-async fn begun_before(
-    app: &AuthorizedApp,
-    repo: &Arc<Repo>,
-    branch: &BranchName,
-    task: &AgentTask,
-) -> Result<Option<Begun>, Problem> {
-    let known = app.yard().workspaces.agents().of(repo.name(), branch);
-    let known = known.map_err(|error| error.problem())?;
-    let workspace = app.workspace_in(repo, branch)?;
-    let Some(known) = known.filter(|known| known.task == *task && workspace.exists()) else {
-        return Ok(None);
-    };
-    let about = inspect::read(app, repo.name(), branch, |workspace| async move {
-        standing::about(&workspace).await
-    });
-    Ok(Some(Begun {
-        repo: repo.name().clone(),
-        branch: branch.clone(),
-        workspace: workspace.path().to_owned(),
-        commit: about.await?.commit,
-        base: Some(known.base),
-        created: false,
-        registered: false,
-        warnings: Vec::new(),
-    }))
-}
-
 /// Makes the branch of a task or finds it. The caller holds the workspace's lock.
 async fn branch_for(
     app: &AuthorizedApp,
@@ -136,7 +115,7 @@ async fn branch_for(
     base: Option<&str>,
     report: &Reporter,
 ) -> Result<(AgentBranch, bool), Problem> {
-    let told = |error: branchyard_workspace::Error| app.yard().margin.judge(error.problem());
+    let told = |error: branchyard_workspace::Error| app.judge(error);
     let (repo, branch) = (workspace.repo(), workspace.branch());
     let known = app.yard().workspaces.agents().of(repo.name(), branch);
     let known = known.map_err(told)?;
@@ -153,19 +132,16 @@ async fn branch_for(
         (_, Some(base)) => base.to_owned(),
         (_, None) => default_branch(app, repo).await?,
     };
-    match is_new {
-        true => {
-            app.check_unprotected(repo, branch, "created").await?;
-            let created = prepare::create_branch(workspace, &base, report).await;
-            created.map_err(|error| match told(error) {
-                problem if problem.field.as_deref() == Some("from") => problem.field("base"),
-                problem => problem,
-            })?;
-        }
-        false => {
-            let ensured = prepare::ensure(workspace, made, report).await;
-            drop(ensured.map_err(told)?);
-        }
+    if is_new {
+        app.check_unprotected(repo, branch, "created").await?;
+        let created = prepare::create_branch(workspace, &base, report).await;
+        created.map_err(|error| match told(error) {
+            problem if problem.field.as_deref() == Some("from") => problem.field("base"),
+            problem => problem,
+        })?;
+    } else {
+        let ensured = prepare::ensure(workspace, made, report).await;
+        drop(ensured.map_err(told)?);
     }
     if let Some(known) = known.filter(|_| !is_new) {
         return Ok((known, false));
@@ -179,8 +155,7 @@ async fn branch_for(
 
 async fn default_branch(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<String, Problem> {
     let default = repo.ask_default_branch().await;
-    let default = default.map_err(|error| app.yard().margin.judge(error.problem()))?;
-    default.ok_or_else(|| {
+    default.map_err(|error| app.judge(error))?.ok_or_else(|| {
         let detail = format!("the remote of {} names no default branch", repo.name());
         Problem::new(ErrorKind::Conflict, "no_default_branch", detail)
             .field("base")
@@ -204,11 +179,9 @@ async fn repo_for(
     };
     let known = || {
         app.repos().into_iter().find(|repo| {
+            let name = request.repo.as_ref();
             plain(repo.config().url.as_str()) == plain(url)
-                && request
-                    .repo
-                    .as_ref()
-                    .is_none_or(|name| *repo.name() == *name)
+                && name.is_none_or(|name| repo.name() == name)
         })
     };
     if let Some(known) = known() {
@@ -246,16 +219,14 @@ pub async fn git_init(app: &AuthorizedApp, request: &InitRequest) -> Result<Begu
     };
     app.check(&request.repo, &branch)?;
     let repo = app.yard().repos.init(&request.repo, &branch).await;
-    let repo = repo.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let repo = repo.map_err(|error| app.judge(error))?;
     let workspace = app.workspace_in(&repo, &branch)?;
-    let _lock = workspace
-        .queue()
-        .lock("git init", app.principal().name())
-        .await;
+    let by = app.principal().name();
+    let _lock = workspace.queue().lock("git init", by).await;
     let (report, warnings) = collecting();
-    let options = PrepareOptions::up_to_date(app.principal().name(), Instant::now());
+    let options = PrepareOptions::up_to_date(by, Instant::now());
     let prepared = sync::prepare(&workspace, &options, &report).await;
-    let (about, _) = prepared.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let (about, _) = prepared.map_err(|error| app.judge(error))?;
     Ok(Begun {
         repo: repo.name().clone(),
         branch,

@@ -104,10 +104,15 @@ impl AuthorizedApp {
         }
     }
 
+    /// What to tell of a failure: see [`DiskGuard::judge`](branchyard_runtime::disk::DiskGuard::judge).
+    pub(super) fn judge(&self, error: impl Into<Problem>) -> Problem {
+        self.yard.margin.judge(error.into())
+    }
+
     /// Whether the branch is protected. Where the repo was never cloned, the remote is asked for its default branch.
     pub async fn is_protected(&self, repo: &Repo, branch: &BranchName) -> Result<bool, Problem> {
         let learned = repo.learn_default().await;
-        learned.map_err(|error| self.yard.margin.judge(error.problem()))?;
+        learned.map_err(|error| self.judge(error))?;
         Ok(repo.protects(branch))
     }
 

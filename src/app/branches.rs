@@ -68,11 +68,9 @@ pub async fn branches_after(
             Some(_) => LISTING_AGE,
             None => Duration::ZERO,
         };
-        let all = remote::all_heads(&repo, age).await;
-        let all = all.map_err(|error| error.problem())?;
+        let all = remote::all_heads(&repo, age).await?;
         if all.is_empty() {
-            let tags = remote::has_tags(&repo).await;
-            notice = Some(match tags.map_err(|error| error.problem())? {
+            notice = Some(match remote::has_tags(&repo).await? {
                 true => "the remote has tags and no branch",
                 false => "the remote is empty: it has no branch yet",
             });
@@ -140,8 +138,7 @@ pub fn known_branches(app: &AuthorizedApp, repo: &RepoName) -> Result<Vec<Branch
     let repo = app.repo(repo)?;
     let mut known = app.branches_on_disk(&repo);
     if repo.is_cloned() {
-        let store = repo.open_store().map_err(|error| error.problem())?;
-        known.extend(git::remote_branches(&store).map_err(|error| error.problem())?);
+        known.extend(git::remote_branches(&repo.open_store()?)?);
     }
     known.retain(|branch| app.principal().sees(repo.name(), branch));
     known.sort();
@@ -156,17 +153,12 @@ pub async fn describe(
 ) -> Result<Description, Problem> {
     let workspace = app.workspace(repo, branch)?;
     if !workspace.exists() {
-        return Err(Problem::new(
-            ErrorKind::NotFound,
-            "no_workspace",
-            format!("{branch} has no workspace"),
-        )
-        .field("branch")
-        .help("PUT the same address or `branchyard prepare` makes one"));
+        let detail = format!("{branch} has no workspace");
+        return Err(Problem::new(ErrorKind::NotFound, "no_workspace", detail)
+            .field("branch")
+            .help("PUT the same address or `branchyard prepare` makes one"));
     }
-    describe::describe(&workspace, true)
-        .await
-        .map_err(|error| error.problem())
+    Ok(describe::describe(&workspace, true).await?)
 }
 
 /// Makes the workspace ready and up to date; with `from` creates the branch there first.
@@ -182,27 +174,22 @@ pub async fn prepare(
         app.check_unprotected(workspace.repo(), branch, "created")
             .await?;
     }
-    let asked_at = Instant::now();
-    let _lock = workspace
-        .queue()
-        .lock("prepare", app.principal().name())
-        .await;
+    let (asked_at, by) = (Instant::now(), app.principal().name());
+    let _lock = workspace.queue().lock("prepare", by).await;
     let (report, warnings) = collecting();
-    let prepared = match from {
-        Some(start) => prepare::create_branch(&workspace, start, &report)
-            .await
-            .map(|()| None),
+    let description = match from {
+        Some(start) => {
+            let created = prepare::create_branch(&workspace, start, &report).await;
+            created.map_err(|error| app.judge(error))?;
+            describe::describe(&workspace, true).await?
+        }
         None => {
-            let options = PrepareOptions::up_to_date(app.principal().name(), asked_at);
-            sync::prepare(&workspace, &options, &report).await.map(Some)
+            let options = PrepareOptions::up_to_date(by, asked_at);
+            let prepared = sync::prepare(&workspace, &options, &report).await;
+            let prepared = prepared.map_err(|error| app.judge(error))?;
+            describe::describe_prepared(&workspace, prepared).await?
         }
     };
-    let prepared = prepared.map_err(|error| app.yard().margin.judge(error.problem()))?;
-    let description = match prepared {
-        Some(prepared) => describe::describe_prepared(&workspace, prepared).await,
-        None => describe::describe(&workspace, true).await,
-    };
-    let description = description.map_err(|error| error.problem())?;
     Ok((description, warnings.so_far()))
 }
 
@@ -222,7 +209,7 @@ pub async fn remove(
     app.yard().margin.make_do();
     remove::remove(&workspace, going, app.principal().name())
         .await
-        .map_err(|error| app.yard().margin.judge(error.problem()))
+        .map_err(|error| app.judge(error))
 }
 
 /// Takes a repo on, under a name that is among those to be seen.
@@ -232,42 +219,29 @@ pub async fn register(
 ) -> Result<Arc<Repo>, Problem> {
     app.check_repo(&registration.name)?;
     app.yard().margin.check()?;
-    app.yard()
-        .repos
-        .register(registration)
-        .await
-        .map_err(|error| app.yard().margin.judge(error.problem()))
+    let registered = app.yard().repos.register(registration).await;
+    registered.map_err(|error| app.judge(error))
 }
 
 /// Forgets a repo. Refused while anything of it could be missed.
 pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Problem> {
     let repo = app.whole_repo(name)?;
     if *repo.source() == Source::Config {
-        return Err(Problem::new(
-            ErrorKind::Conflict,
-            "repo_configured",
-            format!("{name} is declared in the daemon's configuration"),
-        )
-        .help("remove it there and restart the daemon"));
+        let detail = format!("{name} is declared in the daemon's configuration");
+        return Err(Problem::new(ErrorKind::Conflict, "repo_configured", detail)
+            .help("remove it there and restart the daemon"));
     }
     let _registry = repo.registry().lock().await;
     app.yard().margin.make_do();
-    let left = remove::left_of(&repo).map_err(|error| error.problem())?;
+    let left = remove::left_of(&repo)?;
     if !left.is_empty() {
-        return Err(Problem::new(
-            ErrorKind::Conflict,
-            "repo_in_use",
-            format!("{name} still has {}", left.join(", ")),
-        )
-        .help(
-            "push what is to be kept and remove the workspaces: `branchyard branches` lists them",
-        ));
+        let detail = format!("{name} still has {}", left.join(", "));
+        let help =
+            "push what is to be kept and remove the workspaces: `branchyard branches` lists them";
+        return Err(Problem::new(ErrorKind::Conflict, "repo_in_use", detail).help(help));
     }
-    app.yard()
-        .repos
-        .unregister(name)
-        .map_err(|error| error.problem())?;
-    remove::discard(&app.yard().workspaces, repo.home()).map_err(|error| error.problem())
+    app.yard().repos.unregister(name)?;
+    Ok(remove::discard(&app.yard().workspaces, repo.home())?)
 }
 
 /// Warnings on the way to an answer that lists them.

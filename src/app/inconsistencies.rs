@@ -3,13 +3,9 @@
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_model::{Problem, RepoName};
-use branchyard_workspace::repos::heal;
-use branchyard_workspace::repos::upkeep;
-use branchyard_workspace::repos::{Maintained, Repo};
-use branchyard_workspace::{
-    Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile, repos,
-};
+use branchyard_model::{ErrorKind, Problem, RepoName};
+use branchyard_workspace::repos::{Maintained, Repo, heal, upkeep};
+use branchyard_workspace::{Error, Finding, Mended, RepairScope, Workspaces, Zeal, reconcile};
 
 /// What is amiss, and what was.
 #[derive(Debug)]
@@ -69,12 +65,9 @@ async fn heal(app: &AuthorizedApp, repo: &Arc<Repo>) -> Result<Option<String>, P
     let repo = repo.clone();
     let healing = app.yard().tasks.spawn(async move {
         let _registry = repo.registry().lock().await;
-        repos::heal::heal(&repo, None, &|_, _| {}).await
+        heal::heal(&repo, None, &|_, _| {}).await
     });
-    let healed = healing
-        .await
-        .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?;
-    let warning = healed.map_err(|error| error.problem())?;
+    let warning = healing.await.map_err(branchyard_git::Error::from)??;
     Ok(warning.map(|warning| warning.message))
 }
 
@@ -83,15 +76,9 @@ pub async fn maintain(app: &AuthorizedApp, repo: &RepoName) -> Result<Maintained
     let repo = app.whole_repo(repo)?;
     if !repo.is_cloned() {
         let detail = format!("{} is not cloned yet", repo.name());
-        return Err(Problem::new(
-            branchyard_model::ErrorKind::Conflict,
-            "not_cloned",
-            detail,
-        ));
+        return Err(Problem::new(ErrorKind::Conflict, "not_cloned", detail));
     }
-    upkeep::maintain(&repo)
-        .await
-        .map_err(|error| error.problem())
+    Ok(upkeep::maintain(&repo).await?)
 }
 
 /// What a daemon does before it serves anyone: finishes what an earlier one was killed at, and mends what
@@ -134,16 +121,12 @@ async fn mend(
         let mended = repo.clone();
         blocking(move || reconcile::mend(&workspaces, &mended, &scope, zeal)).await
     });
-    mending
-        .await
-        .map_err(|error| Error::from(branchyard_git::Error::from(error)).problem())?
+    mending.await.map_err(branchyard_git::Error::from)?
 }
 
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::from(branchyard_git::Error::from(error)))
-        .flatten()
-        .map_err(|error| error.problem())
+    Ok(done.map_err(branchyard_git::Error::from)??)
 }

@@ -110,8 +110,7 @@ pub async fn file_stamp(
 ) -> Result<Option<Stamp>, Problem> {
     app.check(repo, branch)?;
     let workspace = app.yard().workspaces.look_at(&app.repo(repo)?, branch);
-    let stamp = files::stamp(&workspace, path.to_owned()).await;
-    stamp.map_err(|error| error.problem())
+    Ok(files::stamp(&workspace, path.to_owned()).await?)
 }
 
 pub async fn git_quick(
@@ -148,9 +147,7 @@ pub async fn environment(
     branch: &BranchName,
 ) -> Result<(About, EnvironmentReport), Problem> {
     let (workspace, _files) = step_in(app, repo, branch).await?;
-    let about = standing::about(&workspace)
-        .await
-        .map_err(|error| error.problem())?;
+    let about = standing::about(&workspace).await?;
     let mut environment = app.yard().runs.declared_environment(workspace.repo());
     for (name, value) in [
         ("BRANCHYARD_REPO", repo.to_string()),
@@ -192,8 +189,7 @@ where
             Err(problem) => Ok(Err(problem)),
         }
     };
-    let outcome = recover::retried(&workspace, &silent(), once).await;
-    outcome.map_err(|error| error.problem())?
+    recover::retried(&workspace, &silent(), once).await?
 }
 
 async fn step_in(
@@ -210,7 +206,7 @@ async fn step_in(
             Ok(files_guard) => return Ok((workspace, files_guard)),
             // Git's own files may have to be put back before they can be trusted.
             Err(_) if workspace.exists() && app.yard().margin.make_room() => {}
-            Err(error) => return Err(app.yard().margin.judge(error.problem())),
+            Err(error) => return Err(app.judge(error)),
         }
     }
 }

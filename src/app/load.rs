@@ -1,6 +1,7 @@
 //! How busy the machine is, and what fills its disk: of the yard, what one may see.
 
 use std::fs;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use crate::app::yard_events;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId};
 use branchyard_runtime::background::LoopStatus;
 use branchyard_runtime::disk::Room;
+use branchyard_workspace::repos::Repo;
 use branchyard_workspace::sizes;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -125,18 +127,17 @@ fn usage_of_repos(app: &AuthorizedApp) -> Vec<RepoUsage> {
     if app.principal().require_all_branches().is_err() {
         return Vec::new();
     }
-    let usage = |repo: &RepoName, of: branchyard_workspace::Usage| RepoUsage {
-        repo: repo.clone(),
-        workspaces: of.workspaces,
-        clone: app.yard().reaper.store_size(repo),
-        source: of.source,
-        build_output: of.build_output,
+    let usage = |repo: Arc<Repo>| {
+        let of = sizes::usage(&app.yard().workspaces, &repo);
+        RepoUsage {
+            repo: repo.name().clone(),
+            workspaces: of.workspaces,
+            clone: app.yard().reaper.store_size(repo.name()),
+            source: of.source,
+            build_output: of.build_output,
+        }
     };
-    let repos = app.repos();
-    repos
-        .iter()
-        .map(|repo| usage(repo.name(), sizes::usage(&app.yard().workspaces, repo)))
-        .collect()
+    app.repos().into_iter().map(usage).collect()
 }
 
 fn load_average() -> [f64; 3] {
@@ -147,9 +148,8 @@ fn load_average() -> [f64; 3] {
 
 fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib * 1024)
 }

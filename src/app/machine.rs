@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use branchyard_process::{Timeouts, capture, find_program, plain_command};
+use branchyard_runtime::disk::Room;
 
 /// Asked for their version, in this order; what is not installed is left out.
 const TOOLS: [&str; 14] = [
@@ -53,15 +54,9 @@ impl Machine {
             ),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             memory_bytes: info.totalram * u64::from(info.mem_unit),
-            disk_free_bytes: disk_free(workspaces).unwrap_or(0),
+            disk_free_bytes: Room::of(workspaces).map_or(0, |room| room.free()),
         }
     }
-}
-
-/// Bytes that may still be written to the file system of `path`.
-pub(super) fn disk_free(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path).ok()?;
-    Some(stat.f_bavail * stat.f_frsize)
 }
 
 /// The tools that a build finds on `path`, with the first line of what they say of their version.
@@ -96,12 +91,8 @@ async fn version(program: &str, name: &str, path: &str, dir: &Path) -> Option<St
         total: Some(PATIENCE),
         stall: None,
     };
-    let said = capture(command, timeouts, None, 64 * 1024, |_| {})
-        .await
-        .ok()?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    text.lines()
-        .next()
-        .filter(|_| said.status.success())
-        .map(str::to_owned)
+    let said = capture(command, timeouts, None, 64 * 1024, |_| {}).await;
+    let said = said.ok().filter(|said| said.status.success())?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    text.lines().next().map(str::to_owned)
 }

@@ -21,11 +21,8 @@ pub async fn reap(
         None => app.principal().require_everywhere()?,
     }
     app.yard().reaper.reap(dry_run, only).await.ok_or_else(|| {
-        Problem::new(
-            ErrorKind::Internal,
-            "reaper_failed",
-            "the pass of the reaper came to no end",
-        )
+        let detail = "the pass of the reaper came to no end";
+        Problem::new(ErrorKind::Internal, "reaper_failed", detail)
     })
 }
 
@@ -43,10 +40,7 @@ pub async fn pin(
     reason: Option<String>,
 ) -> Result<Description, Problem> {
     let reason = reason.filter(|reason| !reason.trim().is_empty());
-    if reason
-        .as_ref()
-        .is_some_and(|reason| reason.len() > LONGEST_REASON)
-    {
+    if reason.as_ref().is_some_and(|it| it.len() > LONGEST_REASON) {
         let rule = format!("a reason has at most {LONGEST_REASON} bytes");
         return Err(Problem::unprocessable("reason", rule));
     }
@@ -74,8 +68,5 @@ async fn set_pin(
     branch: &BranchName,
     pin: Option<Pin>,
 ) -> Result<(), Problem> {
-    let workspace = app.workspace(repo, branch)?;
-    pin::set_pin(&workspace, pin)
-        .await
-        .map_err(|error| error.problem())
+    Ok(pin::set_pin(&app.workspace(repo, branch)?, pin).await?)
 }

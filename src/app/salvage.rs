@@ -63,8 +63,7 @@ pub async fn salvages(
     };
     let mut found = Vec::new();
     for repo in repos {
-        let salvages = salvage::salvages(&repo).await;
-        found.extend(salvages.map_err(|error| error.problem())?);
+        found.extend(salvage::salvages(&repo).await?);
     }
     found.retain(|manifest| {
         let salvage = manifest.salvage();
@@ -73,16 +72,13 @@ pub async fn salvages(
             && filter.branch.as_ref().is_none_or(is_wanted)
     });
     found.sort_by_key(|manifest| std::cmp::Reverse(manifest.salvage().id));
-    Ok(found
-        .into_iter()
-        .map(|manifest| item(app, manifest))
-        .collect())
+    let items = found.into_iter().map(|manifest| item(app, manifest));
+    Ok(items.collect())
 }
 
 pub async fn get(app: &AuthorizedApp, id: SalvageId) -> Result<SalvageDetail, Problem> {
     let repo = repo_of_salvage(app, id).await?;
-    let found = salvage::read(&app.yard().workspaces, &repo, id).await;
-    let found = found.map_err(|error| error.problem())?;
+    let found = salvage::read(&app.yard().workspaces, &repo, id).await?;
     let (manifest, files) = found.ok_or_else(|| no_salvage(id))?;
     Ok(SalvageDetail {
         item: item(app, manifest),
@@ -97,15 +93,10 @@ pub async fn salvaged_file(
     path: &str,
 ) -> Result<Vec<u8>, Problem> {
     let repo = repo_of_salvage(app, id).await?;
-    let found = salvage::salvaged_file(&repo, id, PathBuf::from(path))
-        .await
-        .map_err(|error| error.problem())?;
+    let found = salvage::salvaged_file(&repo, id, PathBuf::from(path)).await?;
     found.ok_or_else(|| {
-            Problem::new(
-                ErrorKind::NotFound,
-                "file_not_found",
-                format!("the salvage has no file {path:?}"),
-            )
+            let detail = format!("the salvage has no file {path:?}");
+            Problem::new(ErrorKind::NotFound, "file_not_found", detail)
                 .field("path")
                 .help("GET /api/salvage/{id} or `branchyard salvage show` lists its files; what is archived cannot be read singly")
         })
@@ -125,32 +116,19 @@ pub async fn restore(
     };
     let workspace = app.workspace_in(&repo, &branch)?;
     app.check_unprotected(&repo, &branch, "restored").await?;
-    let _lock = workspace
-        .queue()
-        .lock("restore", app.principal().name())
-        .await;
+    let by = app.principal().name();
+    let _lock = workspace.queue().lock("restore", by).await;
     let (report, warnings) = collecting();
-    restore::restore(
-        &workspace,
-        id,
-        request.force,
-        app.principal().name(),
-        &report,
-    )
-    .await
-    .map_err(|error| app.yard().margin.judge(error.problem()))?;
-    let description = describe::describe(&workspace, true).await;
-    Ok((
-        description.map_err(|error| error.problem())?,
-        warnings.so_far(),
-    ))
+    let restored = restore::restore(&workspace, id, request.force, by, &report).await;
+    restored.map_err(|error| app.judge(error))?;
+    let description = describe::describe(&workspace, true).await?;
+    Ok((description, warnings.so_far()))
 }
 
 /// Lets go of a salvage for good.
 pub async fn drop_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<(), Problem> {
     let repo = repo_of_salvage(app, id).await?;
-    let had = salvage::drop_salvage(&app.yard().workspaces, &repo, id).await;
-    if !had.map_err(|error| error.problem())? {
+    if !salvage::drop_salvage(&app.yard().workspaces, &repo, id).await? {
         return Err(no_salvage(id));
     }
     tracing::info!(salvage = %id, repo = %repo.name(), by = app.principal().name(), "a salvage was dropped");
@@ -159,8 +137,7 @@ pub async fn drop_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<(), Prob
 
 async fn repo_of_salvage(app: &AuthorizedApp, id: SalvageId) -> Result<Arc<Repo>, Problem> {
     for repo in app.repos() {
-        let branch = salvage::branch_of_salvage(&repo, id).await;
-        if let Some(branch) = branch.map_err(|error| error.problem())?
+        if let Some(branch) = salvage::branch_of_salvage(&repo, id).await?
             && app.principal().sees(repo.name(), &branch)
         {
             return Ok(repo);

@@ -1,18 +1,25 @@
 //! The lock of a workspace, for calls that are answered: they wait for it as long as callers wait, or not at all.
 
+use std::sync::Arc;
+
 use super::AuthorizedApp;
 use branchyard_model::{ErrorKind, Problem, RunKind, RunState};
+use branchyard_runs::Live;
 use branchyard_workspace::{Workspace, WorkspaceLock};
 
 /// Whether a command has the lock that runs already: nothing of ours moves files until it ends.
 pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> bool {
-    let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
-    let live = holder.and_then(|run| app.yard().runs.live(run));
+    let live = run_with_lock(app, workspace);
     // What git does there may be to move files.
     live.is_some_and(|live| {
         let record = live.record();
         record.state == RunState::Running && record.spec.kind != RunKind::Git
     })
+}
+
+fn run_with_lock(app: &AuthorizedApp, workspace: &Workspace) -> Option<Arc<Live>> {
+    let run = workspace.queue().holder()?.run_id?;
+    app.yard().runs.live(run)
 }
 
 /// The lock of a workspace, waited for as long as `[timeouts]` says.
@@ -35,8 +42,7 @@ pub(super) async fn lock_unless_run(
     if let Some(lock) = workspace.queue().try_lock(what, app.principal().name()) {
         return Ok(lock);
     }
-    let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
-    let live = holder.and_then(|run| app.yard().runs.live(run));
+    let live = run_with_lock(app, workspace);
     // One that has ended is about to let go.
     match live.is_some_and(|live| !live.has_ended()) {
         true => Err(busy(workspace)),
@@ -46,21 +52,16 @@ pub(super) async fn lock_unless_run(
 
 /// Another caller or run has the lock, and for long.
 fn busy(workspace: &Workspace) -> Problem {
-    let holder = workspace.queue().holder();
-    let holder = holder.map_or_else(
-        || "others are in line".to_owned(),
-        |holder| match &holder.run_id {
-            Some(run) => format!(
-                "{} (run {run}) by {} since {}",
-                holder.what, holder.who, holder.since
-            ),
-            None => format!("{} by {} since {}", holder.what, holder.who, holder.since),
-        },
-    );
-    let detail = format!(
-        "the workspace of {} is in use: {holder}",
-        workspace.branch()
-    );
+    let branch = workspace.branch();
+    let holder = match workspace.queue().holder() {
+        None => "others are in line".to_owned(),
+        Some(holder) => {
+            let run = holder.run_id.map(|run| format!(" (run {run})"));
+            let (what, run) = (holder.what, run.unwrap_or_default());
+            format!("{what}{run} by {} since {}", holder.who, holder.since)
+        }
+    };
+    let detail = format!("the workspace of {branch} is in use: {holder}");
     Problem::new(ErrorKind::Conflict, "workspace_busy", detail)
         .field("branch")
         .help("nothing was done; wait for the run to end or cancel it, then ask again")

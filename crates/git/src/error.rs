@@ -134,6 +134,12 @@ impl Error {
     }
 }
 
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        error.problem()
+    }
+}
+
 fn disk_full(detail: String) -> Problem {
     Problem::new(ErrorKind::StorageFull, "disk_full", detail)
 }

@@ -56,6 +56,12 @@ impl Error {
     }
 }
 
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        error.problem()
+    }
+}
+
 pub(super) fn branch_not_found(branch: &BranchName) -> Problem {
     Problem::new(
         ErrorKind::NotFound,

@@ -146,10 +146,8 @@ impl<'a> Answer<'a> {
     /// What is the same in HTTP.
     pub fn of<T>(answer: &'a Result<T, Problem>) -> Self {
         let Err(problem) = answer else {
-            return Self {
-                status: 200,
-                code: None,
-            };
+            let (status, code) = (200, None);
+            return Self { status, code };
         };
         let status = match problem.kind {
             ErrorKind::Unauthorized => 401,
@@ -178,11 +176,9 @@ impl<'a> Answer<'a> {
             status if status < 400 => AuditOutcome::Allowed,
             _ => AuditOutcome::Failed,
         };
-        let end = End::new(outcome).status(self.status);
-        match self.code {
-            Some(code) => end.code(code),
-            None => end,
-        }
+        let mut end = End::new(outcome).status(self.status);
+        end.code = self.code.map(Cow::into_owned);
+        end
     }
 }
 

@@ -20,15 +20,14 @@ pub struct Named {
 impl Named {
     /// `get` knows what the call says of `repo`, `branch`, `run`, `group`, `salvage` and `token`.
     pub fn by<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let token = get("token").filter(|name| is_plain(name));
         Self {
             repo: get("repo").and_then(|name| RepoName::parse(name).ok()),
             branch: get("branch").and_then(|name| BranchName::parse(name).ok()),
             run: get("run").and_then(|id| RunId::parse(id).ok()),
             group: get("group").and_then(|id| GroupId::parse(id).ok()),
             salvage: get("salvage").and_then(|id| SalvageId::parse(id).ok()),
-            token: get("token")
-                .filter(|name| is_plain(name))
-                .map(str::to_owned),
+            token: token.map(str::to_owned),
         }
     }
 
@@ -68,18 +67,16 @@ impl Auditor {
         if call.repo.is_some() {
             return;
         }
-        if let Some(run) = named.run.and_then(|run| self.0.runs.record(run).ok()) {
+        let runs = &self.0.runs;
+        if let Some(run) = named.run.and_then(|run| runs.record(run).ok()) {
             call.repo = Some(run.spec.repo);
             call.branch = Some(run.spec.branch);
-        } else if let Some(group) = named
-            .group
-            .and_then(|group| groups::group(&self.0.runs, group).ok())
-        {
+        } else if let Some(group) = named.group.and_then(|id| groups::group(runs, id).ok()) {
             call.repo = Some(group.repo);
         } else if let Some(id) = named.salvage {
             for repo in self.0.repos.list() {
-                if let Ok(Some((manifest, _))) = salvage::read(&self.0.workspaces, &repo, id).await
-                {
+                let found = salvage::read(&self.0.workspaces, &repo, id).await;
+                if let Ok(Some((manifest, _))) = found {
                     call.repo = Some(manifest.salvage().repo.clone());
                     call.branch = Some(manifest.salvage().branch.clone());
                     return;

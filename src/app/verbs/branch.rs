@@ -9,7 +9,7 @@ use crate::app::branches::collecting;
 use crate::app::verbs::{network, run_verb};
 use crate::app::{AuthorizedApp, branches, workspace_lock};
 use branchyard_git as git;
-use branchyard_git::verbs::branch::{self, Action, Branches, Item, Request, Surroundings};
+use branchyard_git::verbs::branch::{self, Action, Branches, Request, Surroundings};
 use branchyard_git::verbs::{Kept, revision};
 use branchyard_model::{BranchName, ErrorKind, Problem};
 use branchyard_workspace::{Error, Workspace, WorkspaceLock, verbs};
@@ -31,8 +31,7 @@ pub(super) async fn branch(
         Action::Show => {
             let name = request.name.as_deref().unwrap_or(at.branch.as_str());
             let name = Request::branch("name", Some(name))?;
-            let told = known_branch(&app, &at, name, &request).await?;
-            Ok(told_of(told, Action::Show))
+            known_branch(&app, &at, name, &request).await
         }
         Action::Create => create(app, at, request).await,
         Action::Rename => rename(app, at, request).await,
@@ -55,8 +54,7 @@ async fn create(
             .help("choose another name; `workspace` with action prepare gives the workspace of the one that exists"),
         _ => problem,
     })?;
-    let told = known_branch(&app, &at, name, &request).await?;
-    let mut told = told_of(told, Action::Create);
+    let mut told = known_branch(&app, &at, name, &request).await?;
     told.warnings.extend(warnings);
     told.answer.path = made.path.map(|path| path.to_string_lossy().into_owned());
     Ok(told)
@@ -106,29 +104,25 @@ async fn delete(
     };
     network::check_protected(&app, &going, "deleted", request.allow_protected).await?;
     // Looked at before, for it may be the very branch of the call that goes.
-    let told = known_branch(&app, &at, name.clone(), &request).await?;
+    let mut told = known_branch(&app, &at, name.clone(), &request).await?;
     let workspace = app.workspace(&at.repo, &name)?;
-    let by = &app.principal().name();
-    let lock = workspace_lock::lock_of(&app, &workspace, "git branch");
-    let _lock = lock.await?;
+    let by = app.principal().name();
+    let _lock = workspace_lock::lock_of(&app, &workspace, "git branch").await?;
     // What makes room must not need any.
     app.yard().margin.make_do();
     let (report, warnings) = collecting();
-    let refused = |error: Error| app.yard().margin.judge(error.problem());
+    let refused = |error: Error| app.judge(error);
     // Before anything goes here.
     let there = match request.remote {
-        true => verbs::merged_on_remote(&workspace, &report)
-            .await
-            .map_err(refused)?,
-        false => None,
+        true => verbs::merged_on_remote(&workspace, &report).await,
+        false => Ok(None),
     };
+    let there = there.map_err(refused)?;
     let deleted = verbs::delete_branch(&workspace, request.force, by, &report).await;
     let kept = deleted.map_err(refused)?;
-    let mut told = told_of(told, Action::Delete);
     if let Some(there) = there {
-        verbs::delete_on_remote(&workspace, &there)
-            .await
-            .map_err(refused)?;
+        let deleted = verbs::delete_on_remote(&workspace, &there).await;
+        deleted.map_err(refused)?;
         told.answer.remote_was = Some(there);
     }
     told.warnings.extend(warnings.so_far());
@@ -145,10 +139,8 @@ async fn rename(
     let old = Request::branch("name", Some(old))?;
     let name = Request::branch("new_name", request.new_name.as_deref())?;
     if old == name {
-        return Err(Problem::unprocessable(
-            "new_name",
-            "it has that name already",
-        ));
+        let detail = "it has that name already";
+        return Err(Problem::unprocessable("new_name", detail));
     }
     let going = At {
         branch: old.clone(),
@@ -160,23 +152,18 @@ async fn rename(
     app.check_unprotected(&repo, &name, "created").await?;
     known_branch(&app, &at, old.clone(), &request).await?;
     app.yard().margin.check()?;
-    let (from, to) = (
-        app.workspace_in(&repo, &old)?,
-        app.workspace_in(&repo, &name)?,
-    );
+    let from = app.workspace_in(&repo, &old)?;
+    let to = app.workspace_in(&repo, &name)?;
     let turns = both_turns(&app, &from, &to).await?;
     let (report, warnings) = collecting();
     let renamed = verbs::rename_to(&from, &to, turns, app.principal().name(), &report).await;
-    let kept = renamed.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let kept = renamed.map_err(|error| app.judge(error))?;
     // Of the branch of the call nothing may be left.
     let at = At {
         branch: name.clone(),
         ..at
     };
-    let mut told = told_of(
-        known_branch(&app, &at, name, &request).await?,
-        Action::Rename,
-    );
+    let mut told = known_branch(&app, &at, name, &request).await?;
     told.warnings.extend(warnings.so_far());
     told.answer.path = Some(to.path().to_string_lossy().into_owned());
     told.answer.kept = kept.as_ref().map(Kept::from);
@@ -194,44 +181,30 @@ async fn both_turns(
         false => (other, one),
     };
     let first = workspace_lock::lock_of(app, first, "git branch").await?;
-    Ok([
-        first,
-        workspace_lock::lock_of(app, second, "git branch").await?,
-    ])
-}
-
-fn told_of(told: VerbOutput<Item>, action: Action) -> VerbOutput<Branches> {
-    let item = told.answer.clone();
-    told.with(Branches {
-        item: Some(item),
-        ..Branches::of(action)
-    })
+    let second = workspace_lock::lock_of(app, second, "git branch").await?;
+    Ok([first, second])
 }
 
 fn around(app: &AuthorizedApp, at: &At) -> Result<Surroundings, Problem> {
-    let repo = app.repo(&at.repo)?;
+    let on_disk = app.yard().workspaces.on_disk(&*app.repo(&at.repo)?);
     Ok(Surroundings {
         current: at.branch.clone(),
-        workspaces: app
-            .yard()
-            .workspaces
-            .on_disk(&repo)
-            .iter()
-            .cloned()
-            .collect(),
+        workspaces: on_disk.iter().cloned().collect(),
     })
 }
 
-/// A branch that is here.
+/// A branch that is here, as the answer to what was asked for.
 async fn known_branch(
     app: &AuthorizedApp,
     at: &At,
     name: BranchName,
     request: &Request,
-) -> Result<VerbOutput<Item>, Problem> {
-    let (around, verbosity) = (around(app, at)?, request.verbosity);
+) -> Result<VerbOutput<Branches>, Problem> {
+    let (around, verbosity, action) = (around(app, at)?, request.verbosity, request.action);
     run_verb::look(app, at, move |_, repo| {
-        Ok(branch::show(repo, &name, &around, verbosity)?)
+        let item = Some(branch::show(repo, &name, &around, verbosity)?);
+        let branches = Branches::of(action);
+        Ok(Branches { item, ..branches })
     })
     .await
 }

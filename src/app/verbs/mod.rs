@@ -139,7 +139,8 @@ async fn clean_up(
         let look = move |it: &_, repo: &_| workspace::would_clean(it, repo, &request);
         return run_verb::look(&app, &at, look).await;
     }
-    run_verb::change(&app, &at, clean::VERB, Files::Move, |it| async move {
+    let files = (Files::Move, false);
+    run_verb::change(&app, &at, clean::VERB, files, |it| async move {
         workspace::clean_up(&it.workspace, request, &it.by, &it.report).await
     })
     .await
@@ -155,7 +156,8 @@ async fn put_aside(
         let look = move |it: &_, repo: &_| workspace::look_at_stashes(it, repo, &request);
         return run_verb::look(&app, &at, look).await;
     }
-    run_verb::change(&app, &at, stash::VERB, Files::Move, |it| async move {
+    let files = (Files::Move, false);
+    run_verb::change(&app, &at, stash::VERB, files, |it| async move {
         workspace::change_stashes(&it.workspace, request, &it.by, &it.report).await
     })
     .await

@@ -1,8 +1,7 @@
 //! fetch, pull, push, deliver, remote, and a merge that is only tried: what goes between the yard and the remote.
 
 use super::any;
-use super::run_verb;
-use super::run_verb::{At, VerbOutput};
+use super::run_verb::{self, At, VerbOutput};
 use super::verb::Verb;
 use crate::app::AuthorizedApp;
 use branchyard_git::verbs::{Verbosity, deliver, fetch, merge_preview, pull, push, remote};
@@ -36,7 +35,7 @@ async fn fetch_verb(
     app.yard().margin.check()?;
     let workspace = app.workspace(&at.repo, &at.branch)?;
     let fetched = verbs::fetch(&workspace, &request).await;
-    let fetched = fetched.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let fetched = fetched.map_err(|error| app.judge(error))?;
     let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
     Ok(told.with(fetched))
 }
@@ -68,7 +67,8 @@ async fn push_verb(
             return Err(Problem::unprocessable(field, detail));
         }
     }
-    run_verb::change_beside_run(&app, &at, push::VERB, move |it| async move {
+    let files = (Files::Later, true);
+    run_verb::change(&app, &at, push::VERB, files, |it| async move {
         verbs::push(&it.workspace, request, it.beside_run, &it.report).await
     })
     .await
@@ -88,7 +88,8 @@ async fn deliver_verb(
             .field("into")
             .help("deliver to a branch that is not protected, and have that merged"));
     }
-    run_verb::change_beside_run(&app, &at, deliver::VERB, move |it| async move {
+    let files = (Files::Later, true);
+    run_verb::change(&app, &at, deliver::VERB, files, |it| async move {
         verbs::deliver(&it.workspace, request, it.beside_run, &it.report).await
     })
     .await
@@ -110,24 +111,17 @@ async fn remote_verb(
         protected: repo.protected_patterns(),
     };
     if request.ask {
-        let heads = branchyard_workspace::repos::remote::remote_heads(&repo, Vec::new()).await;
-        let heads = heads.map_err(|error| error.problem())?;
+        let heads = branchyard_workspace::repos::remote::remote_heads(&repo, Vec::new()).await?;
         answer.branches = heads.len();
-        let mut heads: Vec<_> = heads
-            .into_iter()
-            .map(|(name, at)| remote::Head {
-                name: name.trim_start_matches("refs/heads/").to_owned(),
-                at,
-            })
-            .collect();
+        let head = |(name, at): (String, _)| remote::Head {
+            name: name.trim_start_matches("refs/heads/").to_owned(),
+            at,
+        };
+        let mut heads: Vec<_> = heads.into_iter().map(head).collect();
         heads.sort_by(|a, b| a.name.cmp(&b.name));
         answer.heads = (request.verbosity > Verbosity::Minimal).then_some(heads);
     }
-    Ok(VerbOutput {
-        about: known.about,
-        warnings: known.warnings,
-        answer,
-    })
+    Ok(known.with(answer))
 }
 
 pub(super) async fn merge_preview(
@@ -139,7 +133,7 @@ pub(super) async fn merge_preview(
         app.yard().margin.check()?;
         let workspace = app.workspace(&at.repo, &at.branch)?;
         let brought = verbs::bring_for(&workspace, &request).await;
-        brought.map_err(|error| app.yard().margin.judge(error.problem()))?;
+        brought.map_err(|error| app.judge(error))?;
     }
     run_verb::read(&app, &at, |workspace| {
         let request = request.clone();

@@ -23,14 +23,9 @@ async fn worktrees(
 ) -> Result<VerbOutput<worktree::Worktrees>, Problem> {
     let told = run_verb::look(&app, &at, |_, _| Ok(())).await?;
     let repo = app.repo(&at.repo)?;
-    let found = verbs::worktrees(
-        &app.yard().workspaces,
-        &repo,
-        app.branches_on_disk(&repo),
-        (at.branch.clone(), request),
-    )
-    .await;
-    Ok(told.with(found.map_err(|error| error.problem())?))
+    let (workspaces, on_disk) = (&app.yard().workspaces, app.branches_on_disk(&repo));
+    let found = verbs::worktrees(workspaces, &repo, on_disk, (at.branch, request)).await?;
+    Ok(told.with(found))
 }
 
 async fn tags(
@@ -58,7 +53,8 @@ async fn tags(
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
             app.principal().require_all_branches()?;
-            run_verb::change(&app, &at, tag::VERB, Files::Untouched, |it| async move {
+            let files = (Files::Untouched, false);
+            run_verb::change(&app, &at, tag::VERB, files, |it| async move {
                 verbs::change_tag(&it.workspace, request, &it.report).await
             })
             .await

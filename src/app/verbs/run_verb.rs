@@ -78,41 +78,13 @@ pub(super) async fn look<T: Send + 'static>(
     .await
 }
 
-/// Changes a workspace, once it has the lock or, where its files stay as they are, beside a command that runs there.
+/// Changes a workspace, once it has the lock or, where its files stay as they are, beside a command that runs there. So
+/// does one that `looks` whether a command runs beside it: it moves files in some cases alone.
 pub(super) async fn change<T, F>(
     app: &AuthorizedApp,
     at: &At,
     verb: VerbEntry,
-    files: Files,
-    work: impl FnOnce(ChangeContext) -> F + Send + 'static,
-) -> Result<VerbOutput<T>, Problem>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<T, Error>> + Send + 'static,
-{
-    let beside = matches!(files, Files::Untouched | Files::Stay);
-    change_as(app, at, verb, (files, beside), work).await
-}
-
-/// The same of a change that moves files in some cases alone, and looks whether a command runs beside it.
-pub(super) async fn change_beside_run<T, F>(
-    app: &AuthorizedApp,
-    at: &At,
-    verb: VerbEntry,
-    work: impl FnOnce(ChangeContext) -> F + Send + 'static,
-) -> Result<VerbOutput<T>, Problem>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<T, Error>> + Send + 'static,
-{
-    change_as(app, at, verb, (Files::Later, true), work).await
-}
-
-async fn change_as<T, F>(
-    app: &AuthorizedApp,
-    at: &At,
-    verb: VerbEntry,
-    (files, beside): (Files, bool),
+    (files, looks): (Files, bool),
     work: impl FnOnce(ChangeContext) -> F + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
@@ -125,6 +97,7 @@ where
         app.check_unprotected(workspace.repo(), &at.branch, "changed")
             .await?;
     }
+    let beside = looks || matches!(files, Files::Untouched | Files::Stay);
     let lock = match beside && workspace_lock::is_with_running(app, &workspace) {
         true => None,
         false => {
@@ -145,7 +118,7 @@ where
         })
     };
     let done = verbs::change(&workspace, lock, (files, who), &report, work).await;
-    let (about, answer) = done.map_err(|error| app.yard().margin.judge(error.problem()))?;
+    let (about, answer) = done.map_err(|error| app.judge(error))?;
     Ok(VerbOutput {
         about,
         warnings: warnings.so_far(),

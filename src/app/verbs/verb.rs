@@ -125,13 +125,10 @@ impl Verb {
         Out: Render,
         F: Future<Output = Result<(About, Out), Error>> + Send + 'static,
     {
-        Self::new(
-            entry,
-            move |app: AuthorizedApp, at: At, request: In| async move {
-                check(&request)?;
-                run_verb::read(&app, &at, |workspace| read(workspace, request.clone())).await
-            },
-        )
+        Self::new(entry, move |app, at, request: In| async move {
+            check(&request)?;
+            run_verb::read(&app, &at, |workspace| read(workspace, request.clone())).await
+        })
     }
 
     /// The same of its repository, in-process.
@@ -144,14 +141,11 @@ impl Verb {
         In: JsonSchema + DeserializeOwned + Clone + Send + Sync + 'static,
         Out: Render,
     {
-        Self::new(
-            entry,
-            move |app: AuthorizedApp, at: At, request: In| async move {
-                check(&request)?;
-                let look = move |workspace: &_, repo: &_| look(workspace, repo, &request);
-                run_verb::look(&app, &at, look).await
-            },
-        )
+        Self::new(entry, move |app, at, request: In| async move {
+            check(&request)?;
+            let look = move |workspace: &_, repo: &_| look(workspace, repo, &request);
+            run_verb::look(&app, &at, look).await
+        })
     }
 
     /// A verb that changes a workspace, once its request was checked.
@@ -166,13 +160,11 @@ impl Verb {
         Out: Render,
         F: Future<Output = Result<Out, Error>> + Send + 'static,
     {
-        Self::new(
-            entry,
-            move |app: AuthorizedApp, at: At, request: In| async move {
-                check(&request)?;
-                run_verb::change(&app, &at, entry, files, move |it| work(it, request)).await
-            },
-        )
+        Self::new(entry, move |app, at, request: In| async move {
+            check(&request)?;
+            let work = move |it| work(it, request);
+            run_verb::change(&app, &at, entry, (files, false), work).await
+        })
     }
 
     /// The same, of which these actions only look.

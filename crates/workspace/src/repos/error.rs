@@ -56,6 +56,12 @@ impl RepoError {
     }
 }
 
+impl From<RepoError> for Problem {
+    fn from(error: RepoError) -> Self {
+        error.problem()
+    }
+}
+
 impl From<git::Error> for RepoError {
     fn from(error: git::Error) -> Self {
         Self::Git(Arc::new(error))
