@@ -6,10 +6,11 @@
 //! the configuration says; when those are taken, the one that was idle for longest is closed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -121,7 +122,7 @@ impl ConnectionLimits {
 
     /// A place for a new connection; another may be closed for it.
     pub(super) fn take(self: &Arc<Self>, peer: Peer) -> ConnectionPlace {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let budget = self.unauthenticated;
         if taken.unauthenticated.of_peer(peer) >= budget.of_peer {
             taken.close_unauthenticated(Some(peer));
@@ -147,7 +148,7 @@ impl ConnectionLimits {
 
     /// Closes an idle connection without a credential, where the system has no file for the next.
     pub(super) fn make_room(&self) {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let most = taken.unauthenticated.largest_peer();
         taken.close_unauthenticated(most);
     }
@@ -156,7 +157,7 @@ impl ConnectionLimits {
     pub(super) async fn settled(&self) {
         loop {
             let closed = self.closed.notified();
-            if self.taken().closing < MOST_CLOSING {
+            if self.taken.lock().closing < MOST_CLOSING {
                 return;
             }
             closed.await;
@@ -164,21 +165,15 @@ impl ConnectionLimits {
     }
 
     fn authenticate(&self, id: u64) -> Result<(), Problem> {
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         let Some(state) = taken.unauthenticated.connections.get(&id).cloned() else {
             return Ok(());
         };
         let budget = self.authenticated;
         let crowd = &mut taken.authenticated;
-        let crowded = if crowd.of_peer(state.peer) >= budget.of_peer {
-            Some(Some(state.peer))
-        } else if crowd.connections.len() >= budget.all {
-            Some(None)
-        } else {
-            None
-        };
-        if let Some(among) = crowded {
-            let Some(longest) = crowd.longest_idle(among) else {
+        let of_peer = crowd.of_peer(state.peer) >= budget.of_peer;
+        if of_peer || crowd.connections.len() >= budget.all {
+            let Some(longest) = crowd.longest_idle(of_peer.then_some(state.peer)) else {
                 metrics::counter!("branchyard_connections_turned_away_total").increment(1);
                 return Err(full());
             };
@@ -189,25 +184,15 @@ impl ConnectionLimits {
         taken.authenticated.add(id, state);
         Ok(())
     }
-
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Taken {
     /// One that is idle, or where all are at work the oldest: an answer that is taken slowly is work too.
     fn close_unauthenticated(&mut self, peer: Option<Peer>) {
-        let crowd = &self.unauthenticated.connections;
-        let mut of_peer = crowd
-            .iter()
-            .filter(|(_, state)| peer.is_none_or(|peer| state.peer == peer));
-        let mut first = None;
-        let idle = of_peer.find(|(id, state)| {
-            first.get_or_insert(**id);
-            state.is_idle()
-        });
-        if let Some(id) = idle.map(|(id, _)| *id).or(first) {
+        let crowd = &self.unauthenticated;
+        let idle = crowd.among(peer).find(|(_, state)| state.is_idle());
+        let closed = idle.or_else(|| crowd.among(peer).next());
+        if let Some(id) = closed.map(|(id, _)| id) {
             self.close(id);
         }
     }
@@ -237,13 +222,16 @@ impl Crowd {
         largest.map(|(peer, _)| *peer)
     }
 
-    fn longest_idle(&self, among: Option<Peer>) -> Option<u64> {
-        let idle = self
-            .connections
-            .iter()
-            .filter(|(_, state)| among.is_none_or(|peer| state.peer == peer) && state.is_idle());
+    /// Those of a peer, or all of them.
+    fn among(&self, peer: Option<Peer>) -> impl Iterator<Item = (u64, &LimitsState)> {
+        let all = self.connections.iter().map(|(id, state)| (*id, &**state));
+        all.filter(move |(_, state)| peer.is_none_or(|peer| state.peer == peer))
+    }
+
+    fn longest_idle(&self, peer: Option<Peer>) -> Option<u64> {
+        let idle = self.among(peer).filter(|(_, state)| state.is_idle());
         let longest = idle.min_by_key(|(_, state)| state.idle_since());
-        longest.map(|(id, _)| *id)
+        longest.map(|(id, _)| id)
     }
 
     fn add(&mut self, id: u64, state: Arc<LimitsState>) {
@@ -307,7 +295,7 @@ impl ConnectionPlace {
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let Handle { id, places, .. } = &self.0;
-        let mut taken = places.taken();
+        let mut taken = places.taken.lock();
         if taken.remove(*id).is_none() {
             taken.closing -= 1;
             places.closed.notify_waiters();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use branchyard_config::{Config, STATE_IN_HOME};
+use branchyard_runtime::disk::if_there;
 
 /// What `endpoint.json` tells clients of a daemon.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,19 +45,15 @@ impl Endpoint {
         bound: SocketAddr,
         socket: Option<&Path>,
     ) -> io::Result<Self> {
-        let url = match &config.tls {
+        let url = match config.tls.as_ref().map(|tls| &tls.name) {
             None => format!("http://{}", reachable(bound)),
-            Some(tls) => match &tls.name {
-                None => format!("https://{}", reachable(bound)),
-                Some(name) => format!("https://{name}:{}", bound.port()),
-            },
+            Some(None) => format!("https://{}", reachable(bound)),
+            Some(Some(name)) => format!("https://{name}:{}", bound.port()),
         };
         let state = config.workspaces.join(".branchyard");
         let header = state.join("auth.header");
-        write_private(
-            &header,
-            &format!("Authorization: Bearer {}\n", config.session_key.expose()),
-        )?;
+        let key = config.session_key.expose();
+        write_private(&header, &format!("Authorization: Bearer {key}\n"))?;
         let description = serde_json::to_string(&EndpointFile {
             version: EndpointFile::VERSION,
             url: url.clone(),
@@ -67,10 +64,8 @@ impl Endpoint {
         })?;
         let file = state.join("endpoint.json");
         write_private(&file, &description)?;
-        let default = config
-            .home
-            .as_ref()
-            .map(|home| home.join("build-workspaces"));
+        let home = config.home.as_ref();
+        let default = home.map(|home| home.join("build-workspaces"));
         let mut endpoint = Self {
             url,
             is_found: default.as_ref() == Some(&config.workspaces),
@@ -146,15 +141,10 @@ fn reachable(bound: SocketAddr) -> SocketAddr {
 /// Never readable by others, not even for the moment between making and filling it.
 fn write_private(path: &Path, content: &str) -> io::Result<()> {
     let fresh = path.with_extension("new");
-    match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&fresh)?;
+    if_there(fs::remove_file(&fresh))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(&fresh)?;
     file.write_all(content.as_bytes())?;
     fs::rename(&fresh, path)
 }

@@ -1,6 +1,7 @@
 //! Git as the configuration wants it.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use super::THIS_PROGRAM;
 use branchyard_config::Config;
@@ -45,59 +46,39 @@ fn machine_memory() -> u64 {
 }
 
 fn settings(config: &Config, program: &Path) -> Settings {
-    let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
-    let access = &config.access;
-    let no_proxy: Vec<_> = access
-        .http()
-        .no_proxy
-        .iter()
-        .map(|host| host.as_str())
-        .collect();
+    let text = |value: &OsStr| value.to_string_lossy().into_owned();
+    let path_text = |path: &PathBuf| text(path.as_os_str());
+    let (git, ssh, http) = (&config.git, config.access.ssh(), config.access.http());
+    let no_proxy: Vec<_> = http.no_proxy.iter().map(|host| host.as_str()).collect();
+    let agent = config.ssh_auth_sock.as_deref().filter(|_| ssh.agent);
+    let key = git.signing_key.as_ref();
+    let allowed_signers = git.allowed_signers.as_ref();
     Settings {
         path: text(&config.path),
-        home: config
-            .home
-            .as_ref()
-            .map_or_else(|| "/".to_owned(), |home| text(home.as_os_str())),
-        ssh_auth_sock: config
-            .ssh_auth_sock
-            .as_deref()
-            .filter(|_| access.ssh().agent)
-            .map(text),
-        ssh_command: ssh_command(access.ssh()),
-        proxy: access.http().proxy.as_ref().map(ToString::to_string),
+        home: config.home.as_ref().map_or("/".to_owned(), path_text),
+        ssh_auth_sock: agent.map(text),
+        ssh_command: ssh_command(ssh),
+        proxy: http.proxy.as_ref().map(ToString::to_string),
         no_proxy: (!no_proxy.is_empty()).then(|| no_proxy.join(",")),
-        ca_file: access
-            .http()
-            .ca_file
-            .as_deref()
-            .map(|file| text(file.as_os_str())),
+        ca_file: http.ca_file.as_ref().map(path_text),
         program: match program == Path::new(THIS_PROGRAM) {
             // For git that would be git.
             true => own_program(),
             false => program.to_owned(),
         },
-        user_name: config.git.user_name.as_str().to_owned(),
-        user_email: config.git.user_email.as_str().to_owned(),
-        protocols: config.git.allowed_protocols_env(),
-        freshness: config.git.freshness,
+        user_name: git.user_name.as_str().to_owned(),
+        user_email: git.user_email.as_str().to_owned(),
+        protocols: git.allowed_protocols_env(),
+        freshness: git.freshness,
         remote_timeout: config.timeouts.remote,
         stall_timeout: config.timeouts.fetch_stall,
         fetch_timeout: config.timeouts.fetch,
         checkout_workers: config.limits.max_concurrent_checkouts,
         memory: machine_memory(),
         signing: Signing {
-            key: config
-                .git
-                .signing_key
-                .as_ref()
-                .map(|key| key.as_str().to_owned()),
-            format: config.git.signing_format,
-            allowed_signers: config
-                .git
-                .allowed_signers
-                .as_ref()
-                .map(|file| file.as_str().into()),
+            key: key.map(|key| key.as_str().to_owned()),
+            format: git.signing_format,
+            allowed_signers: allowed_signers.map(|file| file.as_str().into()),
         },
     }
 }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use branchyard_runtime::disk::DiskGuard;
+use branchyard_runtime::disk::{DiskGuard, if_there, write_private};
 
 const FILE: &str = "yard.json";
 
@@ -45,20 +45,16 @@ impl Identity {
             inode: meta.ino(),
             born: meta.created().ok(),
         };
-        let known = match fs::read(state.join(FILE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // What cannot be read says nothing of another yard.
-            json => serde_json::from_slice::<Known>(&json?).ok(),
-        };
-        let is_copy = known
-            .as_ref()
-            .is_some_and(|known| known.directory != directory);
+        let json = if_there(fs::read(state.join(FILE)))?;
+        // What cannot be read says nothing of another yard.
+        let known: Option<Known> = json.and_then(|json| serde_json::from_slice(&json).ok());
+        let other = known.as_ref().filter(|known| known.directory != directory);
+        let is_copy = other.is_some();
         if is_copy {
             part_from_hard_links(state.parent().unwrap_or(state))?;
         }
-        let yard = known
-            .filter(|_| !is_copy)
-            .map_or_else(Uuid::new_v4, |known| known.yard);
+        let known = known.filter(|_| !is_copy);
+        let yard = known.map_or_else(Uuid::new_v4, |known| known.yard);
         Ok(Self {
             known: Known { yard, directory },
             is_copy,
@@ -75,15 +71,12 @@ impl Identity {
 
     /// To be written once nothing of the original is under way here any more: until then every start finds a copy.
     pub(super) fn save(&self, state: &Path, margin: &DiskGuard) -> io::Result<()> {
-        let (file, fresh) = (state.join(FILE), state.join(format!("{FILE}.new")));
+        let file = state.join(FILE);
         let json = serde_json::to_vec(&self.known)?;
         if fs::read(&file).is_ok_and(|written| written == json) {
             return Ok(());
         }
-        margin.spend(|| {
-            fs::write(&fresh, &json)?;
-            fs::rename(&fresh, &file)
-        })
+        margin.spend(|| write_private(&file, &json))
     }
 }
 
@@ -100,10 +93,8 @@ fn part_from_hard_links(dir: &Path) -> io::Result<()> {
             fresh.push(".parted");
             fs::copy(&path, &fresh)?;
             let times = FileTimes::new().set_modified(meta.modified()?);
-            File::options()
-                .append(true)
-                .open(&fresh)?
-                .set_times(times)?;
+            let file = File::options().append(true).open(&fresh)?;
+            file.set_times(times)?;
             fs::rename(&fresh, &path)?;
         }
     }

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -269,18 +270,13 @@ impl Server {
             tokio::join!(listeners.watch_port(listener), at_socket);
         });
         prewarm::start(&self.yard, &close);
-        let (loops, margin, tasks) = (
-            self.yard.loops.clone(),
-            self.yard.margin.clone(),
-            self.yard.tasks.clone(),
-        );
-        let reserve = loops
-            .clone()
-            .keep("disk_reserve", move || margin.clone().keep(tasks.clone()));
-        self.yard
-            .tasks
-            .spawn(close.clone().run_until_cancelled_owned(reserve));
-        self.yard.reaper.start(loops, &close);
+        let yard = self.yard.clone();
+        let keep = move || yard.margin.clone().keep(yard.tasks.clone());
+        let loops = &self.yard.loops;
+        let reserve = loops.clone().keep("disk_reserve", keep);
+        let reserve = close.clone().run_until_cancelled_owned(reserve);
+        self.yard.tasks.spawn(reserve);
+        self.yard.reaper.start(loops.clone(), &close);
         upkeep::start(&self.yard, &close);
         tokio::select! {
             () = stop => {}
@@ -291,25 +287,16 @@ impl Server {
         close.cancel();
         serving.await.map_err(io::Error::other)?;
         connections.close();
-        if tokio::time::timeout(LAST_WORDS, connections.wait())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                left = connections.len(),
-                "some connections were still open and are cut"
-            );
+        if timeout(LAST_WORDS, connections.wait()).await.is_err() {
+            let left = connections.len();
+            tracing::warn!(left, "some connections were still open and are cut");
             cut.cancel();
         }
-        self.yard.tasks.close();
-        if tokio::time::timeout(LAST_WORDS, self.yard.tasks.wait())
-            .await
-            .is_err()
-        {
-            tracing::warn!(
-                left = self.yard.tasks.len(),
-                "some background work is left undone"
-            );
+        let tasks = &self.yard.tasks;
+        tasks.close();
+        if timeout(LAST_WORDS, tasks.wait()).await.is_err() {
+            let left = tasks.len();
+            tracing::warn!(left, "some background work is left undone");
         }
         let trash = self.trash.clone();
         let emptied = tokio::task::spawn_blocking(move || trash.wait(LAST_WORDS)).await;
@@ -341,10 +328,7 @@ async fn drain(yard: &Parts, hurry: impl Future<Output = ()>) {
             "leaving: what runs goes on without the daemon, and the next one takes it back"
         );
     }
-    if tokio::time::timeout(LAST_WORDS, runs.leave())
-        .await
-        .is_err()
-    {
+    if timeout(LAST_WORDS, runs.leave()).await.is_err() {
         tracing::error!("some runs could not be left in order");
     }
 }

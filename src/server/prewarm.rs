@@ -1,10 +1,9 @@
 //! Branches that the operator wants ready are prepared in the background at start.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
-
-use std::sync::Arc;
 
 use crate::app::Parts;
 use branchyard_workspace::{PrepareOptions, silent, sync};
@@ -21,13 +20,10 @@ pub(super) fn start(yard: &Arc<Parts>, closing: &CancellationToken) {
                     let options = PrepareOptions::up_to_date("daemon", Instant::now());
                     sync::prepare(&workspace, &options, &silent()).await.map(drop)
                 };
-                let outcome = tokio::select! {
-                    outcome = prepare => outcome,
-                    () = closing.cancelled() => return,
-                };
-                match outcome {
-                    Ok(()) => tracing::info!(repo = %workspace.repo().name(), %branch, "prewarmed"),
-                    Err(error) => tracing::warn!(repo = %workspace.repo().name(), %branch, %error, "failed to prewarm"),
+                match closing.run_until_cancelled(prepare).await {
+                    None => {}
+                    Some(Ok(())) => tracing::info!(repo = %workspace.repo().name(), %branch, "prewarmed"),
+                    Some(Err(error)) => tracing::warn!(repo = %workspace.repo().name(), %branch, %error, "failed to prewarm"),
                 }
             });
         }

@@ -1,9 +1,10 @@
 //! The certificate that is shown to whoever connects. Its files are looked at for each connection, so that
 //! a renewed one needs no restart; where the new ones are no good, the old stays.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow, ensure};
+use parking_lot::Mutex;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
@@ -33,7 +34,7 @@ impl Tls {
 
     /// For the next connection.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         let stamp = self.files.stamp();
         if stamp != shown.tried {
             shown.tried = stamp;

@@ -1,10 +1,9 @@
 //! Repos that nobody has asked for in a while are maintained in the background, one at a time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-
-use std::sync::Arc;
 
 use crate::app::Parts;
 use branchyard_workspace::repos::upkeep;

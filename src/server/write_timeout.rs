@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Sleep, sleep};
 
 /// Stands below TLS, where each byte that the kernel takes is seen.
 #[derive(Debug)]
@@ -38,9 +38,7 @@ impl<S> WriteTimeout<S> {
             return written;
         }
         let patience = self.patience;
-        let until = self
-            .until
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep(patience)));
         until.as_mut().poll(cx).map(|()| {
             metrics::counter!("branchyard_stalled_readers_total").increment(1);
             let why = "the peer takes nothing of what it is sent";

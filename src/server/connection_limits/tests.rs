@@ -23,7 +23,7 @@ fn a_place_is_given_back_to_all_and_to_its_peer() {
     one.handle().authenticated().unwrap();
     let two = places.take(Peer::Socket);
     drop((one, two));
-    let taken = places.taken();
+    let taken = places.taken.lock();
     for crowd in [&taken.authenticated, &taken.unauthenticated] {
         assert_eq!((crowd.connections.len(), crowd.by_peer.len()), (0, 0));
     }
@@ -127,6 +127,6 @@ async fn a_connection_that_says_nothing_is_given_up() {
     let place = places.take(Peer::Loopback);
     place.handle().authenticated().unwrap();
     assert!(stays(&place).await);
-    places.taken().close(place.0.id);
+    places.taken.lock().close(place.0.id);
     place.given_up(patience).await;
 }
