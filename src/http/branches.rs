@@ -84,11 +84,17 @@ async fn list(
     Params(params): Params<ListParams>,
 ) -> HttpResult<Json<Workspaces>> {
     let limit = limit(params.limit, DEFAULT_PAGE)?;
-    let page =
-        branches::branches_after(&app, &repo, params.remote, params.after.as_ref(), limit).await?;
-    let items = with_last_runs(&app, &repo, page.items).await?;
+    let (remote, after) = (params.remote, params.after.as_ref());
+    let page = branches::branches_after(&app, &repo, remote, after, limit).await?;
+    let branches = page.items.iter().map(|workspace| workspace.branch.clone());
+    let last_runs = runs::last_runs(&app, &repo, branches.collect()).await?;
+    let shown = page.items.into_iter().zip(last_runs);
+    let items = shown.map(|(workspace, last_run)| Shown {
+        workspace,
+        last_run,
+    });
     Ok(Json(Workspaces {
-        page: Listed::page(items, page.next),
+        page: Listed::page(items.collect(), page.next),
         unavailable: page.unavailable,
         notice: page.notice.map(Into::into),
     }))
@@ -115,22 +121,6 @@ pub struct Shown {
     #[serde(flatten)]
     pub workspace: Description,
     pub last_run: Option<LastRun>,
-}
-
-async fn with_last_runs(
-    app: &AuthorizedApp,
-    repo: &RepoName,
-    workspaces: Vec<Description>,
-) -> Result<Vec<Shown>, Problem> {
-    let branches = workspaces.iter().map(|workspace| workspace.branch.clone());
-    let last = runs::last_runs(app, repo, branches.collect()).await?;
-    let shown = workspaces.into_iter().zip(last);
-    Ok(shown
-        .map(|(workspace, last_run)| Shown {
-            workspace,
-            last_run,
-        })
-        .collect())
 }
 
 async fn show(app: AuthorizedApp, At((repo, branch)): BranchAt) -> HttpResult<Json<Shown>> {
@@ -175,12 +165,11 @@ async fn prepare(
     if body.repo.is_some_and(|given| given != repo)
         || body.branch.is_some_and(|given| given != branch)
     {
-        return Err(
-            Problem::unprocessable("branch", "repo and branch must be those of the path").into(),
-        );
+        let detail = "repo and branch must be those of the path";
+        return Err(Problem::unprocessable("branch", detail).into());
     }
-    let (workspace, warnings) =
-        branches::prepare(&app, &repo, &branch, body.from.as_deref()).await?;
+    let from = body.from.as_deref();
+    let (workspace, warnings) = branches::prepare(&app, &repo, &branch, from).await?;
     Ok(Json(Ready {
         workspace,
         warnings,

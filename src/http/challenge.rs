@@ -49,12 +49,8 @@ fn words(problem: &Problem, config: &Config, was_shown: bool) -> Option<String> 
 
 fn shows_bearer(headers: &HeaderMap) -> bool {
     let shown = headers.get(header::AUTHORIZATION);
-    let shown = shown.map(|value| value.as_bytes());
-    shown.is_some_and(|shown| {
-        shown
-            .get(..7)
-            .is_some_and(|start| start.eq_ignore_ascii_case(b"bearer "))
-    })
+    let start = shown.and_then(|value| value.as_bytes().get(..7));
+    start.is_some_and(|start| start.eq_ignore_ascii_case(b"bearer "))
 }
 
 /// What RFC 6750 lets stand between the quotes.

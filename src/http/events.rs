@@ -63,11 +63,8 @@ async fn watch(
             yield Ok::<_, std::io::Error>(Bytes::from(piece));
         }
     };
-    Ok(streamed(
-        HttpBody::from_stream(pieces),
-        format,
-        "/stream/events",
-    ))
+    let body = HttpBody::from_stream(pieces);
+    Ok(streamed(body, format, "/stream/events"))
 }
 
 fn event(told: &Told) -> String {

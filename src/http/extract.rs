@@ -6,7 +6,6 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::problem::{HttpResult, ProblemResponse};
@@ -85,16 +84,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
 
 /// The authorized app of whoever asks, as the gate found out.
 impl FromRequestParts<App> for AuthorizedApp {
-    type Rejection = Response;
+    type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
-        match parts.extensions.get::<Principal>() {
-            Some(principal) => Ok(app.for_principal(principal.clone())),
-            None => {
-                let problem = unauthorized("the request was not authorised");
-                Err(ProblemResponse(problem).into_response())
-            }
-        }
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        let principal = parts.extensions.get::<Principal>();
+        let principal = principal.ok_or_else(|| unauthorized("the request was not authorised"))?;
+        Ok(app.for_principal(principal.clone()))
     }
 }
 
@@ -124,12 +119,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         }
         if !is_json {
             let detail = "the body must be sent as application/json";
-            return Err(
-                Problem::new(ErrorKind::UnsupportedMedia, "not_json", detail)
-                    .field("Content-Type")
-                    .help("with curl: --json '{…}'")
-                    .into(),
-            );
+            let problem = Problem::new(ErrorKind::UnsupportedMedia, "not_json", detail)
+                .field("Content-Type")
+                .help("with curl: --json '{…}'");
+            return Err(problem.into());
         }
         Ok(Self(parse(&bytes)?))
     }

@@ -103,10 +103,8 @@ fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
         });
     };
     if body.path.is_some() || body.recursive || body.all {
-        return Err(Problem::unprocessable(
-            "args",
-            "give either args or path, recursive and all",
-        ));
+        let detail = "give either args or path, recursive and all";
+        return Err(Problem::unprocessable("args", detail));
     }
     let mut request = ListRequest::default();
     let mut paths = Vec::new();

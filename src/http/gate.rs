@@ -39,13 +39,11 @@ pub(super) fn guarded(app: &App, route: &Route, handler: MethodRouter<App>) -> M
         Access::Known => None,
         Access::Needs(right) => Some(right),
     };
+    let action = route.action.as_deref();
     let guard = Guard {
         app: app.clone(),
         right,
-        ends_credentials: matches!(
-            route.action.as_deref(),
-            Some("token.revoke" | "session.close")
-        ),
+        ends_credentials: matches!(action, Some("token.revoke" | "session.close")),
     };
     handler.route_layer(from_fn_with_state(guard, authorize))
 }
@@ -118,16 +116,12 @@ fn until_gone(response: Response, principal: Principal) -> Response {
         Body::from_stream(async_stream::stream! {
             let mut pieces = body.into_data_stream();
             let mut gone = std::pin::pin!(principal.gone());
-            loop {
-                let piece = tokio::select! {
-                    biased;
-                    () = &mut gone => break,
-                    piece = pieces.next() => piece,
-                };
-                match piece {
-                    Some(piece) => yield piece,
-                    None => break,
-                }
+            while let Some(piece) = tokio::select! {
+                biased;
+                () = &mut gone => None,
+                piece = pieces.next() => piece,
+            } {
+                yield piece;
             }
         })
     })
@@ -161,13 +155,10 @@ fn check_host(config: &Config, request: &Request) -> Result<String, Problem> {
         return Ok(given);
     }
     let refused = || {
-        Problem::new(
-            ErrorKind::Forbidden,
-            "foreign_host",
-            format!("{given:?} is not a name of this daemon"),
-        )
-        .field("Host")
-        .help("add the name to `allowed_hosts`")
+        let detail = format!("{given:?} is not a name of this daemon");
+        Problem::new(ErrorKind::Forbidden, "foreign_host", detail)
+            .field("Host")
+            .help("add the name to `allowed_hosts`")
     };
     let name = HostName::parse(without_port(&given)).map_err(|_| refused())?;
     let listens_there = name
@@ -216,23 +207,17 @@ fn check_origin(config: &Config, request: &Request, host: &str) -> Result<(), Pr
         Some(_) if !is_socket => "https",
         _ => "http",
     };
-    let own = origin
-        .to_str()
-        .is_ok_and(|origin| is_origin(scheme, origin, host));
-    let allowed = config
-        .allowed_origins
-        .iter()
-        .any(|known| origin == known.as_str());
-    if own || allowed {
+    let own = |origin| is_origin(scheme, origin, host);
+    let mut allowed = config.allowed_origins.iter();
+    if origin.to_str().is_ok_and(own) || allowed.any(|known| origin == known.as_str()) {
         return Ok(());
     }
-    Err(Problem::new(
-        ErrorKind::Forbidden,
-        "foreign_origin",
-        "pages of this origin may not call the daemon",
-    )
-    .field("Origin")
-    .help("add it to `allowed_origins`, also where a proxy in front of the daemon adds the https"))
+    let detail = "pages of this origin may not call the daemon";
+    Err(Problem::new(ErrorKind::Forbidden, "foreign_origin", detail)
+        .field("Origin")
+        .help(
+            "add it to `allowed_origins`, also where a proxy in front of the daemon adds the https",
+        ))
 }
 
 /// Whether a page of `origin` came from here, where the daemon is called `host`: same scheme, name and port.
@@ -249,9 +234,8 @@ fn is_origin(scheme: &str, origin: &str, host: &str) -> bool {
             .unwrap_or(&authority)
             .to_owned()
     };
-    origin
-        .split_once("://")
-        .is_some_and(|(given, authority)| given == scheme && bare(authority) == bare(host))
+    let origin = origin.split_once("://");
+    origin.is_some_and(|(given, authority)| given == scheme && bare(authority) == bare(host))
 }
 
 /// CORS answers, only for the origins that the operator named.
@@ -284,17 +268,11 @@ pub(super) fn cors(config: &Config) -> CorsLayer {
 /// What every answer tells a browser: that no page of another origin may have it as an image, a script or the
 /// like, and that it is what its type says.
 pub(super) async fn kept_apart(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(
-        HeaderName::from_static("cross-origin-resource-policy"),
-        HeaderValue::from_static("same-origin"),
-    );
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    response
+    let headers = [
+        ("cross-origin-resource-policy", "same-origin"),
+        ("x-content-type-options", "nosniff"),
+    ];
+    (headers, next.run(request).await).into_response()
 }
 
 #[cfg(test)]

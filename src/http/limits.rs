@@ -11,7 +11,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::time::Sleep;
+use tokio::time::{Sleep, sleep};
 
 use super::held::Held;
 use super::negotiate::prefers_async;
@@ -75,9 +75,7 @@ impl HttpBody for Arriving {
             return Poll::Ready(frame);
         }
         let patience = self.patience;
-        let by = self
-            .by
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let by = self.by.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(by.as_mut().poll(cx));
         let late = "the body did not come in time (timeouts.request)";
         Poll::Ready(Some(Err(axum::Error::new(late))))

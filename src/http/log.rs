@@ -57,16 +57,12 @@ async fn log(
             false => whole(&view, false).await,
         },
         Wanted::Tail(count) => {
-            excerpt(&view, strip_ansi, move |output| {
-                Excerpt::tail(output, count)
-            })
-            .await
+            let tail = move |output| Excerpt::tail(output, count);
+            excerpt(&view, strip_ansi, tail).await
         }
         Wanted::Lines { first, count } => {
-            excerpt(&view, strip_ansi, move |output| {
-                Excerpt::lines(output, first, count)
-            })
-            .await
+            let lines = move |output| Excerpt::lines(output, first, count);
+            excerpt(&view, strip_ansi, lines).await
         }
         Wanted::Matches(query) if accepts(&headers, JSON) => {
             search(&view, query, strip_ansi, GrepJson::new(), JSON).await

@@ -81,18 +81,12 @@ pub fn router(app: App, mcp: MethodRouter<App>) -> Router {
 }
 
 fn not_found() -> Problem {
-    Problem::new(
-        ErrorKind::NotFound,
-        "no_such_address",
-        "there is nothing at this address",
-    )
-    .help("in a branch name a slash is written %2F")
+    let detail = "there is nothing at this address";
+    Problem::new(ErrorKind::NotFound, "no_such_address", detail)
+        .help("in a branch name a slash is written %2F")
 }
 
 fn method_not_allowed() -> Problem {
-    Problem::new(
-        ErrorKind::MethodNotAllowed,
-        "method_not_allowed",
-        "this address does not take that method",
-    )
+    let detail = "this address does not take that method";
+    Problem::new(ErrorKind::MethodNotAllowed, "method_not_allowed", detail)
 }

@@ -54,17 +54,13 @@ fn listed<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a st
 
 /// Where to resume: `Last-Event-ID`, which a browser sends by itself, or `?from=`.
 pub(super) fn cursor(headers: &HeaderMap, from: Option<&str>) -> Result<Option<Cursor>, Problem> {
-    last_event_id(headers)?
-        .or(from)
-        .map(Cursor::parse)
-        .transpose()
+    let from = last_event_id(headers)?.or(from);
+    from.map(Cursor::parse).transpose()
 }
 
 pub(super) fn last_event_id(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    headers
-        .get("last-event-id")
-        .map(|value| value.to_str().map_err(|_| Cursor::refused("Last-Event-ID")))
-        .transpose()
+    let id = headers.get("last-event-id").map(|value| value.to_str());
+    id.transpose().map_err(|_| Cursor::refused("Last-Event-ID"))
 }
 
 /// Whether the caller wants an answer now instead of the stream.
@@ -76,14 +72,10 @@ pub(super) fn prefers_async(headers: &HeaderMap) -> bool {
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut keys = headers.get_all("idempotency-key").iter();
     let (first, second) = (keys.next(), keys.next());
+    let bad = |detail| Problem::bad("Idempotency-Key", detail);
     if second.is_some() {
-        return Err(Problem::bad("Idempotency-Key", "it was sent twice"));
+        return Err(bad("it was sent twice"));
     }
-    first
-        .map(|value| {
-            value
-                .to_str()
-                .map_err(|_| Problem::bad("Idempotency-Key", "it is not plain ASCII"))
-        })
-        .transpose()
+    let key = first.map(|value| value.to_str()).transpose();
+    key.map_err(|_| bad("it is not plain ASCII"))
 }

@@ -60,10 +60,7 @@ async fn metadata(State(app): State<App>, uri: Uri) -> HttpResult<Json<Metadata>
 }
 
 fn not_configured() -> Problem {
-    Problem::new(
-        ErrorKind::NotFound,
-        "no_oauth",
-        "no OAuth issuer gives tokens for this",
-    )
-    .help("configure [auth.oauth], or use the session key or a token of the daemon's own")
+    let detail = "no OAuth issuer gives tokens for this";
+    Problem::new(ErrorKind::NotFound, "no_oauth", detail)
+        .help("configure [auth.oauth], or use the session key or a token of the daemon's own")
 }

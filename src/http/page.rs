@@ -17,20 +17,14 @@ pub(super) fn routes() -> Vec<Route> {
             .only(304, "It is the one that `If-None-Match` names.")
     };
     let summary = "The page for browsers; a few words for everybody else";
+    let script = operation("pageScript", "A script of the page", &["text/javascript"]);
+    let style = operation("pageStyle", "A style of the page", &["text/css"]);
     vec![
         operation("home", summary, &[TEXT, "text/html"]).get("/", Open, home),
         operation("apiPage", "The API for people", &["text/html"]).get("/api.html", Open, file),
         operation("icon", "The page's icon", &["image/svg+xml"]).get("/icon.svg", Open, file),
-        operation("pageScript", "A script of the page", &["text/javascript"]).get(
-            "/js/{*file}",
-            Open,
-            file,
-        ),
-        operation("pageStyle", "A style of the page", &["text/css"]).get(
-            "/style/{*file}",
-            Open,
-            file,
-        ),
+        script.get("/js/{*file}", Open, file),
+        style.get("/style/{*file}", Open, file),
     ]
 }
 

@@ -3,8 +3,9 @@
 
 use std::any::Any;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,7 @@ pub struct Document {
 }
 
 #[derive(Debug)]
-pub(super) struct ProblemResponse(pub(super) Problem);
+pub struct ProblemResponse(pub(super) Problem);
 
 /// What a handler answers with.
 pub(super) type HttpResult<T = Response> = Result<T, ProblemResponse>;
@@ -78,11 +79,8 @@ impl IntoResponse for ProblemResponse {
         let problem = self.0;
         let status = status(problem.kind);
         if problem.kind == ErrorKind::Internal {
-            tracing::error!(
-                code = problem.code,
-                error = problem.detail,
-                "internal error"
-            );
+            let (code, error) = (&problem.code, &problem.detail);
+            tracing::error!(code, error, "internal error");
         }
         let problem = problem.outward();
         let document = Document {
@@ -95,18 +93,12 @@ impl IntoResponse for ProblemResponse {
             help: problem.help.clone(),
             retry_after: problem.retry_after,
         };
-        let mut response = (status, axum::Json(document)).into_response();
-        let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
-        if let Some(seconds) = problem.retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
-        }
+        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
+        let retry_after = problem.retry_after;
+        let retry_after = retry_after.map(|seconds| [(header::RETRY_AFTER, seconds)]);
         // For the audit, and for what a refused caller is told besides.
-        response.extensions_mut().insert(problem);
-        response
+        let problem = Extension(problem);
+        (status, kind, retry_after, problem, Json(document)).into_response()
     }
 }
 

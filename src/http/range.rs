@@ -19,23 +19,19 @@ impl ByteRange {
     /// ranges at once are not served either.
     pub(super) fn parse(value: &str) -> Option<Self> {
         let (unit, range) = value.split_once('=')?;
+        if !unit.trim().eq_ignore_ascii_case("bytes") {
+            return None;
+        }
         let (first, last) = range.trim().split_once('-')?;
-        let parsed = match (first, last) {
-            ("", count) => Self::Last(digits(count)?),
-            (first, "") => Self::From {
-                first: digits(first)?,
-                last: u64::MAX,
-            },
-            (first, last) => Self::From {
-                first: digits(first)?,
-                last: digits(last)?,
-            },
+        if first.is_empty() {
+            return digits(last).map(Self::Last);
+        }
+        let first = digits(first)?;
+        let last = match last {
+            "" => u64::MAX,
+            last => digits(last)?,
         };
-        let ordered = match parsed {
-            Self::From { first, last } => first <= last,
-            Self::Last(_) => true,
-        };
-        (unit.trim().eq_ignore_ascii_case("bytes") && ordered).then_some(parsed)
+        (first <= last).then_some(Self::From { first, last })
     }
 
     /// The first byte and how many of `total`; `None` if there is none.
@@ -50,18 +46,15 @@ impl ByteRange {
 
 /// The header, of a request that it has a meaning for.
 pub(super) fn asked<'a>(method: &Method, headers: &'a HeaderMap) -> Option<&'a HeaderValue> {
-    headers
-        .get(header::RANGE)
-        .filter(|_| *method == Method::GET)
+    let range = headers.get(header::RANGE);
+    range.filter(|_| *method == Method::GET)
 }
 
 /// The answer with bytes `first` and `count - 1` after it of `total`.
 pub(super) fn partial(body: Body, (first, count): (u64, u64), total: u64) -> Response {
+    let range = format!("bytes {first}-{}/{total}", first + count - 1);
     let headers = [
-        (
-            header::CONTENT_RANGE,
-            format!("bytes {first}-{}/{total}", first + count - 1),
-        ),
+        (header::CONTENT_RANGE, range),
         (header::CONTENT_LENGTH, count.to_string()),
         (header::ACCEPT_RANGES, "bytes".to_owned()),
     ];

@@ -69,24 +69,21 @@ async fn raw(
     let tag = tag::of_stamp(&raw.stamp);
     let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, &headers));
     let response = match is_known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => answer(raw, tag.as_deref(), &method, &headers)
-            .await
-            .map_err(|error| {
-                let detail = format!("the file cannot be read: {error}");
-                Problem::new(ErrorKind::Internal, "file_unreadable", detail)
-            })?,
+        true => Ok(StatusCode::NOT_MODIFIED.into_response()),
+        false => answer(raw, tag.as_deref(), &method, &headers).await,
     };
+    let response = response.map_err(|error| {
+        let detail = format!("the file cannot be read: {error}");
+        Problem::new(ErrorKind::Internal, "file_unreadable", detail)
+    })?;
     let name = path.rsplit('/').next().unwrap_or_default();
     let named = [(header::CONTENT_DISPOSITION, attachment(name))];
+    let policy = "sandbox; default-src 'none'";
     let rules = [
         (header::ACCEPT_RANGES, "bytes"),
         // It may change at any moment, and is for callers who may read it alone.
         (header::CACHE_CONTROL, "private, no-cache"),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "sandbox; default-src 'none'",
-        ),
+        (header::CONTENT_SECURITY_POLICY, policy),
     ];
     let tag = tag.map(|tag| [(header::ETAG, tag)]);
     Ok((tag, named, rules, response).into_response())
@@ -149,13 +146,8 @@ fn is_text(head: &[u8]) -> bool {
 
 /// To be saved under its name.
 fn attachment(name: &str) -> String {
-    let plain: String = name
-        .chars()
-        .map(|c| match c {
-            c if c.is_ascii_alphanumeric() || ".-_ ".contains(c) => c,
-            _ => '_',
-        })
-        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_ ".contains(c);
+    let plain = name.replace(|c: char| !is_plain(c), "_");
     let exact = utf8_percent_encode(name, PLAIN);
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
 }

@@ -78,16 +78,14 @@ async fn list(
     app: AuthorizedApp,
     Params(params): Params<ListParams>,
 ) -> HttpResult<Json<Listed<RunRecord, RunId>>> {
+    let since = params.since.as_deref();
     let filter = Filter {
         repo: params.repo,
         branch: params.branch,
         kind: params.kind,
         state: params.state.as_deref().map(state).transpose()?,
         group: params.group.as_deref().map(group).transpose()?,
-        since: params
-            .since
-            .map(|text| moment("since", &text))
-            .transpose()?,
+        since: since.map(|text| moment("since", text)).transpose()?,
         before: params.before.as_deref().map(before).transpose()?,
     };
     let limit = limit(params.limit, DEFAULT_PAGE)?;
@@ -109,15 +107,14 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn patience(&self) -> Result<Option<Duration>, Problem> {
-        let parse = |wait: &String| {
-            humantime::parse_duration(wait)
-                .map(|patience| patience.min(MAX_WAIT))
-                .map_err(|error| {
-                    let detail = format!("{wait:?} is not a duration: {error}");
-                    Problem::unprocessable("wait", detail)
-                })
+        let Some(wait) = &self.wait else {
+            return Ok(None);
         };
-        self.wait.as_ref().map(parse).transpose()
+        let patience = humantime::parse_duration(wait).map_err(|error| {
+            let detail = format!("{wait:?} is not a duration: {error}");
+            Problem::unprocessable("wait", detail)
+        })?;
+        Ok(Some(patience.min(MAX_WAIT)))
     }
 }
 
@@ -138,11 +135,8 @@ async fn show(
         let _ = tokio::time::timeout(patience, live.ended()).await;
     }
     let record = runs::get(&app, id)?;
-    let status = status_of(
-        &params,
-        record.state == RunState::Ended(EndState::Succeeded),
-    );
-    Ok((status, Json(record)))
+    let succeeded = record.state == RunState::Ended(EndState::Succeeded);
+    Ok((status_of(&params, succeeded), Json(record)))
 }
 
 async fn diagnostics(app: AuthorizedApp, At(id): RunAt) -> HttpResult<Json<Diagnostics>> {

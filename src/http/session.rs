@@ -81,10 +81,8 @@ async fn open(
     headers: HeaderMap,
 ) -> HttpResult<(Cookie, Json<Visitor>)> {
     let session = session::log_in(&authorized).await?;
-    Ok((
-        [cookie(&app, &headers, &session)],
-        about(Some(tokens::whoami(&authorized))),
-    ))
+    let who = about(Some(tokens::whoami(&authorized)));
+    Ok(([cookie(&app, &headers, &session)], who))
 }
 
 /// Who is logged in, if anybody: to ask is no failure.
@@ -96,17 +94,16 @@ async fn show(
     let shown = credential(&headers)?;
     match app.who(shown.as_ref().map(Credential::text)).await {
         Ok(principal) => {
-            Ok(about(Some(tokens::whoami(&app.for_principal(principal)))).into_response())
+            let who = tokens::whoami(&app.for_principal(principal));
+            Ok(about(Some(who)).into_response())
         }
         Err(_) if shown.is_none() => Ok(about(None).into_response()),
         Err(problem) => {
             let counted = limits::unknown(&app, peer.as_deref(), problem);
-            match counted.status() {
-                StatusCode::UNAUTHORIZED => {
-                    Ok(([forgotten(&headers)], about(None)).into_response())
-                }
-                _ => Ok(counted),
+            if counted.status() != StatusCode::UNAUTHORIZED {
+                return Ok(counted);
             }
+            Ok(([forgotten(&headers)], about(None)).into_response())
         }
     }
 }
@@ -146,9 +143,8 @@ async fn redeem(
     }
     if !is_visit(&headers) {
         let detail = "this link is for a browser that goes there, not for a look ahead";
-        let problem = Problem::new(ErrorKind::Forbidden, "not_a_visit", detail)
-            .help("open the link in a browser");
-        return Err(problem.into());
+        let problem = Problem::new(ErrorKind::Forbidden, "not_a_visit", detail);
+        return Err(problem.help("open the link in a browser").into());
     }
     let Some(authorized) = app.redeem(&ticket) else {
         let detail = "this link was used already, or is older than a minute";
@@ -173,14 +169,11 @@ async fn redeem(
 /// Whether a request is what it says of itself: a person going to an address. Programs that say nothing count too.
 fn is_visit(headers: &HeaderMap) -> bool {
     let says = |name: &str, word: &str| {
-        headers
-            .get_all(name)
-            .iter()
-            .any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
+        let mut values = headers.get_all(name).iter();
+        values.any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
     };
-    let looks_ahead = ["sec-purpose", "purpose", "x-purpose", "x-moz"]
-        .iter()
-        .any(|name| says(name, "prefetch") || says(name, "preview"));
+    let mut purposes = ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter();
+    let looks_ahead = purposes.any(|name| says(name, "prefetch") || says(name, "preview"));
     let goes_elsewhere = |name: &str, word: &str| headers.contains_key(name) && !says(name, word);
     !looks_ahead
         && !goes_elsewhere("sec-fetch-dest", "document")

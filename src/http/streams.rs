@@ -171,10 +171,8 @@ pub(super) fn key_and_place(
 ) -> Result<(Option<&str>, Option<Cursor>), Problem> {
     let (key, from) = (idempotency_key(headers)?, cursor(headers, None)?);
     if from.is_some() && key.is_none() {
-        return Err(Problem::bad(
-            "Last-Event-ID",
-            "a request that starts a run cannot resume one",
-        )
+        let detail = "a request that starts a run cannot resume one";
+        return Err(Problem::bad("Last-Event-ID", detail)
         .help("follow the run with GET /stream/runs/{run_id}, or send the Idempotency-Key that started it"));
     }
     Ok((key, from))

@@ -77,12 +77,11 @@ async fn noted(State(route): State<Arc<Watched>>, request: Request, next: Next) 
     auditor.locate(&mut call, &noted.named()).await;
     auditor.locate(&mut call, &made(response.headers())).await;
     let end = answer(&response).end(principal.as_ref(), &call);
-    match noted.was_a_look() && end.outcome == AuditOutcome::Allowed {
-        true => entry.forget(),
-        false => {
-            entry.tell(|begun| *begun = call);
-            entry.end(end);
-        }
+    if noted.was_a_look() && end.outcome == AuditOutcome::Allowed {
+        entry.forget();
+    } else {
+        entry.tell(|begun| *begun = call);
+        entry.end(end);
     }
     response.extensions_mut().insert(Recorded);
     response

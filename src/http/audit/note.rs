@@ -1,10 +1,11 @@
 //! What a handler adds to the note of a call, where its address does not say everything.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use parking_lot::Mutex;
 
 use crate::app::audit::Named;
 use branchyard_model::{BranchName, RepoName};
@@ -21,29 +22,25 @@ struct Additions {
 impl Noted {
     /// The call is about this repo, and this branch of it.
     pub(in crate::http) fn at(&self, repo: Option<&RepoName>, branch: Option<&BranchName>) {
-        self.lock().named = Named::at(repo.cloned(), branch.cloned());
+        self.0.lock().named = Named::at(repo.cloned(), branch.cloned());
     }
 
     /// The call made or touched what has this id.
     pub(in crate::http) fn touched(&self, kind: &str, id: &str) {
-        self.lock().named = Named::by(|name| (name == kind).then_some(id));
+        self.0.lock().named = Named::by(|name| (name == kind).then_some(id));
     }
 
     /// As it was asked for, it changes nothing.
     pub(in crate::http) fn looks(&self) {
-        self.lock().was_a_look = true;
+        self.0.lock().was_a_look = true;
     }
 
     pub(super) fn named(&self) -> Named {
-        self.lock().named.clone()
+        self.0.lock().named.clone()
     }
 
     pub(super) fn was_a_look(&self) -> bool {
-        self.lock().was_a_look
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Additions> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().was_a_look
     }
 }
 

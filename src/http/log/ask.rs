@@ -103,10 +103,8 @@ fn refuse_without_grep(params: &LogParams) -> Result<(), Problem> {
         ("ignore_case", &params.ignore_case),
     ] {
         if value.is_some() {
-            return Err(Problem::unprocessable(
-                name,
-                format!("{name} goes with grep, which is not given"),
-            ));
+            let detail = format!("{name} goes with grep, which is not given");
+            return Err(Problem::unprocessable(name, detail));
         }
     }
     Ok(())
@@ -120,10 +118,10 @@ fn flag(name: &str, value: Option<&str>) -> Result<bool, Problem> {
     match value {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
-        Some(other) => Err(Problem::unprocessable(
-            name,
-            format!("{other:?} is neither true nor false"),
-        )),
+        Some(other) => {
+            let detail = format!("{other:?} is neither true nor false");
+            Err(Problem::unprocessable(name, detail))
+        }
     }
 }
 
@@ -164,16 +162,12 @@ fn lines(value: &str) -> Result<Wanted, Problem> {
 
 fn query(text: &str, params: &LogParams) -> Result<Query, Problem> {
     let ignore_case = flag("ignore_case", params.ignore_case.as_deref())?;
+    let pattern = pattern(text, ignore_case);
+    let (context, limit) = (params.context.as_deref(), params.limit.as_deref());
     Ok(Query {
-        pattern: pattern(text, ignore_case)
-            .map_err(|error| Problem::unprocessable("grep", error))?,
-        context: at_most("context", params.context.as_deref(), 0, MAX_CONTEXT)?,
-        limit: at_most(
-            "limit",
-            params.limit.as_deref(),
-            DEFAULT_MATCHES,
-            MAX_MATCHES,
-        )?,
+        pattern: pattern.map_err(|error| Problem::unprocessable("grep", error))?,
+        context: at_most("context", context, 0, MAX_CONTEXT)?,
+        limit: at_most("limit", limit, DEFAULT_MATCHES, MAX_MATCHES)?,
     })
 }
 

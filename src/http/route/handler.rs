@@ -28,11 +28,8 @@ pub(in crate::http) struct With<const STATUS: u16, T>(pub(in crate::http) T);
 
 impl<const STATUS: u16, T: IntoResponse> IntoResponse for With<STATUS, T> {
     fn into_response(self) -> Response {
-        let mut response = self.0.into_response();
-        if let Ok(status) = StatusCode::from_u16(STATUS) {
-            *response.status_mut() = status;
-        }
-        response
+        let status = StatusCode::from_u16(STATUS).unwrap_or_default();
+        (status, self.0).into_response()
     }
 }
 

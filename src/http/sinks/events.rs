@@ -51,10 +51,8 @@ impl Sink for Events {
     }
 
     fn finish(&mut self) {
-        let out = &mut self.out;
-        let _ = self
-            .splitter
-            .flush_all(&mut |item, cursor| event(out, item, cursor));
+        let (splitter, out) = (&mut self.splitter, &mut self.out);
+        let _ = splitter.flush_all(&mut |item, cursor| event(out, item, cursor));
     }
 
     fn keep_alive(&mut self) {

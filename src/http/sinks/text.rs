@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use branchyard_journal::{AnsiFilter, CHUNK, Frame, FrameKind, Sink};
-use branchyard_model::{BranchName, Event, MemberEnded, Summary};
+use branchyard_model::{Event, MemberEnded, Summary};
 
 /// Renders a journal as the bytes that the command wrote, with or without a last line that says how
 /// it ended.
@@ -68,7 +68,10 @@ impl Text {
                 how
             }
             Event::Error(problem) => format!("rejected: {}", problem.detail),
-            Event::Ended(ended) => return self.member(&ended.member.branch, &ended_as(ended)),
+            // One branch of a group has ended.
+            Event::Ended(ended) => {
+                return self.say(&format!("{}: {}", ended.member.branch, ended_as(ended)));
+            }
             Event::Summary(summary) => summed_up(summary),
             Event::Status(_)
             | Event::Warning(_)
@@ -79,23 +82,14 @@ impl Text {
         self.say(&format!("branchyard: {how}"));
     }
 
-    /// One branch of a group has ended.
-    fn member(&mut self, branch: &BranchName, how: &str) {
-        self.say(&format!("{branch}: {how}"));
-    }
-
     /// A line of our own, which begins on a line of its own.
     fn say(&mut self, line: &str) {
-        let unended = self.is_unended();
-        if unended {
-            self.buffer.put_slice(b"\n");
-        }
-        let note = if unended {
-            " [no newline at end of output]"
-        } else {
-            ""
+        let (before, note) = match self.is_unended() {
+            true => ("\n", " [no newline at end of output]"),
+            false => ("", ""),
         };
-        self.buffer.put_slice(format!("{line}{note}\n").as_bytes());
+        let line = format!("{before}{line}{note}\n");
+        self.buffer.put_slice(line.as_bytes());
         self.last_byte = None;
     }
 }
@@ -105,10 +99,8 @@ fn ended_as(ended: &MemberEnded) -> String {
     if let Some(code) = ended.end.exit_code.filter(|code| *code != 0) {
         how.push_str(&format!(", exit code {code}"));
     }
-    how.push_str(&format!(
-        ", {} ms, run {}",
-        ended.end.duration_ms, ended.member.run_id
-    ));
+    let (ms, run) = (ended.end.duration_ms, ended.member.run_id);
+    how.push_str(&format!(", {ms} ms, run {run}"));
     let error = ended.error.as_ref().map(|problem| problem.detail.as_str());
     if let Some(why) = ended.end.reason.as_deref().or(error) {
         how.push_str(&format!(" ({why})"));
@@ -117,17 +109,10 @@ fn ended_as(ended: &MemberEnded) -> String {
 }
 
 fn summed_up(summary: &Summary) -> String {
-    let counts: Vec<_> = summary
-        .counts
-        .iter()
-        .map(|(state, count)| format!("{count} {state}"))
-        .collect();
-    format!(
-        "{}: {}, {} ms",
-        summary.state.as_str(),
-        counts.join(", "),
-        summary.duration_ms
-    )
+    let counts = summary.counts.iter();
+    let counts: Vec<_> = counts.map(|(state, n)| format!("{n} {state}")).collect();
+    let (state, ms) = (summary.state.as_str(), summary.duration_ms);
+    format!("{state}: {}, {ms} ms", counts.join(", "))
 }
 
 /// It does not keep the connection alive: every byte would be taken for output.
