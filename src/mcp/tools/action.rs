@@ -1,16 +1,20 @@
 //! Tools that do one of several things, and fields that are for one of them alone.
 
+use serde::Serialize;
+use serde_json::json;
+
 use branchyard_model::Problem;
 
-/// Refuses a field that was given though the action has no use for it: whoever gave it means something
-/// else than what would be done.
+/// Refuses a field that was given though the action is none of `actions`, such as "list and show": whoever gave it
+/// means something else than what would be done.
 pub(super) fn only_for(
     field: &str,
     is_given: bool,
     actions: &str,
-    is_one_of_them: bool,
+    action: impl Serialize,
 ) -> Result<(), Problem> {
-    if is_given && !is_one_of_them {
+    let (action, mut names) = (json!(action), actions.split([' ', ',']));
+    if is_given && !names.any(|name| action == name) {
         let detail = format!("{field} is for {actions} alone");
         return Err(Problem::unprocessable(field, detail));
     }

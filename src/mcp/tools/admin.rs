@@ -31,7 +31,6 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Asked")]
 struct AdminArgs {
     /// What to do.
     action: AdminAction,
@@ -43,9 +42,8 @@ struct AdminArgs {
     default_branch: Option<BranchName>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Action")]
 enum AdminAction {
     Register,
     Remove,
@@ -66,7 +64,7 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
         ("url", asked.url.is_some()),
         ("default_branch", asked.default_branch.is_some()),
     ] {
-        only_for(field, is_given, "register", action == AdminAction::Register)?;
+        only_for(field, is_given, "register", action)?;
     }
     let (repo, text) = match action {
         AdminAction::Register => {
@@ -75,15 +73,14 @@ async fn repos(call: Call, asked: AdminArgs) -> Result<Reply, Problem> {
                 default_branch: asked.default_branch,
                 ..Registration::new(name.clone(), url)
             };
-            let repo = call
-                .in_time(branches::register(call.app(), &registration))
-                .await?;
+            let registering = branches::register(call.app(), &registration);
+            let repo = call.in_time(registering).await?;
             let text = format!("{name} is registered, and cloned at its first use");
             (Some(repos::repo_summary(call.app(), &repo)), text)
         }
         AdminAction::Remove => {
-            call.in_time(branches::remove_repo(call.app(), &name))
-                .await?;
+            let removing = branches::remove_repo(call.app(), &name);
+            call.in_time(removing).await?;
             (None, format!("{name} is removed"))
         }
     };

@@ -11,8 +11,7 @@ use super::verbs::fitting;
 use crate::app::verbs::{At, verb};
 use crate::app::{SalvageFilter, SalvageItem, salvage};
 use crate::mcp::call::Call;
-use crate::mcp::page::fitted_page;
-use crate::mcp::reply::Reply;
+use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
@@ -53,7 +52,7 @@ struct GitList {
     skip: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Listable {
     Branches,
@@ -63,7 +62,7 @@ enum Listable {
 }
 
 /// One of the lists. Those of branches, tags and stashes are as the verbs give them.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Lists<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     branches: Option<Vec<JsonObject>>,
@@ -80,16 +79,13 @@ struct Lists<'a> {
 }
 
 async fn list(call: Call, asked: GitList) -> Result<Reply, Problem> {
-    let has_names = matches!(asked.what, Listable::Branches | Listable::Tags);
-    only_for(
-        "pattern",
-        asked.pattern.is_some(),
-        "branches and tags",
-        has_names,
-    )?;
-    let is_paged = asked.what != Listable::Stashes;
+    let has_pattern = asked.pattern.is_some();
+    only_for("pattern", has_pattern, "branches and tags", asked.what)?;
     let pages = asked.skip > 0 || asked.limit.is_some();
-    only_for("limit", pages, "all but stashes", is_paged)?;
+    if pages && asked.what == Listable::Stashes {
+        let detail = "limit is for all but stashes alone";
+        return Err(Problem::unprocessable("limit", detail));
+    }
     let (name, mut given) = match asked.what {
         Listable::Salvages => return salvages(&call, asked).await,
         Listable::Stashes => ("stash", json!({"action": "list"})),
@@ -123,25 +119,19 @@ async fn salvages(call: &Call, asked: GitList) -> Result<Reply, Problem> {
     let rest = &found[first..];
     let wanted = &rest[..rest.len().min(asked.limit.unwrap_or(LIMIT))];
     let next = |count| (count < rest.len()).then(|| first + count);
-    fitted_page(
-        wanted,
-        |_| None,
-        |page| {
-            let next = next(page.shown.len());
-            let answer = Lists {
-                branches: None,
-                tags: None,
-                stashes: None,
-                salvages: Some(page.shown),
-                total: found.len(),
-                next,
-            };
-            let mut lines: Vec<String> = page.shown.iter().map(line).collect();
-            if lines.is_empty() {
-                lines.push("nothing was saved".to_owned());
-            }
-            lines.extend(next.map(|next| format!("of {}; go on with skip: {next}", found.len())));
-            call.reply(&answer, lines.join("\n"))
-        },
-    )
+    fitted_items(wanted.len(), |count| {
+        let (shown, next) = (&wanted[..count], next(count));
+        let answer = Lists {
+            salvages: Some(shown),
+            total: found.len(),
+            next,
+            ..Lists::default()
+        };
+        let mut lines: Vec<String> = shown.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("nothing was saved".to_owned());
+        }
+        lines.extend(next.map(|next| format!("of {}; go on with skip: {next}", found.len())));
+        call.reply(&answer, lines.join("\n"))
+    })
 }

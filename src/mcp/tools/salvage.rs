@@ -36,7 +36,6 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Asked")]
 struct SalvageArgs {
     /// What to do. All but list need salvage_id, read needs path too.
     action: SalvageAction,
@@ -56,7 +55,6 @@ struct SalvageArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Action")]
 enum SalvageAction {
     List,
     Show,
@@ -85,48 +83,18 @@ struct Answer<'a> {
 
 async fn salvage(call: Call, asked: SalvageArgs) -> Result<Reply, Problem> {
     let action = asked.action;
-    for (field, is_given, actions, are) in [
-        (
-            "salvage_id",
-            asked.salvage_id.is_some(),
-            "the other actions",
-            action != SalvageAction::List,
-        ),
-        (
-            "repo",
-            asked.repo.is_some(),
-            "list",
-            action == SalvageAction::List,
-        ),
-        (
-            "branch",
-            asked.branch.is_some(),
-            "list and restore",
-            matches!(action, SalvageAction::List | SalvageAction::Restore),
-        ),
-        (
-            "path",
-            asked.path.is_some(),
-            "read",
-            action == SalvageAction::Read,
-        ),
-        (
-            "force",
-            asked.force,
-            "restore",
-            action == SalvageAction::Restore,
-        ),
-        (
-            "cursor",
-            asked.cursor.is_some(),
-            "list, show and read",
-            matches!(
-                action,
-                SalvageAction::List | SalvageAction::Show | SalvageAction::Read
-            ),
-        ),
+    if action == SalvageAction::List && asked.salvage_id.is_some() {
+        let detail = "salvage_id is for the other actions alone";
+        return Err(Problem::unprocessable("salvage_id", detail));
+    }
+    for (field, is_given, actions) in [
+        ("repo", asked.repo.is_some(), "list"),
+        ("branch", asked.branch.is_some(), "list and restore"),
+        ("path", asked.path.is_some(), "read"),
+        ("force", asked.force, "restore"),
+        ("cursor", asked.cursor.is_some(), "list, show and read"),
     ] {
-        only_for(field, is_given, actions, are)?;
+        only_for(field, is_given, actions, action)?;
     }
     let id = |action| needed("salvage_id", asked.salvage_id, action);
     match action {
@@ -165,12 +133,9 @@ async fn list(call: &Call, asked: SalvageArgs) -> Result<Reply, Problem> {
             salvages: page.shown,
             ..Answer::default()
         };
-        let mut text = match found.is_empty() {
-            true => "nothing was saved".to_owned(),
-            false => String::new(),
-        };
-        for item in page.shown {
-            let _ = writeln!(text, "{}", line(item));
+        let mut text: String = page.shown.iter().map(|item| line(item) + "\n").collect();
+        if found.is_empty() {
+            text.push_str("nothing was saved");
         }
         page.reply(call, &answer, text, false)
     })
@@ -198,17 +163,16 @@ async fn read(
     path: &str,
     cursor: Option<&str>,
 ) -> Result<Reply, Problem> {
-    let bytes = call
-        .in_time(salvage::salvaged_file(call.app(), id, path))
-        .await?;
+    let reading = salvage::salvaged_file(call.app(), id, path);
+    let bytes = call.in_time(reading).await?;
     let cursor = cursor.map(ByteCursor::read).transpose()?;
-    let start = cursor.map_or(0, |cursor| {
-        usize::try_from(cursor.byte).unwrap_or(usize::MAX)
-    });
-    let (before, rest) = bytes.split_at(start.min(bytes.len()));
+    let start = cursor
+        .map_or(0, |cursor| cursor.byte)
+        .min(bytes.len() as u64);
+    let (before, rest) = bytes.split_at(usize::try_from(start).unwrap_or(bytes.len()));
     let source = ExcerptSource {
         bytes: rest,
-        start_byte: before.len() as u64,
+        start_byte: start,
         first_line: Some(memchr::memchr_iter(b'\n', before).count() + 1),
         more: false,
         exact: cursor.is_some_and(|cursor| cursor.exact),
@@ -242,12 +206,6 @@ async fn restore(call: &Call, id: SalvageId, request: &RestoreRequest) -> Result
 
 pub(super) fn line(item: &SalvageItem) -> String {
     let salvage = &item.salvage;
-    format!(
-        "{} {} {} {}: {}",
-        salvage.id,
-        salvage.repo,
-        salvage.branch,
-        salvage.at,
-        salvage.summary()
-    )
+    let (id, repo, branch, at) = (salvage.id, &salvage.repo, &salvage.branch, salvage.at);
+    format!("{id} {repo} {branch} {at}: {}", salvage.summary())
 }

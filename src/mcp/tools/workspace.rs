@@ -31,7 +31,6 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Asked")]
 struct WorkspaceArgs {
     repo: RepoName,
     branch: BranchName,
@@ -48,7 +47,6 @@ struct WorkspaceArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Action")]
 enum WorkspaceAction {
     Describe,
     Prepare,
@@ -79,22 +77,12 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
         action,
         ..
     } = &asked;
-    for (field, is_given, name, its) in [
-        (
-            "from",
-            asked.from.is_some(),
-            "prepare",
-            WorkspaceAction::Prepare,
-        ),
-        ("force", asked.force, "remove", WorkspaceAction::Remove),
-        (
-            "reason",
-            asked.reason.is_some(),
-            "pin",
-            WorkspaceAction::Pin,
-        ),
+    for (field, is_given, actions) in [
+        ("from", asked.from.is_some(), "prepare"),
+        ("force", asked.force, "remove"),
+        ("reason", asked.reason.is_some(), "pin"),
     ] {
-        only_for(field, is_given, name, *action == its)?;
+        only_for(field, is_given, actions, action)?;
     }
     if *action != WorkspaceAction::Describe {
         call.app().require(Scope::GitWrite)?;
@@ -123,9 +111,8 @@ async fn workspace(call: Call, asked: WorkspaceArgs) -> Result<Reply, Problem> {
                 true => Going::Forced,
                 false => Going::Unmissed,
             };
-            acted.salvage = call
-                .in_time(branches::remove(app, repo, branch, going))
-                .await?;
+            let removing = branches::remove(app, repo, branch, going);
+            acted.salvage = call.in_time(removing).await?;
         }
         WorkspaceAction::Pin => {
             let pinning = reaper::pin(app, repo, branch, asked.reason.clone());
@@ -165,17 +152,10 @@ pub(super) fn standing(workspace: &Description) -> String {
         .commit
         .as_ref()
         .map_or("no commit", |id| id.as_str());
+    let with = if workspace.dirty { "with" } else { "without" };
     let mut text = format!(
-        "{} of {} is at {commit}, {}, {} ahead and {} behind",
-        workspace.branch,
-        workspace.repo,
-        if workspace.dirty {
-            "with changes"
-        } else {
-            "without changes"
-        },
-        workspace.ahead,
-        workspace.behind,
+        "{} of {} is at {commit}, {with} changes, {} ahead and {} behind",
+        workspace.branch, workspace.repo, workspace.ahead, workspace.behind,
     );
     if let Some(pin) = &workspace.pinned {
         text.push_str(&format!("\n{}", pin.says()));
@@ -184,10 +164,8 @@ pub(super) fn standing(workspace: &Description) -> String {
         text.push_str(&format!("\nin use: {} by {}", holder.what, holder.who));
     }
     if !workspace.pins.is_empty() {
-        text.push_str(&format!(
-            "\nit stays because of: {}",
-            workspace.pins.join("; ")
-        ));
+        let pins = workspace.pins.join("; ");
+        text.push_str(&format!("\nit stays because of: {pins}"));
     }
     text
 }
