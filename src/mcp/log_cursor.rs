@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, de};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use branchyard_model::Problem;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
 pub(super) enum LogCursor {
     /// So many bytes of the output stand before it.
     Byte(u64),
@@ -23,11 +26,9 @@ impl LogCursor {
 
     /// The refusal where only a search goes on.
     pub(super) fn of_the_output() -> Problem {
-        Problem::unprocessable(
-            "cursor",
-            "this cursor is of the output, not of a search in it",
-        )
-        .help("pass the next_cursor of the search before, or leave it out")
+        let detail = "this cursor is of the output, not of a search in it";
+        Problem::unprocessable("cursor", detail)
+            .help("pass the next_cursor of the search before, or leave it out")
     }
 }
 
@@ -40,29 +41,16 @@ impl fmt::Display for LogCursor {
     }
 }
 
-impl<'de> Deserialize<'de> for LogCursor {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
+impl TryFrom<String> for LogCursor {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
         let number = |kind: char| text.strip_prefix(kind)?.parse().ok();
         let place = number('b').map(Self::Byte).or(number('l').map(Self::Line));
         place.ok_or_else(|| {
-            de::Error::custom(format!(
+            format!(
                 "{text:?} is no cursor: pass the next_cursor of an answer about the same run, as it is"
-            ))
+            )
         })
-    }
-}
-
-impl schemars::JsonSchema for LogCursor {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "LogCursor".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
     }
 }

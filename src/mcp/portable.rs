@@ -2,6 +2,8 @@
 //! some of them drop or refuse a tool whose schema says more.
 
 use rmcp::model::JsonObject;
+use schemars::Schema;
+use schemars::transform::transform_subschemas;
 use serde_json::{Value, json};
 
 /// What is said of fields that nearly every tool has, and whose names say as much.
@@ -18,12 +20,12 @@ const TOLD_DEPTH: usize = 2;
 
 /// What a tool takes: a field that may be left out need not be null besides, though we take that too.
 pub(super) fn taken(schema: JsonObject) -> JsonObject {
-    let mut schema = Value::Object(schema);
+    let mut schema = Schema::from(schema);
     name_choices(&mut schema);
     leave_out_in_place_of_null(&mut schema);
     split_types(&mut schema);
     leave_out_what_goes_without_saying(&mut schema);
-    let mut taken = object(schema);
+    let mut taken = object(schema.into());
     // Some clients look for the fields also of a tool that takes none.
     taken
         .entry("properties")
@@ -34,11 +36,12 @@ pub(super) fn taken(schema: JsonObject) -> JsonObject {
 /// What a tool gives. Names tell what is what, and nothing is null: what there is none of is left out. Every word more,
 /// and what lies deep within, would be paid for by every client that lists the tools.
 pub(super) fn given(schema: JsonObject) -> JsonObject {
-    let mut schema = Value::Object(schema);
+    let mut schema = Schema::from(schema);
     name_choices(&mut schema);
     drop_words(&mut schema);
     forget_nulls(&mut schema);
     split_types(&mut schema);
+    let mut schema = schema.into();
     flatten(&mut schema, TOLD_DEPTH);
     object(schema)
 }
@@ -51,12 +54,9 @@ fn object(schema: Value) -> JsonObject {
 }
 
 /// A choice of constants becomes a list of them, which every client knows.
-fn name_choices(schema: &mut Value) {
-    each_below(schema, name_choices);
-    let Value::Object(fields) = schema else {
-        return;
-    };
-    let Some(Value::Array(choices)) = fields.get("oneOf") else {
+fn name_choices(schema: &mut Schema) {
+    transform_subschemas(&mut name_choices, schema);
+    let Some(Value::Array(choices)) = schema.get("oneOf") else {
         return;
     };
     let mut names = Vec::new();
@@ -69,15 +69,15 @@ fn name_choices(schema: &mut Value) {
             _ => return,
         }
     }
-    fields.remove("oneOf");
-    fields.insert("type".to_owned(), "string".into());
-    fields.insert("enum".to_owned(), names.into());
+    schema.remove("oneOf");
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), names.into());
 }
 
 /// The server says what it takes besides, and what it assumes where nothing is said is mostly nothing.
-fn leave_out_what_goes_without_saying(schema: &mut Value) {
-    each_below(schema, leave_out_what_goes_without_saying);
-    let Value::Object(fields) = schema else {
+fn leave_out_what_goes_without_saying(schema: &mut Schema) {
+    transform_subschemas(&mut leave_out_what_goes_without_saying, schema);
+    let Some(fields) = schema.as_object_mut() else {
         return;
     };
     let is_choice = fields.contains_key("enum");
@@ -101,8 +101,8 @@ fn leave_out_what_goes_without_saying(schema: &mut Value) {
     }
 }
 
-fn forget_nulls(schema: &mut Value) {
-    each_below(schema, forget_nulls);
+fn forget_nulls(schema: &mut Schema) {
+    transform_subschemas(&mut forget_nulls, schema);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.values_mut().for_each(forget_null);
     }
@@ -137,20 +137,15 @@ fn flatten(schema: &mut Value, depth: usize) {
     }
 }
 
-fn drop_words(schema: &mut Value) {
-    if let Value::Object(fields) = schema {
-        fields.remove("description");
-        fields.remove("title");
-    }
-    each_below(schema, drop_words);
+fn drop_words(schema: &mut Schema) {
+    schema.remove("description");
+    schema.remove("title");
+    transform_subschemas(&mut drop_words, schema);
 }
 
-fn leave_out_in_place_of_null(schema: &mut Value) {
-    let required = schema["required"].clone();
-    let is_required = |name: &str| {
-        let required = required.as_array();
-        required.is_some_and(|names| names.iter().any(|required| required == name))
-    };
+fn leave_out_in_place_of_null(schema: &mut Schema) {
+    let required = schema.get("required").and_then(Value::as_array).cloned();
+    let is_required = |name: &str| required.iter().flatten().any(|required| required == name);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for (name, property) in properties {
             if !is_required(name) {
@@ -158,7 +153,7 @@ fn leave_out_in_place_of_null(schema: &mut Value) {
             }
         }
     }
-    each_below(schema, leave_out_in_place_of_null);
+    transform_subschemas(&mut leave_out_in_place_of_null, schema);
 }
 
 fn forget_null(schema: &mut Value) {
@@ -192,21 +187,18 @@ fn forget_null(schema: &mut Value) {
 }
 
 /// `"type": ["string", "null"]` becomes a choice of two.
-fn split_types(schema: &mut Value) {
-    each_below(schema, split_types);
-    let Value::Object(fields) = schema else {
+fn split_types(schema: &mut Schema) {
+    transform_subschemas(&mut split_types, schema);
+    let Some(Value::Array(types)) = schema.get("type").cloned() else {
         return;
     };
-    let Some(Value::Array(types)) = fields.get("type").cloned() else {
-        return;
-    };
-    let (about, rest): (JsonObject, JsonObject) = std::mem::take(fields)
-        .into_iter()
+    let fields = object(std::mem::take(schema).into()).into_iter();
+    let (about, rest): (JsonObject, JsonObject) = fields
         .filter(|(name, _)| name != "type")
         .partition(|(name, _)| ["title", "description", "default"].contains(&name.as_str()));
     let choices: Vec<_> = types.iter().map(|name| choice(name, &rest)).collect();
-    *fields = about;
-    fields.insert("anyOf".to_owned(), choices.into());
+    *schema = about.into();
+    schema.insert("anyOf".to_owned(), choices.into());
 }
 
 /// The branch of one type, with those of the keywords that are about it.
@@ -230,23 +222,6 @@ fn choice(name: &Value, keywords: &JsonObject) -> Value {
         }
     }
     choice
-}
-
-/// Calls `change` with every schema right below this one.
-fn each_below(schema: &mut Value, change: fn(&mut Value)) {
-    let Value::Object(fields) = schema else {
-        return;
-    };
-    for (keyword, value) in fields {
-        match (keyword.as_str(), value) {
-            ("properties" | "$defs", Value::Object(named)) => named.values_mut().for_each(change),
-            ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => {
-                schemas.iter_mut().for_each(change);
-            }
-            ("items" | "additionalProperties", below) => change(below),
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,27 +4,17 @@ use std::sync::Arc;
 
 use rmcp::model::JsonObject;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::scope::ToolScope;
 
 /// The schema of what a tool takes, which is an object.
-pub(super) fn of<T: JsonSchema>() -> JsonObject {
-    taken(SchemaGenerator::into_root_schema_for::<T>)
-}
-
-/// The same of a type that is not known here.
 pub(super) fn taken(shape: fn(SchemaGenerator) -> Schema) -> JsonObject {
     object(SchemaSettings::draft2020_12(), shape)
 }
 
 /// The schema of what a tool gives: other than in what it takes, a field that may be left out says so.
-pub(super) fn of_answer<T: JsonSchema>() -> JsonObject {
-    given(SchemaGenerator::into_root_schema_for::<T>)
-}
-
-/// The same of a type that is not known here.
 pub(super) fn given(shape: fn(SchemaGenerator) -> Schema) -> JsonObject {
     object(SchemaSettings::draft2020_12().for_serialize(), shape)
 }
@@ -48,8 +38,7 @@ fn object(settings: SchemaSettings, shape: fn(SchemaGenerator) -> Schema) -> Jso
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let schema = shape(settings.into_generator());
-    let mut schema = Value::from(schema);
+    let mut schema = Value::from(shape(settings.into_generator()));
     strip(&mut schema);
     let Value::Object(mut object) = schema else {
         return JsonObject::new();
@@ -82,25 +71,16 @@ fn strip(schema: &mut Value) {
 
 /// The input schema as this client sees it: what its configuration fixed may be left out.
 pub(super) fn with_defaults(schema: &Arc<JsonObject>, scope: &ToolScope) -> Arc<JsonObject> {
-    let fixed = [
-        ("repo", scope.repo().map(ToString::to_string)),
-        ("branch", scope.branch().map(ToString::to_string)),
-    ];
+    let mut fixed = JsonObject::new();
+    fill_in(&mut fixed, schema, scope);
     let mut schema = schema.clone();
     for (name, value) in fixed {
-        let Some(value) = value else { continue };
-        if !requires(&schema, name) {
-            continue;
-        }
         let schema = Arc::make_mut(&mut schema);
         if let Some(Value::Array(required)) = schema.get_mut("required") {
-            required.retain(|field| field != name);
+            required.retain(|field| *field != name);
         }
-        if let Some(property) = schema
-            .get_mut("properties")
-            .and_then(|all| all.get_mut(name))
-        {
-            property["default"] = value.into();
+        if let Some(properties) = schema.get_mut("properties") {
+            properties[&name]["default"] = value;
         }
     }
     schema

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, ToolAnnotations};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -63,8 +63,8 @@ impl Tool {
         Out: JsonSchema,
         Doing: Future<Output = Result<Reply, Problem>> + Send + 'static,
     {
-        let takes = portable::taken(schema::of::<In>());
-        let gives = portable::given(schema::of_answer::<Out>());
+        let takes = portable::taken(schema::taken(SchemaGenerator::into_root_schema_for::<In>));
+        let gives = portable::given(schema::given(SchemaGenerator::into_root_schema_for::<Out>));
         Self::untyped(entry, takes, gives, move |call, arguments| {
             let action = action.clone();
             async move { action(call, read(arguments)?).await }

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_stream::StreamExt;
 
@@ -24,8 +24,20 @@ const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
 const SHOWN_CHARS: usize = 200;
 
 /// How long an answer may take, as agents write it: seconds, or a duration such as "30s".
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(try_from = "WrittenWait")]
+#[schemars(with = "f64")]
 pub(super) struct Wait(Option<Duration>);
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "seconds from 0 to 50, or a duration such as \"30s\""
+)]
+enum WrittenWait {
+    Seconds(f64),
+    Text(String),
+}
 
 impl Wait {
     /// As long as it says, or else this long.
@@ -35,41 +47,16 @@ impl Wait {
     }
 }
 
-impl<'de> Deserialize<'de> for Wait {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(
-            untagged,
-            expecting = "seconds from 0 to 50, or a duration such as \"30s\""
-        )]
-        enum WrittenLines {
-            Seconds(f64),
-            Text(String),
-        }
-        let wait = match WrittenLines::deserialize(from)? {
-            WrittenLines::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            WrittenLines::Text(text) => humantime::parse_duration(&text).ok(),
+impl TryFrom<WrittenWait> for Wait {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenWait) -> Result<Self, Self::Error> {
+        let wait = match written {
+            WrittenWait::Seconds(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            WrittenWait::Text(text) => humantime::parse_duration(&text).ok(),
         };
-        wait.map(|wait| Self(Some(wait.min(LONGEST))))
-            .ok_or_else(|| {
-                serde::de::Error::custom(
-                    "expected seconds from 0 to 50, or a duration such as \"30s\"",
-                )
-            })
-    }
-}
-
-impl JsonSchema for Wait {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Wait".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number" })
+        let wait = wait.ok_or("expected seconds from 0 to 50, or a duration such as \"30s\"")?;
+        Ok(Self(Some(wait.min(LONGEST))))
     }
 }
 
@@ -223,10 +210,7 @@ impl Sink for News {
     fn keep_alive(&mut self) {}
 
     fn buffered(&self) -> usize {
-        match self.is_new {
-            true => self.latest.len(),
-            false => 0,
-        }
+        if self.is_new { self.latest.len() } else { 0 }
     }
 
     fn take(&mut self) -> Bytes {

@@ -1,6 +1,6 @@
 //! Git verbs as tools: `git_` and the verb's name.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,7 +17,6 @@ const LEAST_PAGE: usize = 200;
 
 /// Where a verb is to be done; the rest of the arguments is the verb's own.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Place")]
 struct VerbTarget {
     repo: RepoName,
     branch: BranchName,
@@ -41,10 +40,11 @@ fn tool(verb: &'static Verb) -> Tool {
         right: verb.right(),
         effect,
     };
-    let takes = schema::joined(schema::of::<VerbTarget>(), schema::taken(verb.takes()));
-    let takes = portable::taken(takes);
-    let gives = schema::joined(schema::of_answer::<Common>(), schema::given(verb.gives()));
-    let gives = portable::given(gives);
+    let target = schema::taken(SchemaGenerator::into_root_schema_for::<VerbTarget>);
+    let takes = schema::joined(target, schema::taken(verb.takes()));
+    let common = schema::given(SchemaGenerator::into_root_schema_for::<Common>);
+    let gives = schema::joined(common, schema::given(verb.gives()));
+    let (takes, gives) = (portable::taken(takes), portable::given(gives));
     Tool::untyped(&entry, takes, gives, move |call, arguments| {
         run(call, verb, arguments)
     })
