@@ -149,14 +149,10 @@ async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {
         reuse: asked.reuse,
         ..RunBody::default()
     };
-    let start = Start {
-        repo: asked.repo,
-        branch: asked.branch,
-        wait: asked.wait,
-        on_cancel: asked.on_cancel,
-        key: asked.idempotency_key,
-    };
-    start_and_wait(&start, &call, request.make()?).await
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, asked.on_cancel);
+    let key = asked.idempotency_key.as_deref();
+    start_and_wait(&call, place, request.make()?, wait, key).await
 }
 
 async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
@@ -170,49 +166,31 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
         reuse: asked.reuse,
         ..RunBody::default()
     };
-    let start = Start {
-        repo: asked.repo,
-        branch: asked.branch,
-        wait: asked.wait,
-        on_cancel: asked.on_cancel,
-        key: asked.idempotency_key,
-    };
-    start_and_wait(&start, &call, request.task()?).await
-}
-
-/// Where a run is started, and how long its answer may take.
-pub(super) struct Start {
-    pub(super) repo: RepoName,
-    pub(super) branch: BranchName,
-    pub(super) wait: Wait,
-    pub(super) on_cancel: OnCancel,
-    pub(super) key: Option<String>,
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, asked.on_cancel);
+    let key = asked.idempotency_key.as_deref();
+    start_and_wait(&call, place, request.task()?, wait, key).await
 }
 
 /// Starts the run and waits for it. That the agent's connection ends does not cancel the run; only `on_cancel` does.
 pub(super) async fn start_and_wait(
-    start: &Start,
     call: &Call,
+    (repo, branch): (&RepoName, &BranchName),
     mut request: RunRequest,
+    (wait, on_cancel): (Wait, OnCancel),
+    key: Option<&str>,
 ) -> Result<Reply, Problem> {
     let since = Instant::now();
     request.set_unwatched(true);
     request.join_own_build();
-    let started = runs::start(
-        call.app(),
-        &start.repo,
-        &start.branch,
-        request,
-        start.key.as_deref(),
-    )
-    .await?;
+    let started = runs::start(call.app(), repo, branch, request, key).await?;
     // A client that gives up on this call finds the run again by it.
     call.progress().tell(format!("run_id {}", started.id)).await;
     let wait = match call.takes_tasks() {
-        true => start.wait.or(MOMENT),
-        false => start.wait,
+        true => wait.or(MOMENT),
+        false => wait,
     };
-    let record = until_ended(call, started.id, (since, wait), start.on_cancel).await?;
+    let record = until_ended(call, started.id, (since, wait), on_cancel).await?;
     let reply = outcome::of(call, &record, 0).await?;
     Ok(match record.state.is_ended() {
         true => reply,

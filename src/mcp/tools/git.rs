@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::build::{Start, start_and_wait};
+use super::build::start_and_wait;
 use crate::app::{About, GitOutput, QuickRequest, inspect};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{Reply, fitted};
@@ -86,14 +86,9 @@ async fn git(call: Call, asked: Git) -> Result<Reply, Problem> {
         sync: Sync::None,
         ..RunBody::default()
     };
-    let start = Start {
-        repo: asked.repo,
-        branch: asked.branch,
-        wait: asked.wait,
-        on_cancel: asked.on_cancel,
-        key: None,
-    };
-    start_and_wait(&start, &call, request.git()?).await
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, asked.on_cancel);
+    start_and_wait(&call, place, request.git()?, wait, None).await
 }
 
 fn look(
@@ -104,22 +99,20 @@ fn look(
 ) -> Result<Reply, Problem> {
     let printed = [&*said.stdout, &*said.stderr].concat();
     fitted(call.room(ROOM), |room| {
-        let end = printed.floor_char_boundary(room);
-        let output = printed[..end].to_owned();
-        let text = match end < printed.len() || said.truncated {
-            true => format!(
-                "{output}\n--- cut: there is more; narrow it by arguments, such as -n or a path"
-            ),
-            false => output.clone(),
-        };
+        let output = &printed[..printed.floor_char_boundary(room)];
+        let truncated = output.len() < printed.len() || said.truncated;
+        let mut text = output.to_owned();
+        if truncated {
+            text += "\n--- cut: there is more; narrow it by arguments, such as -n or a path";
+        }
         let answer = Said {
             repo: repo.clone(),
             branch: branch.clone(),
             commit: Some(about.commit.clone()),
             run_id: None,
             exit_code: said.exit_code,
-            truncated: end < printed.len() || said.truncated,
-            output,
+            truncated,
+            output: output.to_owned(),
         };
         call.reply(&answer, text)
     })
