@@ -43,13 +43,9 @@ impl Complaint {
             (Some(file), None) => format!("{file}: "),
             _ => String::new(),
         };
-        text.push_str(&format!(
-            "{}: {} (log line {})\n",
-            self.severity, self.message, self.log_line
-        ));
-        for line in self.context.lines() {
-            text.push_str(&format!("| {line}\n"));
-        }
+        let (severity, message, line) = (self.severity, &self.message, self.log_line);
+        text.push_str(&format!("{severity}: {message} (log line {line})\n"));
+        text.extend(self.context.lines().map(|line| format!("| {line}\n")));
         text
     }
 

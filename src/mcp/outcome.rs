@@ -26,7 +26,6 @@ const ROOM: usize = 4_000;
 const ROOM_IF_WELL: usize = 2_000;
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Outcome")]
 pub(super) struct RunOutcome<'a> {
     run_id: RunId,
     repo: &'a RepoName,
@@ -83,25 +82,19 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];
     let shown = complaints::with_context(&view, first).await?;
     let window = Window::before_end(&view, since).await?;
-    let succeeded = record.state == RunState::Ended(EndState::Succeeded);
-    let room = match succeeded {
-        true => ROOM_IF_WELL,
-        false => ROOM,
+    let room = match record.state {
+        RunState::Ended(EndState::Succeeded) => ROOM_IF_WELL,
+        _ => ROOM,
     };
     fitted(room, |room| {
         // Complaints first, as long as they leave half of it to the output.
-        let mut taken = 0;
-        let complaints: Vec<_> = shown
-            .iter()
-            .take_while(|complaint| {
-                taken += complaint.size();
-                taken <= room / 2
-            })
-            .cloned()
-            .collect();
-        let spent: usize = complaints.iter().map(Complaint::size).sum();
+        let (mut count, mut spent) = (0, 0);
+        while count < shown.len() && spent + shown[count].size() <= room / 2 {
+            spent += shown[count].size();
+            count += 1;
+        }
         let output = window.tail(room - spent);
-        let truncated = output.cut || complaints.len() < found.items.len();
+        let truncated = output.cut || count < found.items.len();
         let outcome = RunOutcome {
             run_id: id,
             repo: &record.spec.repo,
@@ -121,11 +114,11 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,
-            diagnostics: &complaints,
+            diagnostics: &shown[..count],
             output: output.text,
             truncated,
             next_cursor: LogCursor::Byte(output.to).to_string(),
-            next: next(call, record, found.items.len() > complaints.len()),
+            next: next(call, record, found.items.len() > count),
         };
         call.reply(&outcome, text(&outcome))
             .map(|reply| reply.link(log_of(record)))
@@ -133,11 +126,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
 }
 
 /// What to know of a run beside its output, a line each.
-pub(super) fn notices(record: &RunRecord) -> String {
-    told(&record.warnings)
-}
-
-fn told(warnings: &[Warning]) -> String {
+pub(super) fn notices(warnings: &[Warning]) -> String {
     let line = |warning: &Warning| format!("notice: {}: {}\n", warning.code, warning.message);
     warnings.iter().map(line).collect()
 }
@@ -207,16 +196,12 @@ fn text(outcome: &RunOutcome<'_>) -> String {
     if let Some(reason) = &outcome.reason {
         text.push_str(&format!("{reason}\n"));
     }
-    text.push_str(&told(outcome.notices));
-    if outcome.errors + outcome.warnings > 0 {
-        text.push_str(&format!(
-            "errors: {}, warnings: {}\n",
-            outcome.errors, outcome.warnings
-        ));
+    text.push_str(&notices(outcome.notices));
+    let (errors, warnings) = (outcome.errors, outcome.warnings);
+    if errors + warnings > 0 {
+        text.push_str(&format!("errors: {errors}, warnings: {warnings}\n"));
     }
-    for complaint in outcome.diagnostics {
-        text.push_str(&complaint.text());
-    }
+    text.extend(outcome.diagnostics.iter().map(Complaint::text));
     if !outcome.output.is_empty() {
         text.push_str(&format!("--- output\n{}", outcome.output));
     }

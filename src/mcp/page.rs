@@ -85,6 +85,6 @@ pub(super) fn paged<T>(
 ) -> Result<Reply, Problem> {
     let first = cursor::read(cursor)?.min(items.len());
     let rest = &items[first..];
-    let next = |count| (count < rest.len()).then(|| cursor::write(first + count));
+    let next = |count: usize| (count < rest.len()).then(|| (first + count).to_string());
     fitted_page(rest, next, make)
 }

@@ -50,8 +50,12 @@ impl Window {
             let start = from.max(total.bytes.saturating_sub(READ)).min(total.bytes);
             let mut window = Self::read(output, start, total)?;
             window.cut = start > from;
-            if window.cut {
-                window.drop_begun_line();
+            if window.cut
+                && let Some(newline) = memchr::memchr(b'\n', &window.raw)
+            {
+                // The line that was begun before it.
+                window.raw.drain(..=newline);
+                window.start += newline as u64 + 1;
             }
             Ok(window)
         })
@@ -116,25 +120,11 @@ impl Window {
         self.total
     }
 
-    fn drop_begun_line(&mut self) {
-        if let Some(newline) = memchr::memchr(b'\n', &self.raw) {
-            self.raw.drain(..=newline);
-            self.start += newline as u64 + 1;
-        }
-    }
-
     /// As much from the beginning as fits into `room` bytes of an answer.
     pub(super) fn head(&self, room: usize) -> ShownLines {
-        let (mut text, mut used, mut left) = (String::new(), 0, room);
-        for line in self.raw.split_inclusive(|byte| *byte == b'\n') {
-            let shown = readable(line);
-            let Some(rest) = left.checked_sub(fit::length(&shown)) else {
-                break;
-            };
-            left = rest;
-            text.push_str(&shown);
-            used += line.len();
-        }
+        let lines = self.raw.split_inclusive(|byte| *byte == b'\n');
+        let (lines, mut used) = fitting(lines, room);
+        let mut text = lines.concat();
         if used == 0 && !self.raw.is_empty() {
             // Not even one line fits: a piece of it does.
             (used, text) = pieces(room, self.raw.len(), |most| {
@@ -147,17 +137,8 @@ impl Window {
 
     /// As much of the end as fits into `room` bytes of an answer.
     pub(super) fn tail(&self, room: usize) -> ShownLines {
-        let mut lines = Vec::new();
-        let (mut left, mut used) = (room, 0);
-        for line in self.raw.split_inclusive(|byte| *byte == b'\n').rev() {
-            let shown = readable(line);
-            let Some(rest) = left.checked_sub(fit::length(&shown)) else {
-                break;
-            };
-            left = rest;
-            used += line.len();
-            lines.push(shown);
-        }
+        let lines = self.raw.split_inclusive(|byte| *byte == b'\n').rev();
+        let (mut lines, used) = fitting(lines, room);
         let len = self.raw.len();
         if used == 0 && len > 0 {
             let (start, text) = pieces(room, len, |most| {
@@ -184,6 +165,21 @@ impl Window {
             cut: self.cut || from > 0 || to < self.raw.len(),
         }
     }
+}
+
+/// The first of the lines that fit into `room` bytes of an answer, and how many bytes of the output they stand for.
+fn fitting<'a>(lines: impl Iterator<Item = &'a [u8]>, room: usize) -> (Vec<String>, usize) {
+    let (mut shown, mut used, mut left) = (Vec::new(), 0, room);
+    for line in lines {
+        let text = readable(line);
+        let Some(rest) = left.checked_sub(fit::length(&text)) else {
+            break;
+        };
+        left = rest;
+        used += line.len();
+        shown.push(text);
+    }
+    (shown, used)
 }
 
 /// Bytes of a line as a terminal would have left them, in UTF-8.

@@ -32,7 +32,6 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Asked")]
 struct AuditArgs {
     /// Only what this principal did, such as session or token:ci.
     principal: Option<String>,
@@ -55,7 +54,6 @@ struct AuditArgs {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Listed")]
 struct ListedRecords<'a> {
     records: &'a [AuditRecord],
     /// There are older ones.

@@ -5,6 +5,7 @@ use base64::Engine;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::mcp::cursor;
 use branchyard_model::Problem;
 
 /// What is not text and has more bytes is only told of, until its bytes are asked for.
@@ -71,10 +72,7 @@ impl ByteCursor {
             Some(digits) => (digits, true),
             None => (text, false),
         };
-        let byte = digits.parse().map_err(|_| {
-            Problem::unprocessable("cursor", format!("{text:?} is not a cursor of this tool"))
-                .help("pass the next_cursor of the answer before, as it is")
-        })?;
+        let byte = digits.parse().map_err(|_| cursor::unknown(text))?;
         Ok(Self { byte, exact })
     }
 

@@ -65,7 +65,6 @@ struct Ls {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Listed")]
 struct ListedFiles<'a> {
     repo: &'a RepoName,
     branch: &'a BranchName,
@@ -131,9 +130,8 @@ struct Variable<'a> {
 async fn env(call: Call, asked: Env) -> Result<Reply, Problem> {
     let looking = inspect::environment(call.app(), &asked.repo, &asked.branch);
     let (about, report) = call.in_time(looking).await?;
-    let variables: Vec<_> = report
-        .environment
-        .iter()
+    let variables = report.environment.iter();
+    let variables: Vec<_> = variables
         .map(|(name, value)| Variable { name, value })
         .collect();
     paged(&variables, asked.cursor.as_deref(), |page| {

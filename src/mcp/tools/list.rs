@@ -51,7 +51,6 @@ struct List {
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "Listed")]
 struct ListedRepos<'a> {
     repos: &'a [RepoSummary],
     /// Of the repo that was asked for, in the order of their branches.
@@ -111,7 +110,7 @@ async fn list(call: Call, asked: List) -> Result<Reply, Problem> {
                 ..ListedRepos::default()
             };
             let [repo] = &summary;
-            let text = format!("{}\n{}", repo_line(repo), standing(&description));
+            let text = repo_line(repo) + &standing(&description);
             call.reply(&Paged::new(answer, None), text)
         }
     }
@@ -128,12 +127,9 @@ fn repos(call: &Call, cursor: Option<&str>) -> Result<Reply, Problem> {
             repos: page.shown,
             ..ListedRepos::default()
         };
-        let mut text = match all.is_empty() {
-            true => "there is no repository yet; `repos` (toolset admin) registers one".to_owned(),
-            false => String::new(),
-        };
-        for repo in page.shown {
-            let _ = writeln!(text, "{}", repo_line(repo));
+        let mut text: String = page.shown.iter().map(repo_line).collect();
+        if all.is_empty() {
+            text.push_str("there is no repository yet; `repos` (toolset admin) registers one");
         }
         page.reply(call, &answer, text, false)
     })
@@ -165,10 +161,8 @@ async fn workspaces(
             unavailable: &found.unavailable,
             ..ListedRepos::default()
         };
-        let mut text = format!("{}\n", repo_line(repo));
-        for workspace in page.shown {
-            let _ = writeln!(text, "{}", line(workspace));
-        }
+        let mut text = repo_line(repo);
+        text.extend(page.shown.iter().map(line));
         for missing in &found.unavailable {
             let _ = writeln!(text, "{}: unavailable: {}", missing.branch, missing.reason);
         }
@@ -203,7 +197,7 @@ fn repo_line(repo: &RepoSummary) -> String {
     if !repo.tasks.is_empty() {
         let _ = write!(line, ", tasks: {}", repo.tasks.join(" "));
     }
-    line
+    line + "\n"
 }
 
 fn line(workspace: &Short<'_>) -> String {
@@ -228,5 +222,5 @@ fn line(workspace: &Short<'_>) -> String {
     if let Some(holder) = workspace.holder {
         let _ = write!(line, " in use: {}", holder.what);
     }
-    line
+    line + "\n"
 }

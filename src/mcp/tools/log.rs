@@ -101,29 +101,20 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
     if let Some(wanted) = &asked.pattern {
         return search(&call, &asked, &view, wanted, &record).await;
     }
-    let (window, from_end) = match asked {
-        RunLog {
-            start_line: Some(first),
-            ..
-        } => {
+    let window = match (asked.start_line, asked.cursor) {
+        (Some(first), _) => {
             let last = asked.end_line.unwrap_or(u64::MAX);
             let count = (last - first).saturating_add(1);
-            (Window::lines(&view, first, count).await?, false)
+            Window::lines(&view, first, count).await?
         }
-        RunLog {
-            cursor: Some(LogCursor::Byte(byte)),
-            ..
-        } => (Window::after(&view, byte).await?, false),
-        RunLog {
-            cursor: Some(LogCursor::Line(_)),
-            ..
-        } => return Err(LogCursor::of_a_search()),
-        RunLog { tail, .. } => (Window::last_lines(&view, tail.unwrap_or(TAIL)).await?, true),
+        (None, Some(LogCursor::Byte(byte))) => Window::after(&view, byte).await?,
+        (None, Some(LogCursor::Line(_))) => return Err(LogCursor::of_a_search()),
+        (None, None) => Window::last_lines(&view, asked.tail.unwrap_or(TAIL)).await?,
     };
     fitted(call.room(ROOM), |room| {
-        let shown = match from_end {
-            true => window.tail(room),
-            false => window.head(room),
+        let shown = match (asked.start_line, asked.cursor) {
+            (None, None) => window.tail(room),
+            _ => window.head(room),
         };
         let more = shown.to < window.total().bytes || !ended;
         let logged = Logged {
@@ -135,10 +126,8 @@ async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
             truncated: shown.cut,
             next_cursor: more.then(|| LogCursor::Byte(shown.to).to_string()),
         };
-        call.reply(
-            &logged,
-            format!("{}{}", outcome::notices(&record), shown.text),
-        )
+        let notices = outcome::notices(&record.warnings);
+        call.reply(&logged, notices + &shown.text)
     })
 }
 
@@ -156,40 +145,23 @@ fn check(asked: &RunLog) -> Result<(), Problem> {
         return Err(Problem::unprocessable(second, detail));
     }
     let first = asked.start_line.unwrap_or(1);
-    if first == 0 {
-        return Err(Problem::unprocessable(
-            "start_line",
-            "lines are counted from 1",
-        ));
-    }
-    if asked.end_line.is_some_and(|last| last < first) {
-        return Err(Problem::unprocessable(
-            "end_line",
-            "end_line is before start_line",
-        ));
-    }
-    if asked.end_line.is_some() && asked.start_line.is_none() {
-        return Err(Problem::unprocessable(
-            "end_line",
-            "end_line goes with start_line",
-        ));
-    }
-    if asked.pattern.is_none() && (asked.context > 0 || asked.ignore_case) {
-        let field = if asked.context > 0 {
-            "context"
-        } else {
-            "ignore_case"
-        };
-        return Err(Problem::unprocessable(
-            field,
-            format!("{field} goes with pattern"),
-        ));
-    }
-    if asked.context > MOST_CONTEXT {
+    let (field, detail) = if first == 0 {
+        ("start_line", "lines are counted from 1")
+    } else if asked.end_line.is_some_and(|last| last < first) {
+        ("end_line", "end_line is before start_line")
+    } else if asked.end_line.is_some() && asked.start_line.is_none() {
+        ("end_line", "end_line goes with start_line")
+    } else if asked.context > 0 && asked.pattern.is_none() {
+        ("context", "context goes with pattern")
+    } else if asked.ignore_case && asked.pattern.is_none() {
+        ("ignore_case", "ignore_case goes with pattern")
+    } else if asked.context > MOST_CONTEXT {
         let detail = format!("context is at most {MOST_CONTEXT}");
         return Err(Problem::unprocessable("context", detail));
-    }
-    Ok(())
+    } else {
+        return Ok(());
+    };
+    Err(Problem::unprocessable(field, detail))
 }
 
 async fn search(
@@ -238,8 +210,9 @@ async fn search(
             truncated,
             next_cursor: next.map(|line| LogCursor::Line(line).to_string()),
         };
-        let found: String = shown.iter().map(text_of).collect();
-        call.reply(&logged, format!("{}{found}", outcome::notices(record)))
+        let mut text = outcome::notices(&record.warnings);
+        text.extend(shown.iter().map(text_of));
+        call.reply(&logged, text)
     })
 }
 

@@ -74,14 +74,8 @@ async fn reap(call: Call, asked: Reap) -> Result<Reply, Problem> {
     paged(&items, asked.cursor.as_deref(), |page| {
         let mut text = told(&reaping);
         for item in page.shown {
-            let _ = writeln!(
-                text,
-                "{} {} {}: {}",
-                word(item.action),
-                item.repo,
-                item.branch,
-                item.why
-            );
+            let (repo, branch, why) = (&item.repo, &item.branch, &item.why);
+            let _ = writeln!(text, "{} {repo} {branch}: {why}", word(item.action));
         }
         let answer = Reaping {
             items: page.shown.to_vec(),
@@ -107,11 +101,8 @@ fn told(reaping: &Reaping) -> String {
         let _ = writeln!(text, "{} {}: {}", word(store.action), store.repo, store.why);
     }
     for merged in &reaping.branches {
-        let _ = writeln!(
-            text,
-            "delete branch {} {}: {}",
-            merged.repo, merged.branch, merged.why
-        );
+        let (repo, branch, why) = (&merged.repo, &merged.branch, &merged.why);
+        let _ = writeln!(text, "delete branch {repo} {branch}: {why}");
     }
     text
 }
@@ -136,7 +127,6 @@ struct Findings {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Found")]
 struct DiskFindings<'a> {
     items: &'a [Mended],
 }
@@ -144,8 +134,8 @@ struct DiskFindings<'a> {
 async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
     let found = if asked.mend {
         call.app().require(Scope::Admin)?;
-        call.in_time(inconsistencies::mend_findings(call.app()))
-            .await?
+        let mending = inconsistencies::mend_findings(call.app());
+        call.in_time(mending).await?
     } else {
         let found = call.in_time(inconsistencies::findings(call.app())).await?;
         let untouched = found.now.into_iter().map(|finding| Mended {
@@ -156,22 +146,22 @@ async fn findings(call: Call, asked: Findings) -> Result<Reply, Problem> {
     };
     paged(&found, asked.cursor.as_deref(), |page| {
         let answer = DiskFindings { items: page.shown };
-        let mut text = match found.is_empty() {
-            true => "all is as it should be".to_owned(),
-            false => String::new(),
-        };
+        let mut text = String::new();
+        if found.is_empty() {
+            text.push_str("all is as it should be");
+        }
         for Mended { finding, done } in page.shown {
-            let place = match &finding.repo {
-                Some(repo) => repo.as_str(),
-                None => "the yard",
+            let place = finding
+                .repo
+                .as_ref()
+                .map_or("the yard", |repo| repo.as_str());
+            let what = match (done, &finding.mend) {
+                (Some(done), _) => format!("done: {done}"),
+                (None, Some(mend)) if !asked.mend => format!("mend: {mend}"),
+                (None, _) => "left alone".to_owned(),
             };
-            let _ = write!(text, "{} in {place}: {}", finding.code, finding.detail);
-            match (done, &finding.mend) {
-                (Some(done), _) => text.push_str(&format!("; done: {done}")),
-                (None, Some(mend)) if !asked.mend => text.push_str(&format!("; mend: {mend}")),
-                (None, _) => text.push_str("; left alone"),
-            }
-            text.push('\n');
+            let (code, detail) = (&finding.code, &finding.detail);
+            let _ = writeln!(text, "{code} in {place}: {detail}; {what}");
         }
         page.reply(&call, &answer, text, false)
     })

@@ -64,7 +64,6 @@ struct Span {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "FileRead")]
 struct FilesRead<'a> {
     repo: &'a RepoName,
     branch: &'a BranchName,
@@ -103,14 +102,13 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
             let (request, exact) = asked.single(path)?;
             let (about, part) = read(&call, (repo, branch), request).await?;
             fitted_items(part.bytes.len().min(CONTENT), |most| {
-                let shown = PartRead::of(&part, exact, most);
-                let told = shown.excerpt.told(call.is_text_alone());
-                let file = Some(shown);
+                let file = PartRead::of(&part, exact, most);
+                let told = file.excerpt.told(call.is_text_alone());
                 let answer = FilesRead {
                     repo,
                     branch,
                     commit: &about.commit,
-                    file,
+                    file: Some(file),
                     files: Vec::new(),
                 };
                 call.reply(&answer, told)
@@ -141,14 +139,12 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
 /// Several files or ranges: short ones are shown whole, long ones as far as the same number of bytes goes.
 async fn several(call: &Call, asked: &ReadFile) -> Result<Reply, Problem> {
     let (repo, branch) = (&asked.repo, &asked.branch);
-    if asked.files.len() > MOST_FILES {
-        let detail = format!(
-            "{} files are more than the {MOST_FILES} of one call",
-            asked.files.len()
-        );
+    let count = asked.files.len();
+    if count > MOST_FILES {
+        let detail = format!("{count} files are more than the {MOST_FILES} of one call");
         return Err(Problem::unprocessable("files", detail));
     }
-    let mut parts = Vec::with_capacity(asked.files.len());
+    let mut parts = Vec::with_capacity(count);
     for span in &asked.files {
         let request = ReadRequest {
             path: span.path.clone(),
@@ -189,8 +185,8 @@ async fn read(
     (repo, branch): (&RepoName, &BranchName),
     request: ReadRequest,
 ) -> Result<(About, FilePart), Problem> {
-    call.in_time(inspect::read_file(call.app(), repo, branch, request))
-        .await
+    let reading = inspect::read_file(call.app(), repo, branch, request);
+    call.in_time(reading).await
 }
 
 impl ReadFile {

@@ -124,23 +124,21 @@ struct Cancelled {
 }
 
 async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
-    let (mut record, wanted_by) = runs::cancel_run(call.app(), asked.run_id, asked.force)?;
+    let run_id = asked.run_id;
+    let (mut record, wanted_by) = runs::cancel_run(call.app(), run_id, asked.force)?;
     if wanted_by == 0 {
         // A command is given a moment to end by itself, and no longer.
         let wait = (Instant::now(), Wait::default());
-        record = until_ended(&call, asked.run_id, wait, OnCancel::Detach).await?;
+        record = until_ended(&call, run_id, wait, OnCancel::Detach).await?;
     }
     let state = record.state.as_str();
     let text = match wanted_by {
-        0 if !record.state.is_ended() => format!("run {} is being stopped", asked.run_id),
-        0 => format!("run {} is {state}", asked.run_id),
-        others => format!(
-            "run {} goes on for {others} others who asked for it",
-            asked.run_id
-        ),
+        0 if !record.state.is_ended() => format!("run {run_id} is being stopped"),
+        0 => format!("run {run_id} is {state}"),
+        others => format!("run {run_id} goes on for {others} others who asked for it"),
     };
     let cancelled = Cancelled {
-        run_id: asked.run_id,
+        run_id,
         state,
         wanted_by,
     };
@@ -163,7 +161,6 @@ struct Runs {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Listed")]
 struct ListedRuns<'a> {
     runs: Vec<ListedRun<'a>>,
     /// There are older ones.
@@ -172,7 +169,6 @@ struct ListedRuns<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Item")]
 struct ListedRun<'a> {
     run_id: RunId,
     repo: &'a RepoName,
@@ -257,16 +253,9 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
     let first = cursor::read(asked.cursor.as_deref())?;
     let record = runs::get(call.app(), asked.run_id)?;
     let found = runs::diagnostics(call.app(), asked.run_id).await?;
-    let wanted: Vec<_> = found
-        .items
-        .iter()
-        .filter(|item| {
-            asked
-                .severity
-                .is_none_or(|severity| item.severity == severity)
-        })
-        .cloned()
-        .collect();
+    let is_wanted = |severity| asked.severity.is_none_or(|wanted| severity == wanted);
+    let mut wanted = found.items;
+    wanted.retain(|item| is_wanted(item.severity));
     let rest = &wanted[first.min(wanted.len())..];
     let view = runs::view_run(call.app(), asked.run_id)?;
     let shown = complaints::with_context(&view, &rest[..rest.len().min(COMPLAINTS)]).await?;
@@ -279,7 +268,7 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
             warnings: found.summary.warnings,
             diagnostics: &shown[..count],
             truncated: cut || found.truncated,
-            next_cursor: cut.then(|| cursor::write(first + count)),
+            next_cursor: cut.then(|| (first + count).to_string()),
         };
         let mut text = format!("errors: {}, warnings: {}\n", answer.errors, answer.warnings);
         text.extend(answer.diagnostics.iter().map(Complaint::text));

@@ -68,7 +68,6 @@ pub(super) fn tools() -> Vec<Tool> {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Named")]
 struct NamedToken {
     /// The token's name or id, as `token_list` shows them.
     token: String,
@@ -76,7 +75,6 @@ struct NamedToken {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Wanted")]
 struct WantedToken {
     /// Also those that expired or were revoked, for a week after that.
     #[serde(default)]
@@ -107,14 +105,13 @@ async fn create(call: Call, request: TokenRequest) -> Result<Reply, Problem> {
 async fn list(call: Call, asked: WantedToken) -> Result<Reply, Problem> {
     let tokens = tokens::list(call.app(), &TokenFilter { all: asked.all });
     paged(&tokens, asked.cursor.as_deref(), |page| {
-        let mut text = match tokens.is_empty() {
-            true => "there are no tokens".to_owned(),
-            false => String::new(),
-        };
-        for token in page.shown {
+        let line = |token: &TokenView| {
             let role = token.role.as_deref().unwrap_or("scopes of its own");
-            let line = format!("{} ({role}), by {}\n", token.name, token.created_by);
-            text.push_str(&line);
+            format!("{} ({role}), by {}\n", token.name, token.created_by)
+        };
+        let mut text: String = page.shown.iter().map(line).collect();
+        if tokens.is_empty() {
+            text.push_str("there are no tokens");
         }
         page.reply(&call, &Listed { items: page.shown }, text, false)
     })
