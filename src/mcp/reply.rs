@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::truncate::{TRUNCATED, truncated};
@@ -28,20 +28,13 @@ const LONGEST_FIELD: usize = 100;
 const LONGEST_HELP: usize = 2_000;
 
 /// In which form an answer comes. Both say the same, and both count.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Content {
     #[default]
     Both,
     Text,
     Structured,
-}
-
-impl Content {
-    pub(super) const NAMES: [(&'static str, Self); 3] = [
-        ("both", Self::Both),
-        ("text", Self::Text),
-        ("structured", Self::Structured),
-    ];
 }
 
 pub(super) struct Reply {
@@ -126,13 +119,11 @@ impl Reply {
             }
         }
         self.truncate(&whole, &text, fitting)?;
-        match self.fits() {
-            true => Ok(self),
-            false => {
-                let detail = "an answer does not fit, however short its words";
-                Err(Problem::new(ErrorKind::Internal, "answer_too_long", detail))
-            }
+        if self.fits() {
+            return Ok(self);
         }
+        let detail = "an answer does not fit, however short its words";
+        Err(Problem::new(ErrorKind::Internal, "answer_too_long", detail))
     }
 
     fn truncate(&mut self, whole: &Value, text: &str, share: usize) -> Result<(), Problem> {

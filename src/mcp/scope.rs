@@ -47,22 +47,14 @@ impl ToolScope {
         };
         toolsets.retain(|set| bounds.contains(set));
         Ok(Self {
-            repo: settings
-                .text(REPO)?
-                .map(|name| RepoName::parse(&name))
-                .transpose()
-                .map_err(|problem| problem.field(REPO))?,
-            branch: settings
-                .text(BRANCH)?
-                .map(|name| BranchName::parse(&name))
-                .transpose()
-                .map_err(|problem| problem.field(BRANCH))?,
+            repo: settings.parsed(REPO, RepoName::parse)?,
+            branch: settings.parsed(BRANCH, BranchName::parse)?,
             bounds,
             toolsets,
             tools,
             excluded: self::tools(settings, EXCLUDE_TOOLS, known_tools)?,
             read_only: config.read_only || settings.flag(READ_ONLY)?,
-            content: content(settings)?,
+            content: settings.parsed(CONTENT, content)?.unwrap_or_default(),
         })
     }
 
@@ -138,12 +130,8 @@ fn tools(settings: &Settings<'_>, setting: &str, known: &[String]) -> Result<Vec
     }
 }
 
-fn content(settings: &Settings<'_>) -> Result<Content, Problem> {
-    let Some(asked) = settings.text(CONTENT)? else {
-        return Ok(Content::default());
-    };
-    let known = Content::NAMES.iter().find(|(name, _)| *name == asked);
-    known.map(|(_, content)| *content).ok_or_else(|| {
+fn content(asked: &str) -> Result<Content, Problem> {
+    serde_json::from_value(asked.into()).map_err(|_| {
         Problem::bad(CONTENT, format!("there is no form {asked:?}"))
             .help("the forms are text, structured and both")
     })

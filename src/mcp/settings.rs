@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderValue, Uri};
 use url::form_urlencoded;
 
 use super::headers::{
@@ -44,16 +44,12 @@ impl<'a> Settings<'a> {
 
     /// What it is set to, by header or else in the URL; empty is not set.
     pub(super) fn text(&self, name: &str) -> Result<Option<Cow<'a, str>>, Problem> {
-        let header = self.headers.get(name).map(|value| {
-            value
-                .to_str()
-                .map(Cow::Borrowed)
-                .map_err(|_| Problem::bad(name, "the header is not plain text"))
-        });
-        // Names beyond ASCII come percent-encoded: a header can carry nothing else safely.
-        let header = match header.transpose()? {
-            Some(text) if name == BRANCH => Some(decoded(&text)?),
-            header => header,
+        let header = self.headers.get(name).map(HeaderValue::to_str).transpose();
+        let header = header.map_err(|_| Problem::bad(name, "the header is not plain text"))?;
+        let header = match header {
+            // Names beyond ASCII come percent-encoded: a header can carry nothing else safely.
+            Some(text) if name == BRANCH => Some(decoded(text)?),
+            header => header.map(Cow::Borrowed),
         };
         let in_url = in_url(name);
         let query = || {
@@ -62,6 +58,16 @@ impl<'a> Settings<'a> {
         };
         let found = header.or_else(|| query().map(|(_, value)| value.clone()));
         Ok(found.filter(|text| !text.is_empty()))
+    }
+
+    /// The same, read as what it names.
+    pub(super) fn parsed<T>(
+        &self,
+        name: &str,
+        parse: fn(&str) -> Result<T, Problem>,
+    ) -> Result<Option<T>, Problem> {
+        let parsed = self.text(name)?.map(|text| parse(&text)).transpose();
+        parsed.map_err(|problem| problem.field(name))
     }
 
     /// Words with commas between them.
@@ -80,10 +86,10 @@ impl<'a> Settings<'a> {
         match self.text(name)?.as_deref() {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(other) => Err(Problem::bad(
-                name,
-                format!("{other:?} is neither true nor false"),
-            )),
+            Some(other) => {
+                let detail = format!("{other:?} is neither true nor false");
+                Err(Problem::bad(name, detail))
+            }
         }
     }
 }

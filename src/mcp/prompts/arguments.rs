@@ -20,22 +20,19 @@ impl Arguments {
     }
 
     pub(super) fn run(&mut self) -> Result<Option<RunId>, Problem> {
-        let run = self.take("run_id")?;
-        let run = run.map(|run| RunId::parse(&run)).transpose();
-        run.map_err(|problem| problem.help("the `runs` tool finds the ids of runs"))
+        let help = "the `runs` tool finds the ids of runs";
+        self.take("run_id", |run| {
+            RunId::parse(run).map_err(|problem| problem.help(help))
+        })
     }
 
     pub(super) fn repo(&mut self) -> Result<Option<RepoName>, Problem> {
-        let repo = self.take("repo")?;
-        let repo = repo.map(|repo| RepoName::parse(&repo)).transpose()?;
+        let repo = self.take("repo", RepoName::parse)?;
         Ok(repo.or_else(|| self.scope.repo().cloned()))
     }
 
     pub(super) fn branch(&mut self) -> Result<Option<BranchName>, Problem> {
-        let branch = self.take("branch")?;
-        let branch = branch
-            .map(|branch| BranchName::parse(&branch))
-            .transpose()?;
+        let branch = self.take("branch", BranchName::parse)?;
         Ok(branch.or_else(|| self.scope.branch().cloned()))
     }
 
@@ -43,24 +40,26 @@ impl Arguments {
     pub(super) fn finish(self) -> Result<(), Problem> {
         match self.given.keys().next() {
             None => Ok(()),
-            Some(unknown) => Err(Problem::unprocessable(
-                unknown,
-                format!("the prompt takes no argument {unknown:?}"),
-            )),
+            Some(unknown) => {
+                let detail = format!("the prompt takes no argument {unknown:?}");
+                Err(Problem::unprocessable(unknown, detail))
+            }
         }
     }
 
-    fn take(&mut self, name: &str) -> Result<Option<String>, Problem> {
+    fn take<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<Option<T>, Problem> {
         match self.given.remove(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => {
-                let text = text.trim();
-                Ok((!text.is_empty()).then(|| text.to_owned()))
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+            Some(Value::String(text)) => parse(text.trim()).map(Some),
+            Some(other) => {
+                let detail = format!("{other} is not a text");
+                Err(Problem::unprocessable(name, detail))
             }
-            Some(other) => Err(Problem::unprocessable(
-                name,
-                format!("{other} is not a text"),
-            )),
         }
     }
 }

@@ -25,11 +25,9 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     arguments.finish()?;
     match run {
         Some(run) => {
-            let run = runs::get(call.app(), run).map_err(|problem| {
-                problem.help(
-                    "the `runs` tool lists the runs; without run_id the latest failed one is taken",
-                )
-            })?;
+            let help =
+                "the `runs` tool lists the runs; without run_id the latest failed one is taken";
+            let run = runs::get(call.app(), run).map_err(|problem| problem.help(help))?;
             about(call, &run).await
         }
         None => latest(call, needed(repo, "repo")?, branch).await,
@@ -55,17 +53,13 @@ async fn latest(
     let (mut runs, _) = runs::runs_by(call.app(), filter, LOOKED_THROUGH).await?;
     runs.retain(|run| run.spec.kind != RunKind::Git);
     let Some(failed) = runs.iter().find(|run| is_failure(run)) else {
-        let newest = runs.first().map_or_else(
-            || "Nothing was built there yet.".to_owned(),
-            |run| {
-                format!(
-                    "The latest build, {}, {}: run {}.",
-                    subject(run),
-                    verdict(run),
-                    run.run_id
-                )
-            },
-        );
+        let newest = match runs.first() {
+            None => "Nothing was built there yet.".to_owned(),
+            Some(run) => {
+                let (what, how, id) = (subject(run), verdict(run), run.run_id);
+                format!("The latest build, {what}, {how}: run {id}.")
+            }
+        };
         return Ok(format!(
             "No build of {place} failed lately, so there is nothing to fix. {newest} Call `make` to build it now.\n"
         ));
@@ -89,12 +83,8 @@ async fn latest(
 
 async fn about(call: &Call, run: &RunRecord) -> Result<String, Problem> {
     let id = run.run_id;
-    let outcome = format!(
-        "Run {id}, {}, {} {}.",
-        subject(run),
-        verdict(run),
-        commit(run)
-    );
+    let (what, how, at) = (subject(run), verdict(run), commit(run));
+    let outcome = format!("Run {id}, {what}, {how} {at}.");
     if !run.state.is_ended() {
         return Ok(format!(
             "{outcome} It did not fail so far: call `run_wait` with run_id {id} until it has ended.\n"
@@ -122,9 +112,7 @@ you are told to do.\n\n{outcome}\n"
             window.first_line(&tail),
             window.total().lines
         );
-        for line in tail.text.lines() {
-            let _ = writeln!(text, "| {line}");
-        }
+        text.extend(tail.text.lines().map(|line| format!("| {line}\n")));
     }
     text.push_str(&what_to_do(call, run));
     Ok(text)
@@ -158,16 +146,14 @@ async fn complaints(call: &Call, run: &RunRecord) -> Result<String, Problem> {
 fn what_to_do(call: &Call, run: &RunRecord) -> String {
     let (repo, branch) = (&run.spec.repo, &run.spec.branch);
     // The repo may have been forgotten since.
-    let place = call.app().path_of(repo, branch).map_or_else(
-        |_| String::new(),
-        |path| {
-            let path = path.display();
-            format!(
-                " The workspace is {path} on the daemon's machine: edit there, if you can reach it, and nothing \
+    let place = call.app().path_of(repo, branch).map(|path| {
+        let path = path.display();
+        format!(
+            " The workspace is {path} on the daemon's machine: edit there, if you can reach it, and nothing \
 overwrites your changes. Else push to the branch."
-            )
-        },
-    );
+        )
+    });
+    let place = place.unwrap_or_default();
     format!(
         "
 How to go on (repo {repo}, branch {branch}):

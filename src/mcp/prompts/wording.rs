@@ -10,14 +10,8 @@ const LONGEST_REASON: usize = 800;
 /// Whether it came to an end that says that something is wrong with what was built.
 pub(super) fn is_failure(run: &RunRecord) -> bool {
     match run.state {
-        RunState::Ended(end) => match end {
-            EndState::Failed
-            | EndState::Signalled
-            | EndState::TimedOut
-            | EndState::Lost
-            | EndState::Rejected => true,
-            EndState::Succeeded | EndState::Cancelled => false,
-        },
+        RunState::Ended(EndState::Succeeded | EndState::Cancelled) => false,
+        RunState::Ended(_) => true,
         RunState::Queued | RunState::Preparing | RunState::Running => false,
     }
 }

@@ -56,11 +56,15 @@ pub(super) async fn text(call: &Call, mut arguments: Arguments) -> Result<String
     let (runs, _) = runs::runs_by(call.app(), filter, LOOKED_THROUGH).await?;
     let last = runs.iter().find(|run| run.spec.kind != RunKind::Git);
 
-    let release = Release::of(call, &repo, &branch).await?;
-    let is_protected = call
-        .app()
-        .is_protected(&*call.app().repo(&repo)?, &branch)
-        .await?;
+    let at = At {
+        repo: repo.clone(),
+        branch: branch.clone(),
+    };
+    let said = verb("changelog")?.call(call.app(), at, json!({ "verbosity": "minimal" }));
+    // What the commits since the last release come to.
+    let release = call.in_time(said).await?.json()?;
+    let stored = call.app().repo(&repo)?;
+    let is_protected = call.app().is_protected(&stored, &branch).await?;
     let at = now.commit.as_ref().map_or_else(
         || "before its first commit".to_owned(),
         |commit| format!("at commit {commit}"),
@@ -79,8 +83,8 @@ skip what is done.\n\n"
         review(&now, &status.stdout),
         build(&now, last),
         commit_left(&now),
-        release.changelog(),
-        release.tag(),
+        changelog(&release),
+        tag(&release),
         push(&now, is_protected),
     ]) {
         let _ = writeln!(text, "{number}. {item}");
@@ -96,10 +100,8 @@ async fn own_words(
     now: &Description,
 ) -> Result<String, Problem> {
     let text = tokio::fs::read_to_string(file).await.map_err(|error| {
-        let detail = format!(
-            "mcp.wrap_up_file, {}, cannot be read: {error}",
-            file.display()
-        );
+        let file = file.display();
+        let detail = format!("mcp.wrap_up_file, {file}, cannot be read: {error}");
         Problem::new(ErrorKind::Internal, "wrap_up_unreadable", detail)
     })?;
     let commit = now.commit.as_ref().map(ToString::to_string);
@@ -157,13 +159,8 @@ fn build(now: &Description, last: Option<&RunRecord>) -> String {
     } else {
         "Mend that first: `diagnostics` and `run_log` say what is wrong."
     };
-    format!(
-        "Build and test: the last run, {} ({}), {} {}. {advice}",
-        run.run_id,
-        subject(run),
-        verdict(run),
-        commit(run)
-    )
+    let (id, what, how, at) = (run.run_id, subject(run), verdict(run), commit(run));
+    format!("Build and test: the last run, {id} ({what}), {how} {at}. {advice}")
 }
 
 fn commit_left(now: &Description) -> String {
@@ -178,49 +175,34 @@ and commit them."
     }
 }
 
-/// What the commits since the last release come to.
-struct Release(Value);
-
-impl Release {
-    async fn of(call: &Call, repo: &RepoName, branch: &BranchName) -> Result<Self, Problem> {
-        let at = At {
-            repo: repo.clone(),
-            branch: branch.clone(),
-        };
-        let asked = json!({ "verbosity": "minimal" });
-        let said = verb("changelog")?.call(call.app(), at, asked);
-        Ok(Self(call.in_time(said).await?.json()?))
-    }
-
-    fn changelog(&self) -> String {
-        let commits = &self.0["commits"];
-        let since = match self.0["from"]["name"].as_str() {
-            Some(last) => format!("since {last}"),
-            None => "in all, for there is no tag yet".to_owned(),
-        };
-        let breaking = match self.0["breaking_total"].as_u64() {
-            None | Some(0) => "none of them breaking",
-            Some(_) => "some of them breaking",
-        };
-        format!(
-            "Changelog: {commits} commit(s) {since}, {breaking}. If the project keeps a changelog, bring it up to \
+fn changelog(release: &Value) -> String {
+    let commits = &release["commits"];
+    let since = match release["from"]["name"].as_str() {
+        Some(last) => format!("since {last}"),
+        None => "in all, for there is no tag yet".to_owned(),
+    };
+    let breaking = match release["breaking_total"].as_u64() {
+        None | Some(0) => "none of them breaking",
+        Some(_) => "some of them breaking",
+    };
+    format!(
+        "Changelog: {commits} commit(s) {since}, {breaking}. If the project keeps a changelog, bring it up to \
 date and commit that too: `git_changelog` sorts them by type and scope."
-        )
-    }
+    )
+}
 
-    fn tag(&self) -> String {
-        let next = &self.0["next_version"];
-        let which = match (next["suggested"].as_str(), next["bump"].as_str()) {
-            (Some(version), Some(bump)) => {
-                format!("the next version would be {version} ({bump})")
-            }
-            _ => "no earlier version says what the next would be".to_owned(),
-        };
-        format!(
-            "Tag: only if this is a release; {which}. `git_tag` with action create and a message makes it, \
+fn tag(release: &Value) -> String {
+    let next = &release["next_version"];
+    let which = match (next["suggested"].as_str(), next["bump"].as_str()) {
+        (Some(version), Some(bump)) => {
+            format!("the next version would be {version} ({bump})")
+        }
+        _ => "no earlier version says what the next would be".to_owned(),
+    };
+    format!(
+        "Tag: only if this is a release; {which}. `git_tag` with action create and a message makes it, \
 and `git_push` takes it along in tags."
-        )
-    }
+    )
 }
 
 fn push(now: &Description, is_protected: bool) -> String {
