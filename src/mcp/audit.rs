@@ -6,6 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::call::Call;
+use super::panics::caught;
 use super::reply::Reply;
 use crate::app::audit::{Answer, AuditCall, AuditEntry, AuditOutcome, Auditor, Named, Via};
 use branchyard_auth::Principal;
@@ -149,16 +150,21 @@ impl Watched {
     }
 }
 
-/// Records that a look was refused: what else agents can ask for changes nothing.
-pub(super) fn looked<T>(call: &Call, what: &str, answer: &Result<T, Problem>) {
-    if answer.is_ok() {
-        return;
+/// What a look answers; records that it was refused. What else agents can ask for changes nothing.
+pub(super) async fn looked<T>(
+    call: &Call,
+    what: &str,
+    look: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    let answer = caught(look).await;
+    if answer.is_err() {
+        let recorded = recorded(call, format!("mcp {what}"));
+        let end = Answer::of(&answer).end(Some(call.app().principal()), &recorded);
+        if end.outcome == AuditOutcome::Refused {
+            call.app().auditor().refused(recorded, end);
+        }
     }
-    let recorded = recorded(call, format!("mcp {what}"));
-    let end = Answer::of(answer).end(Some(call.app().principal()), &recorded);
-    if end.outcome == AuditOutcome::Refused {
-        call.app().auditor().refused(recorded, end);
-    }
+    answer
 }
 
 fn recorded(call: &Call, action: String) -> AuditCall {
@@ -188,10 +194,10 @@ fn named<'a>(get: impl Fn(&str) -> Option<&'a Value>, thing: &str) -> Option<&'a
 }
 
 /// Records that a tool was called which is not offered to this client.
-pub(super) fn hidden(call: &Call, tool: &str) {
+pub(super) async fn hidden(call: &Call, tool: &str) {
     let detail = "this client is not offered the tool";
     let refused = Problem::new(ErrorKind::Forbidden, "tool_not_offered", detail);
-    looked::<()>(call, tool, &Err(refused));
+    let _ = looked::<()>(call, tool, async { Err(refused) }).await;
 }
 
 #[cfg(test)]

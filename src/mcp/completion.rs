@@ -55,13 +55,10 @@ fn check(call: &Call, subject: &Reference) -> Result<(), Problem> {
             .any(|template| template.uri_template == asked.uri),
         _ => false,
     };
-    match is_known {
-        true => Ok(()),
-        false => Err(
-            Problem::bad("ref", "there is no such prompt or resource template")
-                .help("prompts/list and resources/templates/list tell what there is"),
-        ),
-    }
+    is_known.then_some(()).ok_or_else(|| {
+        Problem::bad("ref", "there is no such prompt or resource template")
+            .help("prompts/list and resources/templates/list tell what there is")
+    })
 }
 
 fn repos(call: &Call) -> Vec<String> {
@@ -77,11 +74,8 @@ async fn branches(call: &Call, request: &CompleteRequestParams) -> Result<Vec<St
     let app = call.app().clone();
     let looking = tokio::task::spawn_blocking(move || branches::known_branches(&app, &repo));
     let known = looking.await.map_err(|error| {
-        Problem::new(
-            ErrorKind::Internal,
-            "branches_unreadable",
-            error.to_string(),
-        )
+        let detail = error.to_string();
+        Problem::new(ErrorKind::Internal, "branches_unreadable", detail)
     })?;
     match known {
         // Whoever is still typing is not to be told off.

@@ -139,11 +139,9 @@ impl ServerHandler for Yard {
             .enable_tools()
             .enable_tasks()
             .build();
+        let server = Implementation::new("branchyard", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities)
-            .with_server_info(
-                Implementation::new("branchyard", env!("CARGO_PKG_VERSION"))
-                    .with_title("Branchyard"),
-            )
+            .with_server_info(server.with_title("Branchyard"))
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -176,9 +174,8 @@ impl ServerHandler for Yard {
         let call = self.call(&context)?;
         let scope = call.scope();
         let offered = self.tools.iter().filter(|tool| tool.is_offered(scope));
-        Ok(ListToolsResult::with_all_items(
-            offered.map(|tool| tool.listed(scope)).collect(),
-        ))
+        let listed = offered.map(|tool| tool.listed(scope)).collect();
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     async fn call_tool(
@@ -189,14 +186,12 @@ impl ServerHandler for Yard {
         let call = self.call(&context)?;
         let tool = self.tools.iter().find(|tool| tool.name() == request.name);
         let Some(tool) = tool.filter(|tool| tool.is_offered(call.scope())) else {
-            let unknown = format!("Unknown tool: {}", request.name);
             if let Some(tool) = tool {
-                audit::hidden(&call, tool.name());
+                audit::hidden(&call, tool.name()).await;
             }
-            return Err(ErrorData::invalid_params(
-                reply::cut(&unknown, LONGEST_NAME),
-                None,
-            ));
+            let unknown = format!("Unknown tool: {}", request.name);
+            let unknown = reply::cut(&unknown, LONGEST_NAME);
+            return Err(ErrorData::invalid_params(unknown, None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
         let heeded = confirm::heed(request.input_responses.as_ref(), &mut arguments);
@@ -242,8 +237,7 @@ impl ServerHandler for Yard {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let call = self.call(&context)?;
-        let found = caught(tasks::get(&call, &request.task_id)).await;
-        audit::looked(&call, "tasks/get", &found);
+        let found = audit::looked(&call, "tasks/get", tasks::get(&call, &request.task_id)).await;
         found.map_err(reply::error)
     }
 
@@ -252,7 +246,9 @@ impl ServerHandler for Yard {
         _: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        Err(tasks::asks_nothing())
+        // No task asks anything of its client.
+        let text = "no task here waits for input";
+        Err(ErrorData::invalid_params(text, None))
     }
 
     /// As `run_cancel`, for those who have that.
@@ -265,7 +261,7 @@ impl ServerHandler for Yard {
         let run = tasks::run_of(&request.task_id).map_err(reply::error)?;
         let offered = |tool: &&Tool| tool.name() == "run_cancel" && tool.is_offered(call.scope());
         let Some(tool) = self.tools.iter().find(offered) else {
-            audit::hidden(&call, "run_cancel");
+            audit::hidden(&call, "run_cancel").await;
             let text = "this client was not given run_cancel";
             return Err(ErrorData::invalid_params(text, None));
         };
@@ -296,11 +292,9 @@ impl ServerHandler for Yard {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let call = self.call(&context)?;
-        let all = caught(resources::all(&call)).await;
-        audit::looked(&call, "resources/list", &all);
-        Ok(ListResourcesResult::with_all_items(
-            all.map_err(reply::error)?,
-        ))
+        let all = audit::looked(&call, "resources/list", resources::all(&call)).await;
+        let all = all.map_err(reply::error)?;
+        Ok(ListResourcesResult::with_all_items(all))
     }
 
     async fn list_resource_templates(
@@ -308,11 +302,8 @@ impl ServerHandler for Yard {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let call = self.call(&context)?;
-        let scope = call.scope();
-        Ok(ListResourceTemplatesResult::with_all_items(
-            resources::templates(scope),
-        ))
+        let templates = resources::templates(self.call(&context)?.scope());
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
     async fn read_resource(
@@ -321,8 +312,8 @@ impl ServerHandler for Yard {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let call = self.call(&context)?;
-        let read = caught(resources::read(&call, &request.uri)).await;
-        audit::looked(&call, "resources/read", &read);
+        let reading = resources::read(&call, &request.uri);
+        let read = audit::looked(&call, "resources/read", reading).await;
         let contents = read.map_err(|problem| resources::refused(problem, &request.uri))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -345,11 +336,8 @@ impl ServerHandler for Yard {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let call = self.call(&context)?;
-        let added = self
-            .subscriptions
-            .add(&call, context.peer, &request.uri)
-            .await;
-        audit::looked(&call, "resources/subscribe", &added);
+        let adding = self.subscriptions.add(&call, context.peer, &request.uri);
+        let added = audit::looked(&call, "resources/subscribe", adding).await;
         added.map_err(|problem| resources::refused(problem, &request.uri))
     }
 
@@ -368,9 +356,8 @@ impl ServerHandler for Yard {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let call = self.call(&context)?;
-        let scope = call.scope();
-        Ok(ListPromptsResult::with_all_items(prompts::all(scope)))
+        let prompts = prompts::all(self.call(&context)?.scope());
+        Ok(ListPromptsResult::with_all_items(prompts))
     }
 
     async fn get_prompt(
@@ -380,8 +367,8 @@ impl ServerHandler for Yard {
     ) -> Result<GetPromptResponse, ErrorData> {
         let call = self.call(&context)?;
         let arguments = request.arguments.unwrap_or_default();
-        let prompt = caught(prompts::get(&call, &request.name, arguments)).await;
-        audit::looked(&call, "prompts/get", &prompt);
+        let prompt = prompts::get(&call, &request.name, arguments);
+        let prompt = audit::looked(&call, "prompts/get", prompt).await;
         Ok(prompt.map_err(reply::error)?.into())
     }
 
@@ -391,8 +378,8 @@ impl ServerHandler for Yard {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let call = self.call(&context)?;
-        let found = caught(completion::complete(&call, &request)).await;
-        audit::looked(&call, "completion/complete", &found);
+        let found = completion::complete(&call, &request);
+        let found = audit::looked(&call, "completion/complete", found).await;
         Ok(CompleteResult::new(found.map_err(reply::error)?))
     }
 }

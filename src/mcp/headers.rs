@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use branchyard_model::BranchName;
 
 /// What the names of all of them begin with.
-pub(super) const PREFIX: &str = "branchyard-";
+pub const PREFIX: &str = "branchyard-";
 /// The repo that is meant where a call names none.
 pub const REPO: &str = "branchyard-repo";
 /// The branch, percent-encoded ([`branch_value`]).

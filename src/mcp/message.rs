@@ -19,14 +19,8 @@ const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
 
 /// A message that was read as far as its id and method.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Message {
-    id: Value,
-    method: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Envelope {
     #[serde(default)]
     id: Value,
     method: Option<String>,
@@ -38,16 +32,20 @@ impl Message {
             let text = format!("the body is not a JSON-RPC message: {why}");
             Rejection::new(code, Value::Null, cut(&text, LONGEST))
         };
-        let envelope: Result<Envelope, _> = serde_json::from_slice(body);
-        let Envelope { id, method } = envelope.map_err(|error| match error.is_data() {
-            true => refused(INVALID_REQUEST, &error.to_string()),
-            false => refused(PARSE_ERROR, &error.to_string()),
+        let message: Self = serde_json::from_slice(body).map_err(|error| {
+            let is_json = error.is_data();
+            let code = if is_json {
+                INVALID_REQUEST
+            } else {
+                PARSE_ERROR
+            };
+            refused(code, &error.to_string())
         })?;
         // An array could be read as the fields of one.
         if !body.trim_ascii_start().starts_with(b"{") {
             return Err(refused(INVALID_REQUEST, "it is no object"));
         }
-        let is_id = match &id {
+        let is_id = match &message.id {
             Value::Null | Value::Number(_) => true,
             Value::String(text) => text.len() <= LONGEST,
             Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
@@ -56,27 +54,28 @@ impl Message {
             let text = format!("the id is neither a number nor a text of up to {LONGEST} bytes");
             return Err(Rejection::new(INVALID_REQUEST, Value::Null, text));
         }
-        if let Some(method) = &method
+        if let Some(method) = &message.method
             && method.len() > LONGEST
         {
             let text = format!("there is no method {}", cut(method, LONGEST));
-            return Err(Rejection::new(METHOD_NOT_FOUND, id, text));
+            return Err(Rejection::new(METHOD_NOT_FOUND, message.id, text));
         }
-        Ok(Self { id, method })
+        Ok(message)
     }
 
     /// That it is a message, and yet makes no sense.
     pub(super) fn senseless(&self) -> Rejection {
-        match &self.method {
-            Some(method) => {
-                let text = format!("the parameters of {method} cannot be read");
-                Rejection::new(INVALID_PARAMS, self.id.clone(), text)
-            }
-            None => {
-                let text = "the message is neither a request nor an answer";
-                Rejection::new(INVALID_REQUEST, self.id.clone(), text)
-            }
-        }
+        let (code, text) = match &self.method {
+            Some(method) => (
+                INVALID_PARAMS,
+                format!("the parameters of {method} cannot be read"),
+            ),
+            None => (
+                INVALID_REQUEST,
+                "the message is neither a request nor an answer".to_owned(),
+            ),
+        };
+        Rejection::new(code, self.id.clone(), text)
     }
 }
 

@@ -5,10 +5,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rmcp::ErrorData;
-use rmcp::model::{
-    CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
-};
+use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task, TaskPayload, TaskStatus};
 use serde_json::Value;
 
 use super::call::Call;
@@ -35,25 +32,19 @@ pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, Problem>
         RunState::Ended(EndState::Cancelled) => TaskPayload::Cancelled,
         RunState::Ended(_) => {
             let reply = outcome::of(call, &record, 0).await?.bounded()?;
-            TaskPayload::Completed {
-                result: written(reply.into_result())?,
-            }
+            let Ok(Value::Object(result)) = serde_json::to_value(reply.into_result()) else {
+                return Err(reply::unwritable("it is no object"));
+            };
+            TaskPayload::Completed { result }
         }
     };
-    Ok(GetTaskResult::new(DetailedTask::new(
-        task(&record),
-        payload,
-    )))
+    let task = DetailedTask::new(task(&record), payload);
+    Ok(GetTaskResult::new(task))
 }
 
 /// The run that is behind a task.
 pub(super) fn run_of(id: &str) -> Result<RunId, Problem> {
     RunId::parse(id).map_err(|_| Problem::unprocessable("taskId", "there is no such task"))
-}
-
-/// No task asks anything of its client.
-pub(super) fn asks_nothing() -> ErrorData {
-    ErrorData::invalid_params("no task here waits for input", None)
 }
 
 fn task(record: &RunRecord) -> Task {
@@ -68,11 +59,4 @@ fn task(record: &RunRecord) -> Task {
     )
     .with_status_message(format!("{}: {state}", outcome::command(record)))
     .with_poll_interval_ms(poll)
-}
-
-fn written(result: impl serde::Serialize) -> Result<JsonObject, Problem> {
-    match serde_json::to_value(result) {
-        Ok(Value::Object(result)) => Ok(result),
-        _ => Err(reply::unwritable("it is no object")),
-    }
 }

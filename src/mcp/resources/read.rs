@@ -122,9 +122,8 @@ async fn file(
                 recursive: false,
                 all: true,
             };
-            let (_, listing) = call
-                .in_time(inspect::ls(call.app(), repo, branch, all))
-                .await?;
+            let listing = inspect::ls(call.app(), repo, branch, all);
+            let (_, listing) = call.in_time(listing).await?;
             return Ok(ResourceContents::text(names(&listing), uri));
         }
         file => FileText::from(file?.1),
@@ -132,21 +131,15 @@ async fn file(
     let whole = fit::length(&file.text) <= ROOM && !file.truncated;
     if file.encoding == "base64" {
         // The beginning of an image or an archive is of no use to anybody.
-        return match whole {
-            true => {
-                Ok(ResourceContents::blob(file.text, uri)
-                    .with_mime_type("application/octet-stream"))
-            }
-            false => Err(Problem::new(
-                ErrorKind::TooLarge,
-                "file_too_large",
-                format!(
-                    "{} is no text, and {} bytes of it do not fit into an answer",
-                    file.path, file.size
-                ),
-            )
-            .field("uri")),
-        };
+        if !whole {
+            let (path, size) = (&file.path, file.size);
+            let detail =
+                format!("{path} is no text, and {size} bytes of it do not fit into an answer");
+            let problem = Problem::new(ErrorKind::TooLarge, "file_too_large", detail);
+            return Err(problem.field("uri"));
+        }
+        let blob = ResourceContents::blob(file.text, uri);
+        return Ok(blob.with_mime_type("application/octet-stream"));
     }
     if whole {
         return Ok(ResourceContents::text(file.text, uri));
@@ -179,10 +172,8 @@ fn names(listing: &Listing) -> String {
     if shown.len() == text.len() && !listing.truncated {
         return text;
     }
-    format!(
-        "{}[there are more names: the `ls` tool lists them all]\n",
-        to_a_line(shown)
-    )
+    let shown = to_a_line(shown);
+    format!("{shown}[there are more names: the `ls` tool lists them all]\n")
 }
 
 /// Up to the end of its last whole line; all of it where there is none.

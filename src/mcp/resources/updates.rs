@@ -51,8 +51,7 @@ pub(in crate::mcp) async fn listen(
     // They go with this set, and that with the request.
     let mut watching = JoinSet::new();
     for uri in watchable(context.accepted()) {
-        let watch = Watch::begin(call, &uri).await;
-        audit::looked(call, "subscriptions/listen", &watch);
+        let watch = audit::looked(call, "subscriptions/listen", Watch::begin(call, &uri)).await;
         let watch = watch.map_err(|problem| refused(problem, &uri))?;
         // The client was told already that it is listened to: what changed since is in the first look.
         let mut watch = watch.telling_first();
@@ -103,12 +102,9 @@ impl Subscriptions {
         let mut watching = lock(&self.watching);
         watching.retain(|_, watch| !watch.is_finished());
         if watching.len() >= MOST && !watching.contains_key(uri) {
-            return Err(Problem::new(
-                ErrorKind::Conflict,
-                "too_many_subscriptions",
-                format!("a session watches at most {MOST} resources"),
-            )
-            .help("unsubscribe from some of them"));
+            let detail = format!("a session watches at most {MOST} resources");
+            let problem = Problem::new(ErrorKind::Conflict, "too_many_subscriptions", detail);
+            return Err(problem.help("unsubscribe from some of them"));
         }
         let telling = tell(watch, uri.to_owned(), peer, self.heard.clone());
         let task = tokio::spawn(self.close.clone().run_until_cancelled_owned(telling));
