@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::Context;
 use super::client::Query;
 use super::exit::Failure;
-use super::render::{Cell, Listing, Tone};
+use super::render::{Cell, Tone};
 use super::values;
 use branchyard::app::audit::{AuditOutcome, AuditRecord};
 use branchyard_model::{BranchName, RepoName};
@@ -82,7 +82,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let query = filters(args).with("limit", Some(args.limit));
     let path = query.with("before", args.before).after(PATH);
     let answer = context.client.get(&path).await?;
-    context.page(&answer, "no records", listing, |next: i64| {
+    context.page(&answer, "no records", TITLES, row, |next: i64| {
         next_page(args, next)
     })
 }
@@ -116,40 +116,38 @@ fn next_page(args: &Args, next: i64) -> String {
     query.with("before", Some(next)).command("audit")
 }
 
-fn listing(records: Vec<AuditRecord>) -> Listing {
-    let mut listing =
-        Listing::new("ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN");
-    for AuditRecord { id, call, end } in records {
-        let tone = match end.outcome {
-            AuditOutcome::Allowed => Tone::Good,
-            AuditOutcome::Failed => Tone::Warn,
-            AuditOutcome::Refused => Tone::Bad,
-            AuditOutcome::Unknown => Tone::Faint,
-        };
-        let many = match end.count {
-            1 => String::new(),
-            count => format!("{count} times"),
-        };
-        listing.row(vec![
-            Cell::number(Some(id)),
-            Cell::moment(Some(call.at)),
-            Cell::maybe(call.principal),
-            Cell::maybe(call.peer),
-            Cell::word(call.via),
-            Cell::text(call.action),
-            Cell::maybe(call.repo),
-            Cell::maybe(call.branch),
-            Cell::word(end.outcome).tone(tone),
-            Cell::maybe(end.code),
-            Cell::number(Some(end.count)).shown_as(many),
-            Cell::whole(call.run.unwrap_or_default()),
-        ]);
-    }
-    listing
+const TITLES: &str = "ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN";
+
+fn row(AuditRecord { id, call, end }: AuditRecord) -> Vec<Cell> {
+    let tone = match end.outcome {
+        AuditOutcome::Allowed => Tone::Good,
+        AuditOutcome::Failed => Tone::Warn,
+        AuditOutcome::Refused => Tone::Bad,
+        AuditOutcome::Unknown => Tone::Faint,
+    };
+    let many = match end.count {
+        1 => String::new(),
+        count => format!("{count} times"),
+    };
+    vec![
+        Cell::number(Some(id)),
+        Cell::moment(Some(call.at)),
+        Cell::maybe(call.principal),
+        Cell::maybe(call.peer),
+        Cell::word(call.via),
+        Cell::text(call.action),
+        Cell::maybe(call.repo),
+        Cell::maybe(call.branch),
+        Cell::word(end.outcome).tone(tone),
+        Cell::maybe(end.code),
+        Cell::number(Some(end.count)).shown_as(many),
+        Cell::whole(call.run.unwrap_or_default()),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::render::Listing;
     use super::super::tests::parse;
     use super::super::{ClientCommand, Command};
     use super::*;
@@ -164,7 +162,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            listing(page.items).plain(),
+            Listing::of(TITLES, page.items, row).plain(),
             "7\t2024-05-06T07:08:09Z\t\t10.0.0.1\thttp\tmake\tapp\tfeature/x\trefused\tunauthorized\t12\t\n"
         );
         let words = "audit --action git.push --repo app --since 2h";

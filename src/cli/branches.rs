@@ -74,33 +74,30 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         } else if list.page.items.is_empty() {
             console.note("no workspaces; --remote lists the branches that could have one");
         }
-        console.print_listing(&listing(list.page.items))
+        console.print_listing(&Listing::of(TITLES, list.page.items, row))
     })
 }
 
-fn listing(workspaces: Vec<Shown>) -> Listing {
-    let mut listing =
-        Listing::new("BRANCH, COMMIT, STATE, AHEAD, BEHIND, SIZE, USED, HELD BY, PINNED BY, PATH");
-    for Shown { workspace, .. } in workspaces {
-        let (state, tone) = state(&workspace);
-        let path = workspace
-            .path
-            .map(|path| path.to_string_lossy().into_owned());
-        let holder = workspace.holder.map(|holder| holder.what);
-        listing.row(vec![
-            Cell::whole(workspace.branch),
-            Cell::commit(workspace.commit.as_ref().map(|commit| commit.as_str())),
-            Cell::text(state).tone(tone),
-            Cell::number(Some(workspace.ahead)),
-            Cell::number(Some(workspace.behind)),
-            Cell::size(workspace.size),
-            Cell::moment(workspace.last_used),
-            Cell::text(holder.unwrap_or_default()),
-            Cell::text(workspace.pins.join(", ")),
-            Cell::path(path.unwrap_or_default()).tone(Tone::Faint),
-        ]);
-    }
-    listing
+const TITLES: &str = "BRANCH, COMMIT, STATE, AHEAD, BEHIND, SIZE, USED, HELD BY, PINNED BY, PATH";
+
+fn row(Shown { workspace, .. }: Shown) -> Vec<Cell> {
+    let (state, tone) = state(&workspace);
+    let path = workspace
+        .path
+        .map(|path| path.to_string_lossy().into_owned());
+    let holder = workspace.holder.map(|holder| holder.what);
+    vec![
+        Cell::whole(workspace.branch),
+        Cell::commit(workspace.commit.as_ref().map(|commit| commit.as_str())),
+        Cell::text(state).tone(tone),
+        Cell::number(Some(workspace.ahead)),
+        Cell::number(Some(workspace.behind)),
+        Cell::size(workspace.size),
+        Cell::moment(workspace.last_used),
+        Cell::text(holder.unwrap_or_default()),
+        Cell::text(workspace.pins.join(", ")),
+        Cell::path(path.unwrap_or_default()).tone(Tone::Faint),
+    ]
 }
 
 /// What a glance should tell: `dirty,untracked`, `clean`, `remote`.
@@ -138,7 +135,7 @@ mod tests {
         ], "next": null}))
         .unwrap();
         assert_eq!(
-            listing(list.page.items).plain(),
+            Listing::of(TITLES, list.page.items, row).plain(),
             format!(
                 "main\t{commit}\tdirty,untracked\t1\t0\t2048\t2024-05-06T07:08:09Z\tmake test\tunpushed commits\t/w/app/main\n\
                  next\t{commit}\tremote\t0\t0\t\t\t\t\t\n"

@@ -61,7 +61,7 @@ pub(super) async fn run(console: &Console, lookup: &Lookup, args: &Args) -> Resu
     if console.json {
         console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
     } else {
-        console.print_listing(&listing(&checks))?;
+        console.print_listing(&Listing::of(TITLES, &checks, row))?;
     }
     Ok(if is_well { exit::OK } else { exit::LOCAL })
 }
@@ -287,22 +287,20 @@ fn version_of(program: &str) -> Option<String> {
     (output.status.success() && !line.is_empty()).then(|| line.to_owned())
 }
 
-fn listing(checks: &[Check]) -> Listing {
-    let mut listing = Listing::new("CHECK, STATUS, FOUND, MEND");
-    for check in checks {
-        let tone = match check.status {
-            DaemonStatus::Ok => Tone::Good,
-            DaemonStatus::Warn => Tone::Warn,
-            DaemonStatus::Fail => Tone::Bad,
-        };
-        listing.row(vec![
-            Cell::text(check.name),
-            Cell::word(check.status).tone(tone),
-            Cell::text(&check.detail),
-            Cell::maybe(check.mend.as_ref()),
-        ]);
-    }
-    listing
+const TITLES: &str = "CHECK, STATUS, FOUND, MEND";
+
+fn row(check: &Check) -> Vec<Cell> {
+    let tone = match check.status {
+        DaemonStatus::Ok => Tone::Good,
+        DaemonStatus::Warn => Tone::Warn,
+        DaemonStatus::Fail => Tone::Bad,
+    };
+    vec![
+        Cell::text(check.name),
+        Cell::word(check.status).tone(tone),
+        Cell::text(&check.detail),
+        Cell::maybe(check.mend.as_ref()),
+    ]
 }
 
 #[cfg(test)]
@@ -350,7 +348,7 @@ mod tests {
             ),
         ];
         assert_eq!(
-            listing(&checks).plain(),
+            Listing::of(TITLES, &checks, row).plain(),
             "git\tok\tgit version 2.39.5\t\nendpoint\tfail\tno daemon found\tstart one\n"
         );
     }

@@ -46,7 +46,9 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         let Directory {
             entries, truncated, ..
         } = found.answer;
-        context.console.print_listing(&listing(entries))?;
+        context
+            .console
+            .print_listing(&Listing::of(TITLES, entries, row))?;
         if truncated {
             let cut = "there is more: the list was cut; ask for a directory further down";
             context.console.warning(cut);
@@ -57,25 +59,23 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     Ok(exit)
 }
 
-fn listing(entries: Vec<Entry>) -> Listing {
-    let mut listing = Listing::new("KIND, MODE, SIZE, PATH, TARGET");
-    for entry in entries {
-        let is_dir = entry.kind == EntryKind::Dir;
-        let path = Cell::text(&entry.path);
-        let path = match is_dir {
-            true => path.shown_as(format!("{}/", entry.path)),
-            false => path,
-        };
-        listing.row(vec![
-            Cell::word(entry.kind).tone(Tone::Faint),
-            Cell::text(entry.mode).tone(Tone::Faint),
-            // The size of a directory entry means nothing to anybody.
-            Cell::size(Some(entry.size).filter(|_| !is_dir)),
-            path,
-            Cell::text(entry.target.unwrap_or_default()),
-        ]);
-    }
-    listing
+const TITLES: &str = "KIND, MODE, SIZE, PATH, TARGET";
+
+fn row(entry: Entry) -> Vec<Cell> {
+    let is_dir = entry.kind == EntryKind::Dir;
+    let path = Cell::text(&entry.path);
+    let path = match is_dir {
+        true => path.shown_as(format!("{}/", entry.path)),
+        false => path,
+    };
+    vec![
+        Cell::word(entry.kind).tone(Tone::Faint),
+        Cell::text(entry.mode).tone(Tone::Faint),
+        // The size of a directory entry means nothing to anybody.
+        Cell::size(Some(entry.size).filter(|_| !is_dir)),
+        path,
+        Cell::text(entry.target.unwrap_or_default()),
+    ]
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            listing(directory.entries).plain(),
+            Listing::of(TITLES, directory.entries, row).plain(),
             "dir\t040000\t\tsrc\t\nfile\t100755\t12\trun.sh\t\nsymlink\t120000\t6\tlink\trun.sh\n"
         );
     }

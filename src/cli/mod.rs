@@ -66,7 +66,7 @@ use serde::de::DeserializeOwned;
 use client::{Answer, Client};
 use endpoint::{Lookup, Named, Surroundings};
 use exit::Failure;
-use render::{Console, Listing};
+use render::{Cell, Console, Listing};
 
 use branchyard::http::Listed;
 use branchyard_git::{CREDENTIAL_COMMAND, credential_helper_main};
@@ -260,9 +260,10 @@ impl Context {
         &self,
         answer: &Answer,
         none: &str,
-        listing: impl FnOnce(Vec<T>) -> Listing,
+        titles: &'static str,
+        row: impl Fn(T) -> Vec<Cell>,
     ) -> Result<u8, Failure> {
-        self.page(answer, none, listing, |()| String::new())
+        self.page(answer, none, titles, row, |()| String::new())
     }
 
     /// The same of a page; `more` is the command that shows the next one.
@@ -270,14 +271,16 @@ impl Context {
         &self,
         answer: &Answer,
         none: &str,
-        listing: impl FnOnce(Vec<T>) -> Listing,
+        titles: &'static str,
+        row: impl Fn(T) -> Vec<Cell>,
         more: impl FnOnce(N) -> String,
     ) -> Result<u8, Failure> {
         self.show(answer, |page: Listed<T, N>| {
             if page.items.is_empty() {
                 self.console.note(none);
             }
-            self.console.print_listing(&listing(page.items))?;
+            self.console
+                .print_listing(&Listing::of(titles, page.items, row))?;
             if let Some(next) = page.next {
                 let note = format!("there are more: `{}`", more(next));
                 self.console.note(&note);

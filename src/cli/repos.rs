@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Context;
 use super::client::{Answer, repo_path};
 use super::exit::Failure;
-use super::render::{Cell, Listing, Tone};
+use super::render::{Cell, Tone};
 use super::values;
 use branchyard::app::RepoSummary;
 use branchyard_model::{BranchName, RepoName};
@@ -56,7 +56,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         None | Some(RepoAction::List) => {
             let answer = client.get("/api/repos").await?;
             let none = "no repositories; add one with `branchyard repos add NAME URL`";
-            context.list(&answer, none, listing)
+            context.list(&answer, none, TITLES, row)
         }
         Some(RepoAction::Add {
             name,
@@ -75,36 +75,35 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     }
 }
 
-fn listing(repos: Vec<RepoSummary>) -> Listing {
-    let mut listing = Listing::new("NAME, URL, DEFAULT, SOURCE, CLONED, WORKSPACES");
-    for repo in repos {
-        listing.row(vec![
-            Cell::text(repo.name),
-            Cell::text(repo.url),
-            Cell::text(repo.default_branch.unwrap_or_default()),
-            Cell::word(repo.source).tone(Tone::Faint),
-            Cell::text(if repo.cloned { "yes" } else { "no" }),
-            Cell::number(Some(repo.workspaces)),
-        ]);
-    }
-    listing
+const TITLES: &str = "NAME, URL, DEFAULT, SOURCE, CLONED, WORKSPACES";
+
+fn row(repo: RepoSummary) -> Vec<Cell> {
+    vec![
+        Cell::text(repo.name),
+        Cell::text(repo.url),
+        Cell::text(repo.default_branch.unwrap_or_default()),
+        Cell::word(repo.source).tone(Tone::Faint),
+        Cell::text(if repo.cloned { "yes" } else { "no" }),
+        Cell::number(Some(repo.workspaces)),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::render::Listing;
     use super::super::tests::parse;
     use super::super::{ClientCommand, Command};
     use super::*;
 
     #[test]
     fn a_repository_is_one_line() {
-        let repos = serde_json::from_str(
+        let repos: Vec<RepoSummary> = serde_json::from_str(
             r#"[{"name":"app","url":"https://example.org/app","default_branch":null,
                 "source":"config","cloned":true,"workspaces":3,"tasks":[]}]"#,
         )
         .unwrap();
         assert_eq!(
-            listing(repos).plain(),
+            Listing::of(TITLES, repos, row).plain(),
             "app\thttps://example.org/app\t\tconfig\tyes\t3\n"
         );
     }

@@ -3,7 +3,7 @@
 use super::Context;
 use super::client::{Query, command_line};
 use super::exit::Failure;
-use super::render::{Cell, Listing, Tone, human_duration};
+use super::render::{Cell, Tone, human_duration};
 use super::values;
 use branchyard_model::{
     BranchName, Diagnostic, EndState, GroupId, RepoName, RunId, RunRecord, RunState,
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let path = filters(args).with("before", args.before).after("/api/runs");
     let answer = context.client.get(&path).await?;
-    context.page(&answer, "no runs", listing, |next: RunId| {
+    context.page(&answer, "no runs", TITLES, row, |next: RunId| {
         next_page(args, next)
     })
 }
@@ -78,32 +78,29 @@ fn next_page(args: &Args, next: RunId) -> String {
     filters(args).with("before", Some(next)).command("runs")
 }
 
-fn listing(runs: Vec<RunRecord>) -> Listing {
-    let mut listing =
-        Listing::new("RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR");
-    for run in runs {
-        let tone = match run.state {
-            RunState::Ended(EndState::Succeeded) => Tone::Good,
-            RunState::Ended(EndState::Cancelled) => Tone::Faint,
-            RunState::Ended(_) => Tone::Bad,
-            RunState::Queued | RunState::Preparing | RunState::Running => Tone::Warn,
-        };
-        let (state, first_error) = (state_in_words(&run), first_error(&run));
-        let took = run.duration_ms;
-        listing.row(vec![
-            Cell::whole(run.run_id),
-            Cell::text(run.state.as_str()).shown_as(state).tone(tone),
-            // For people it is part of the state.
-            Cell::number(run.exit_code).shown_as(""),
-            Cell::text(run.spec.repo),
-            Cell::text(run.spec.branch),
-            Cell::text(command_line(&run.spec.argv)),
-            Cell::moment(Some(run.created_at)),
-            Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
-            Cell::text(first_error.unwrap_or_default()),
-        ]);
-    }
-    listing
+const TITLES: &str = "RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR";
+
+fn row(run: RunRecord) -> Vec<Cell> {
+    let tone = match run.state {
+        RunState::Ended(EndState::Succeeded) => Tone::Good,
+        RunState::Ended(EndState::Cancelled) => Tone::Faint,
+        RunState::Ended(_) => Tone::Bad,
+        RunState::Queued | RunState::Preparing | RunState::Running => Tone::Warn,
+    };
+    let (state, first_error) = (state_in_words(&run), first_error(&run));
+    let took = run.duration_ms;
+    vec![
+        Cell::whole(run.run_id),
+        Cell::text(run.state.as_str()).shown_as(state).tone(tone),
+        // For people it is part of the state.
+        Cell::number(run.exit_code).shown_as(""),
+        Cell::text(run.spec.repo),
+        Cell::text(run.spec.branch),
+        Cell::text(command_line(&run.spec.argv)),
+        Cell::moment(Some(run.created_at)),
+        Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
+        Cell::text(first_error.unwrap_or_default()),
+    ]
 }
 
 /// `failed (2)`, `lost: its supervisor is gone`
@@ -133,6 +130,7 @@ fn first_error(run: &RunRecord) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::render::Listing;
     use super::super::tests::parse;
     use super::super::{ClientCommand, Command};
     use super::*;
@@ -153,10 +151,10 @@ mod tests {
             page.items
         };
         assert_eq!(
-            listing(page()).plain(),
+            Listing::of(TITLES, page(), row).plain(),
             "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b\tfailed\t2\tapp\tfeature/x\tmake 'A=b c'\t2024-05-06T07:08:09Z\t1500\ta.c:1: error: no\n"
         );
-        let table = listing(page()).table(None, false);
+        let table = Listing::of(TITLES, page(), row).table(None, false);
         assert!(table.contains("failed (2)"), "{table}");
         assert!(!table.contains("EXIT"), "{table}");
     }

@@ -78,7 +78,8 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         SalvageAction::List { repo, branch } => {
             let query = Query::default().with("repo", repo).with("branch", branch);
             let answer = client.get(&query.after("/api/salvage")).await?;
-            context.list(&answer, "nothing was saved: nothing had to be", listing)
+            let none = "nothing was saved: nothing had to be";
+            context.list(&answer, none, TITLES, row)
         }
         SalvageAction::Show { id, path: None } => {
             let answer = client.get(&at(id, "")).await?;
@@ -104,20 +105,18 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
 }
 
-fn listing(items: Vec<SalvageItem>) -> Listing {
-    let mut listing = Listing::new("SALVAGE, REPO, BRANCH, SAVED, REASON, BY, WORK");
-    for SalvageItem { salvage, .. } in items {
-        listing.row(vec![
-            Cell::whole(salvage.id),
-            Cell::text(salvage.repo),
-            Cell::whole(salvage.branch),
-            Cell::moment(Some(salvage.at)),
-            Cell::word(salvage.reason),
-            Cell::text(salvage.by),
-            Cell::text(salvage.work.join(", ")),
-        ]);
-    }
-    listing
+const TITLES: &str = "SALVAGE, REPO, BRANCH, SAVED, REASON, BY, WORK";
+
+fn row(SalvageItem { salvage, .. }: SalvageItem) -> Vec<Cell> {
+    vec![
+        Cell::whole(salvage.id),
+        Cell::text(salvage.repo),
+        Cell::whole(salvage.branch),
+        Cell::moment(Some(salvage.at)),
+        Cell::word(salvage.reason),
+        Cell::text(salvage.by),
+        Cell::text(salvage.work.join(", ")),
+    ]
 }
 
 fn show(context: &Context, detail: SalvageDetail) -> Result<(), Failure> {
@@ -136,19 +135,18 @@ fn show(context: &Context, detail: SalvageDetail) -> Result<(), Failure> {
         let paths = salvage.not_saved.join(", ");
         console.note(&format!("could not be saved: {paths}"));
     }
-    let mut listing = Listing::new("CHANGE, SIZE, FILE");
-    for file in detail.files {
+    let listing = Listing::of("CHANGE, SIZE, FILE", detail.files, |file| {
         let tone = match file.change {
             FileChange::Added => Tone::Good,
             FileChange::Changed => Tone::Warn,
             FileChange::Deleted => Tone::Bad,
         };
-        listing.row(vec![
+        vec![
             Cell::word(file.change).tone(tone),
             Cell::size(Some(file.size)),
             Cell::path(file.path),
-        ]);
-    }
+        ]
+    });
     if listing.is_empty() {
         console.note("its files are those of its commit");
     }

@@ -10,7 +10,7 @@ use clap::Subcommand;
 use super::Context;
 use super::client::{Answer, Query, encode};
 use super::exit::{self, Failure};
-use super::render::{Cell, Listing, Tone};
+use super::render::{Cell, Tone};
 use super::values;
 use branchyard::app::{Good, MadeToken, RevokedTokens, TokenRequest, TokenState, TokenView};
 use branchyard_config::Toolset;
@@ -96,7 +96,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
             let path = Query::default().flag("all", all).after("/api/tokens");
             let answer = context.client.get(&path).await?;
             let none = "no tokens; make one with `branchyard token create --role dev`";
-            context.list(&answer, none, listing)
+            context.list(&answer, none, TITLES, row)
         }
         TokenAction::Revoke { token } => {
             let path = format!("/api/tokens/{}", encode(&token));
@@ -127,12 +127,9 @@ async fn create(context: &Context, args: CreateTokenArgs) -> Result<u8, Failure>
         let (_, MadeToken { token, made }) = ask(context, args).await?;
         let name = &made.name;
         fill(&file, &token.expose()).map_err(|error| {
-            Failure::local(format!(
-                "the token {name} is made, but could not be written: {error}"
-            ))
-            .help(format!(
-                "take it back with `branchyard token revoke {name}`"
-            ))
+            let detail = format!("the token {name} is made, but could not be written: {error}");
+            let help = format!("take it back with `branchyard token revoke {name}`");
+            Failure::local(detail).help(help)
         })?;
         context.console.note(&told(&made));
         Ok(exit::OK)
@@ -165,30 +162,28 @@ fn told(made: &TokenView) -> String {
     format!("made {}: {good}", made.name)
 }
 
-fn listing(tokens: Vec<TokenView>) -> Listing {
-    let mut listing = Listing::new("NAME, ID, STATE, MAY, WHERE, EXPIRES, LAST USED, MADE, BY");
-    for token in tokens {
-        let tone = match token.state {
-            TokenState::Live => Tone::Good,
-            TokenState::Useless => Tone::Warn,
-            TokenState::Expired | TokenState::Revoked => Tone::Faint,
-        };
-        let expires = token.good.expires;
-        let expires = expires.map_or_else(|| "never".to_owned(), |at| at.to_string());
-        let may = token.role.unwrap_or_else(|| scopes(&token.good, ","));
-        listing.row(vec![
-            Cell::whole(token.name),
-            Cell::whole(token.id),
-            Cell::word(token.state).tone(tone),
-            Cell::text(may),
-            Cell::text(place(&token.good)),
-            Cell::text(expires),
-            Cell::moment(token.last_used),
-            Cell::moment(Some(token.created_at)),
-            Cell::text(token.created_by),
-        ]);
-    }
-    listing
+const TITLES: &str = "NAME, ID, STATE, MAY, WHERE, EXPIRES, LAST USED, MADE, BY";
+
+fn row(token: TokenView) -> Vec<Cell> {
+    let tone = match token.state {
+        TokenState::Live => Tone::Good,
+        TokenState::Useless => Tone::Warn,
+        TokenState::Expired | TokenState::Revoked => Tone::Faint,
+    };
+    let expires = token.good.expires;
+    let expires = expires.map_or_else(|| "never".to_owned(), |at| at.to_string());
+    let may = token.role.unwrap_or_else(|| scopes(&token.good, ","));
+    vec![
+        Cell::whole(token.name),
+        Cell::whole(token.id),
+        Cell::word(token.state).tone(tone),
+        Cell::text(may),
+        Cell::text(place(&token.good)),
+        Cell::text(expires),
+        Cell::moment(token.last_used),
+        Cell::moment(Some(token.created_at)),
+        Cell::text(token.created_by),
+    ]
 }
 
 fn scopes(good: &Good, between: &str) -> String {

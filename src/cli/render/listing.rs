@@ -131,6 +131,19 @@ impl Listing {
         }
     }
 
+    /// A list with a row for each of the items.
+    pub(crate) fn of<T>(
+        titles: &'static str,
+        items: impl IntoIterator<Item = T>,
+        cells: impl Fn(T) -> Vec<Cell>,
+    ) -> Self {
+        let mut listing = Self::new(titles);
+        for item in items {
+            listing.row(cells(item));
+        }
+        listing
+    }
+
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.titles.len(), "a cell for every title");
         self.rows.push(cells);

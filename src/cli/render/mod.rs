@@ -114,28 +114,19 @@ impl Console {
     }
 
     pub(super) fn warning(&self, text: &str) {
-        say(&format!(
-            "{} {}\n",
-            self.styled("warning:", YELLOW),
-            lines_of(text)
-        ));
+        let (mark, text) = (self.styled("warning:", YELLOW), lines_of(text));
+        say(&format!("{mark} {text}\n"));
     }
 
     pub(super) fn failure(&self, failure: &Failure) {
         if failure.detail.is_empty() {
             return;
         }
-        let mut text = format!(
-            "{} {}\n",
-            self.styled("error:", RED),
-            lines_of(&failure.detail)
-        );
+        let (mark, detail) = (self.styled("error:", RED), lines_of(&failure.detail));
+        let mut text = format!("{mark} {detail}\n");
         if let Some(help) = &failure.help {
-            text.push_str(&format!(
-                "  {} {}\n",
-                self.styled("help:", CYAN),
-                lines_of(help)
-            ));
+            let (mark, help) = (self.styled("help:", CYAN), lines_of(help));
+            text.push_str(&format!("  {mark} {help}\n"));
         }
         say(&text);
     }
