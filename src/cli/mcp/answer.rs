@@ -62,24 +62,23 @@ impl Answer {
     }
 }
 
+/// As much of a message as tells what it answers.
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(default)]
+    id: Value,
+    method: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+}
+
 /// Whether a message is the answer to the request `id`.
 pub(super) fn answers(message: &[u8], id: &Value) -> bool {
-    #[derive(Deserialize)]
-    struct Envelope {
-        #[serde(default)]
-        id: Value,
-        method: Option<IgnoredAny>,
-    }
     serde_json::from_slice(message)
         .is_ok_and(|envelope: Envelope| envelope.method.is_none() && envelope.id == *id)
 }
 
 /// Whether an answer says what was asked for, and not what is wrong.
 pub(super) fn is_result(answer: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Envelope {
-        result: Option<IgnoredAny>,
-    }
     serde_json::from_slice(answer).is_ok_and(|envelope: Envelope| envelope.result.is_some())
 }
 

@@ -67,20 +67,18 @@ pub(crate) fn config(console: &Console, lookup: &Lookup, args: &ConfigArgs) -> R
     if both || args.http {
         snippets.push(server.http(args.client)?);
     }
-    for (place, snippet) in snippets.iter().enumerate() {
-        for note in &snippet.notes {
+    for (place, (notes, text)) in snippets.iter().enumerate() {
+        for note in notes {
             console.note(note);
         }
         let apart = if place > 0 { "\n" } else { "" };
-        console.print_line(&format!("{apart}{}", snippet.text))?;
+        console.print_line(&format!("{apart}{text}"))?;
     }
     Ok(exit::OK)
 }
 
-struct Snippet {
-    text: String,
-    notes: Vec<String>,
-}
+/// What is to know, and what to paste.
+type Snippet = (Vec<String>, String);
 
 /// The yard as an agent is told of it.
 struct Server {
@@ -98,13 +96,11 @@ impl Server {
             Failure::local(format!("cannot tell where this program is: {error}"))
         })?;
         let (url, key_file) = match lookup.find() {
-            Ok(endpoint) => match endpoint.web() {
-                Some(url) => (Ok(url.to_owned()), endpoint.key_file),
-                None => {
-                    let why = format!("{} is for stdio alone", endpoint.url);
-                    (Err(why), endpoint.key_file)
-                }
-            },
+            Ok(endpoint) => {
+                let url = endpoint.web().map(str::to_owned);
+                let url = url.ok_or_else(|| format!("{} is for stdio alone", endpoint.url));
+                (url, endpoint.key_file)
+            }
             Err(failure) if failure.exit == exit::USAGE => return Err(failure),
             Err(failure) => (Err(failure.detail), None),
         };
@@ -142,21 +138,24 @@ impl Server {
         let Self { program, words, .. } = self;
         let text = match client {
             AgentClient::Claude => {
-                let words = words.iter().map(|word| quoted(word));
-                let words: Vec<_> = words.collect::<Result<_, _>>()?;
-                let program = quoted(program)?;
-                format!("claude mcp add branchyard -- {program} {}", words.join(" "))
+                let mut command = format!("claude mcp add branchyard -- {}", quoted(program)?);
+                for word in words {
+                    command.push_str(&format!(" {}", quoted(word)?));
+                }
+                command
             }
             AgentClient::Codex => toml(&json!({ "command": program, "args": words }))?,
-            AgentClient::Cursor => laid_out(&json!({
-                "mcpServers": { "branchyard": { "command": program, "args": words } }
-            })),
-            AgentClient::Vscode => laid_out(&json!({
-                "servers": { "branchyard": { "type": "stdio", "command": program, "args": words } }
-            })),
+            AgentClient::Cursor => {
+                let server = json!({ "command": program, "args": words });
+                format!("{:#}", json!({ "mcpServers": { "branchyard": server } }))
+            }
+            AgentClient::Vscode => {
+                let server = json!({ "type": "stdio", "command": program, "args": words });
+                format!("{:#}", json!({ "servers": { "branchyard": server } }))
+            }
         };
         let notes = vec![format!("over stdio: {}", place_of(client))];
-        Ok(Snippet { text, notes })
+        Ok((notes, text))
     }
 
     fn http(&self, client: AgentClient) -> Result<Snippet, Failure> {
@@ -167,10 +166,8 @@ impl Server {
         let export = format!("first, where it is started: export {KEY_VARIABLE}=\"$({key})\"");
         let text = match client {
             AgentClient::Claude => {
-                let mut command = format!(
-                    "claude mcp add --transport http branchyard {}",
-                    quoted(url)?
-                );
+                let url = quoted(url)?;
+                let mut command = format!("claude mcp add --transport http branchyard {url}");
                 command.push_str(&format!(" --header \"Authorization: Bearer $({key})\""));
                 for (name, value) in &self.headers {
                     let header = quoted(&format!("{name}: {value}"))?;
@@ -190,23 +187,23 @@ impl Server {
                 notes.push(export);
                 let headers = self.headers_with(&format!("${{env:{KEY_VARIABLE}}}"));
                 let server = json!({ "url": url, "headers": headers });
-                laid_out(&json!({ "mcpServers": { "branchyard": server } }))
+                format!("{:#}", json!({ "mcpServers": { "branchyard": server } }))
             }
             AgentClient::Vscode => {
-                notes.push(format!(
-                    "VS Code asks for the key, which this prints: {key}"
-                ));
+                let note = format!("VS Code asks for the key, which this prints: {key}");
+                notes.push(note);
                 let headers = self.headers_with(&format!("${{input:{KEY_INPUT}}}"));
                 let input = json!({
                     "type": "promptString", "id": KEY_INPUT, "password": true,
                     "description": "The key of the branchyard daemon",
                 });
                 let server = json!({ "type": "http", "url": url, "headers": headers });
-                laid_out(&json!({ "inputs": [input], "servers": { "branchyard": server } }))
+                let servers = json!({ "branchyard": server });
+                format!("{:#}", json!({ "inputs": [input], "servers": servers }))
             }
         };
         notes.push(KEY_CHANGES.to_owned());
-        Ok(Snippet { text, notes })
+        Ok((notes, text))
     }
 
     fn headers(&self) -> Map<String, Value> {
@@ -232,10 +229,6 @@ fn place_of(client: AgentClient) -> &'static str {
         }
         AgentClient::Vscode => "put this into .vscode/mcp.json of a project",
     }
-}
-
-fn laid_out(value: &Value) -> String {
-    format!("{value:#}")
 }
 
 fn toml(server: &Value) -> Result<String, Failure> {

@@ -46,10 +46,6 @@ pub(super) enum Cut {
     Refused(StatusCode, Vec<u8>),
 }
 
-/// How long to wait before the next try.
-#[derive(Debug)]
-pub(super) struct Pause(Duration);
-
 impl Daemon {
     pub(super) fn new(client: Client, scope: HeaderMap, console: Console) -> Self {
         let max_body = Limits::default().max_body.as_usize();
@@ -73,18 +69,12 @@ impl Daemon {
         self.send(Method::POST, headers, message).await
     }
 
-    /// Opens the stream of what the daemon says by itself.
-    pub(super) async fn listen(&self, headers: HeaderMap) -> Result<Answer, Cut> {
-        self.send(Method::GET, headers, Bytes::new()).await
-    }
-
-    pub(super) async fn delete(&self, headers: HeaderMap) -> Result<(), Cut> {
-        self.send(Method::DELETE, headers, Bytes::new())
-            .await
-            .map(drop)
-    }
-
-    async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<Answer, Cut> {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Answer, Cut> {
         let client = self.client();
         let both = HeaderValue::from_static("application/json, text/event-stream");
         let mut all = self.scope.clone();
@@ -109,9 +99,8 @@ impl Daemon {
             .map_err(Cut::Broken)?;
         // A daemon that stops cuts answers off with words that nobody can read.
         if status.is_server_error() && serde_json::from_slice::<serde_json::Value>(&body).is_err() {
-            return Err(Cut::Broken(Failure::daemon(format!(
-                "it answered {status}"
-            ))));
+            let failure = Failure::daemon(format!("it answered {status}"));
+            return Err(Cut::Broken(failure));
         }
         Err(Cut::Refused(status, body))
     }
@@ -130,8 +119,9 @@ impl Daemon {
         true
     }
 
-    /// Waits before the next try; gives up where nobody has answered for too long.
-    pub(super) async fn wait(&self, pause: &mut Pause, failure: Failure) -> Result<(), Failure> {
+    /// Waits before the next try, after so many; gives up where nobody has answered for too long.
+    pub(super) async fn wait(&self, waits: &mut u32, failure: Failure) -> Result<(), Failure> {
+        let pause = (FIRST_RETRY * 2_u32.saturating_pow(*waits)).min(SLOWEST_RETRY);
         let now = Instant::now();
         let since = {
             let mut silent = self.silent_since();
@@ -142,15 +132,15 @@ impl Daemon {
             }
             *silent.get_or_insert(now)
         };
-        if now + pause.0 > since + PATIENCE {
+        if now + pause > since + PATIENCE {
             // Others find out at their first try from now on.
             return match self.look_again() {
                 true => Ok(()),
                 false => Err(failure),
             };
         }
-        tokio::time::sleep(pause.0).await;
-        pause.0 = (pause.0 * 2).min(SLOWEST_RETRY);
+        tokio::time::sleep(pause).await;
+        *waits += 1;
         self.look_again();
         Ok(())
     }
@@ -172,11 +162,5 @@ impl Daemon {
         self.silent_since
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for Pause {
-    fn default() -> Self {
-        Self(FIRST_RETRY)
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::StatusCode;
+use bytes::Bytes;
 use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
 use tokio::time::Instant;
 
 use super::answer::Answer;
@@ -56,7 +57,8 @@ async fn listen_in(proxy: &Proxy, session: &Session) {
         }
         let opened = Instant::now();
         let mut was_heard = false;
-        match proxy.daemon().listen(headers).await {
+        let opening = proxy.daemon().send(Method::GET, headers, Bytes::new());
+        match opening.await {
             Ok(answer) => {
                 // Only what is watched by now is repeated: at first, nothing is.
                 let repeating = proxy

@@ -45,11 +45,12 @@ impl Message {
     /// Reads a line; one that holds no message is refused.
     pub(super) fn parse(line: Vec<u8>) -> Result<Self, Refusal> {
         let value: Value = serde_json::from_slice(&line).map_err(|error| {
-            Refusal::of_nobody(PARSE_ERROR, format!("this line is not JSON: {error}"))
+            let why = format!("this line is not JSON: {error}");
+            Refusal::new(Value::Null, PARSE_ERROR, why)
         })?;
         if value.is_array() {
             let why = "batches are not part of the protocol: send one message on each line";
-            return Err(Refusal::of_nobody(INVALID_REQUEST, why));
+            return Err(Refusal::new(Value::Null, INVALID_REQUEST, why));
         }
         let params = &value["params"];
         let method = value["method"].as_str().unwrap_or_default();

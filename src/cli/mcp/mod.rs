@@ -26,6 +26,8 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -109,7 +111,8 @@ async fn serve(console: Console, client: Client, scope: &ScopeArgs) -> Result<u8
     }
     if let Some(session) = proxy.sessions().current() {
         // One that stays is forgotten by the daemon in time.
-        let ending = proxy.daemon().delete(session.headers());
+        let daemon = proxy.daemon();
+        let ending = daemon.send(Method::DELETE, session.headers(), Bytes::new());
         let _ = tokio::time::timeout(PARTING, ending).await;
     }
     drop(proxy);
@@ -156,9 +159,17 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
     let mut listening = JoinSet::new();
     while let Some(line) = lines.recv().await {
         while tasks.try_join_next().is_some() {}
-        let message = match read(line) {
-            Ok(Some(message)) => message,
-            Ok(None) => continue,
+        let message = match line {
+            InputLine::Whole(line) if line.trim_ascii().is_empty() => continue,
+            InputLine::Whole(line) => Message::parse(line),
+            InputLine::TooLong(id, most) => {
+                let why =
+                    format!("the message is longer than the daemon takes: {most} bytes at most");
+                Err(Refusal::new(id, INVALID_REQUEST, why))
+            }
+        };
+        let message = match message {
+            Ok(message) => message,
             Err(refusal) => {
                 proxy.refuse(&refusal).await;
                 continue;
@@ -199,16 +210,4 @@ async fn pass_on(proxy: &Arc<Proxy>, mut lines: mpsc::Receiver<InputLine>) {
     }
     // Whoever has nothing more to say may wait for answers still, as a script does.
     while tasks.join_next().await.is_some() {}
-}
-
-/// The message on a line; an empty line has none.
-fn read(line: InputLine) -> Result<Option<Message>, Refusal> {
-    match line {
-        InputLine::Whole(line) if line.trim_ascii().is_empty() => Ok(None),
-        InputLine::Whole(line) => Message::parse(line).map(Some),
-        InputLine::TooLong(id, most) => {
-            let why = format!("the message is longer than the daemon takes: {most} bytes at most");
-            Err(Refusal::new(id, INVALID_REQUEST, why))
-        }
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::{answers, ended, is_result};
-use super::daemon::{Cut, Daemon, Pause};
+use super::daemon::{Cut, Daemon};
 use super::message::Message;
 use super::output::Output;
 use super::refusal::Refusal;
@@ -41,7 +41,7 @@ pub(super) struct Proxy {
 /// What was tried for one message.
 #[derive(Debug, Default)]
 struct Tries {
-    pause: Pause,
+    waits: u32,
     repeats: usize,
     another_key: bool,
     another_session: bool,
@@ -51,7 +51,7 @@ impl Proxy {
     pub(super) fn new(daemon: Daemon, output: Output, console: Console) -> Self {
         Self {
             daemon,
-            sessions: Sessions::new(),
+            sessions: Sessions::default(),
             watched: Watched::default(),
             underway: Underway::new(),
             output,
@@ -239,7 +239,7 @@ impl Proxy {
         failure: Failure,
         given_up: fn(Failure) -> Cut,
     ) -> Result<(), Cut> {
-        let waited = self.daemon.wait(&mut tries.pause, failure).await;
+        let waited = self.daemon.wait(&mut tries.waits, failure).await;
         waited.map_err(given_up)
     }
 }

@@ -26,11 +26,6 @@ impl Refusal {
         Self { id, error }
     }
 
-    /// Of a line that does not say whose it is.
-    pub(super) fn of_nobody(code: i64, message: impl Into<String>) -> Self {
-        Self::new(Value::Null, code, message)
-    }
-
     /// The daemon cannot be reached.
     pub(super) fn unreachable(id: Value, failure: &Failure) -> Self {
         let why = with_help(failure.detail.clone(), failure.help.as_ref());

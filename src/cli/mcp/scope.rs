@@ -35,41 +35,28 @@ pub(crate) struct ScopeArgs {
     pub content: Option<String>,
 }
 
-/// What is fixed: the flag, the header, and the value of each.
-fn fixed(scope: &ScopeArgs) -> impl Iterator<Item = (&'static str, &'static str, String)> {
-    let text = |text: &Option<String>| text.clone();
+/// What is fixed: the header and the value of each.
+fn fixed(scope: &ScopeArgs) -> impl Iterator<Item = (&'static str, String)> {
+    let (repo, branch) = (scope.repo.as_ref(), scope.branch.as_ref());
     [
+        (headers::REPO, repo.map(ToString::to_string)),
+        (headers::BRANCH, branch.map(ToString::to_string)),
+        (headers::TOOLSETS, scope.toolsets.clone()),
+        (headers::ROLE, scope.role.clone()),
+        (headers::TOOLS, scope.tools.clone()),
+        (headers::EXCLUDE_TOOLS, scope.exclude_tools.clone()),
+        (headers::CONTENT, scope.content.clone()),
         (
-            "--repo",
-            headers::REPO,
-            scope.repo.as_ref().map(ToString::to_string),
-        ),
-        (
-            "--branch",
-            headers::BRANCH,
-            scope.branch.as_ref().map(ToString::to_string),
-        ),
-        ("--toolsets", headers::TOOLSETS, text(&scope.toolsets)),
-        ("--role", headers::ROLE, text(&scope.role)),
-        ("--tools", headers::TOOLS, text(&scope.tools)),
-        (
-            "--exclude-tools",
-            headers::EXCLUDE_TOOLS,
-            text(&scope.exclude_tools),
-        ),
-        ("--content", headers::CONTENT, text(&scope.content)),
-        (
-            "--read-only",
             headers::READ_ONLY,
             scope.read_only.then(|| "true".to_owned()),
         ),
     ]
     .into_iter()
-    .filter_map(|(flag, header, value)| Some((flag, header, value?)))
+    .filter_map(|(header, value)| Some((header, value?)))
 }
 
 pub(super) fn pairs(scope: &ScopeArgs) -> Vec<(&'static str, String)> {
-    let pairs = fixed(scope).map(|(_, header, value)| match &scope.branch {
+    let pairs = fixed(scope).map(|(header, value)| match &scope.branch {
         Some(branch) if header == headers::BRANCH => (header, headers::branch_value(branch)),
         _ => (header, value),
     });
@@ -87,9 +74,10 @@ pub(super) fn header_map(scope: &ScopeArgs) -> HeaderMap {
 }
 
 pub(super) fn flags(scope: &ScopeArgs) -> Vec<String> {
-    let flags = fixed(scope).flat_map(|(flag, header, value)| {
+    // A header has the name of its flag.
+    let flags = fixed(scope).flat_map(|(header, value)| {
         let value = (header != headers::READ_ONLY).then_some(value);
-        [Some(flag.to_owned()), value]
+        [Some(header.replacen(headers::PREFIX, "--", 1)), value]
     });
     flags.flatten().collect()
 }

@@ -3,7 +3,6 @@
 
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{Mutex, watch};
 
@@ -20,7 +19,7 @@ pub(super) struct Session {
     version: HeaderValue,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Sessions {
     current: watch::Sender<Option<Session>>,
     opening: Mutex<Opening>,
@@ -43,30 +42,15 @@ impl Session {
 
     /// The session that an answer to `initialize` opened, if it did.
     fn opened(answer: &Answer, result: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Welcome {
-            result: Agreed,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Agreed {
-            protocol_version: String,
-        }
         let id = answer.response().headers().get(SESSION_ID)?.clone();
-        let welcome: Welcome = serde_json::from_slice(result).ok()?;
-        let version = HeaderValue::from_str(&welcome.result.protocol_version).ok()?;
+        let welcome: Value = serde_json::from_slice(result).ok()?;
+        let version = welcome["result"]["protocolVersion"].as_str()?;
+        let version = HeaderValue::from_str(version).ok()?;
         Some(Self { id, version })
     }
 }
 
 impl Sessions {
-    pub(super) fn new() -> Self {
-        Self {
-            current: watch::Sender::new(None),
-            opening: Mutex::default(),
-        }
-    }
-
     pub(super) fn current(&self) -> Option<Session> {
         self.current.borrow().clone()
     }

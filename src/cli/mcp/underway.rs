@@ -21,7 +21,7 @@ pub(super) struct Underway {
 }
 
 /// A request that waits for its answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Call {
     pub(super) is_newer: bool,
     /// The daemon has it.
@@ -58,14 +58,12 @@ impl Underway {
     ) -> Result<UnderwayCall, Refusal> {
         let refused = |why: &str| Refusal::new(id.clone(), INVALID_REQUEST, why);
         let size = u32::try_from(size.max(LEAST)).unwrap_or(u32::MAX);
+        let too_much = |_| refused("too much is under way; wait for some answers first");
         let room = self.room.clone().try_acquire_many_owned(size);
-        let room =
-            room.map_err(|_| refused("too much is under way; wait for some answers first"))?;
+        let room = room.map_err(too_much)?;
         let call = Call {
             is_newer,
-            accepted: CancellationToken::new(),
-            taken_back: CancellationToken::new(),
-            dropped: CancellationToken::new(),
+            ..Call::default()
         };
         let key = id.to_string();
         let mut calls = self.calls();
