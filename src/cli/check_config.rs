@@ -79,10 +79,8 @@ fn as_text(config: &Config) -> String {
     }
     for secret in config.secrets.all() {
         let branches = secret.branches().join(", ");
-        text.push_str(&format!(
-            "  secret      {} (for {branches})\n",
-            secret.name()
-        ));
+        let name = secret.name();
+        text.push_str(&format!("  secret      {name} (for {branches})\n"));
     }
     text
 }

@@ -56,7 +56,7 @@ pub(super) struct Named {
 }
 
 /// A daemon to speak to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Endpoint {
     /// Without a slash at its end; `unix:/path` for a socket.
     pub(super) url: String,
@@ -162,10 +162,8 @@ impl Lookup {
                 Ok(text) => return from_file(&place, &text),
                 Err(error) if is_absence(&error) => {}
                 Err(error) => {
-                    return Err(Failure::daemon(format!(
-                        "cannot read {}: {error}",
-                        place.display()
-                    )));
+                    let detail = format!("cannot read {}: {error}", place.display());
+                    return Err(Failure::daemon(detail));
                 }
             }
         }
@@ -186,12 +184,8 @@ impl Endpoint {
         Ok(Self {
             url,
             socket,
-            ca_file: None,
-            authorization: None,
-            key_file: None,
-            workspaces: None,
             source: source.to_owned(),
-            also_at: None,
+            ..Self::default()
         })
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Context;
 use super::board::Board;
-use super::client::ClientError;
 use super::exit::Failure;
 use super::progress::Progress;
 use super::screen::Screen;
@@ -59,9 +58,13 @@ async fn open(context: &Context, args: &Args) -> Result<EventStream, Failure> {
     }
     match opened(Subject::Run(id), false).await {
         // Ids look alike: what is no run may be a group.
-        Err(error) if error.is_not_found() => opened(group, args.output)
-            .await
-            .map_err(|error| nowhere(error, id)),
+        Err(error) if error.is_not_found() => match opened(group, args.output).await {
+            Err(error) if error.is_not_found() => {
+                let help = "`branchyard runs` lists the runs and their ids";
+                Err(Failure::daemon(format!("there is no run or group {id}")).help(help))
+            }
+            stream => Ok(stream?),
+        },
         stream => Ok(stream?),
     }
 }
@@ -108,14 +111,6 @@ impl Watcher {
             }
             Subject::Group(_) => watch(stream, &self.interrupts, &mut self.board).await,
         }
-    }
-}
-
-fn nowhere(error: ClientError, id: RunId) -> Failure {
-    match error.is_not_found() {
-        true => Failure::daemon(format!("there is no run or group {id}"))
-            .help("`branchyard runs` lists the runs and their ids"),
-        false => error.into(),
     }
 }
 

@@ -59,38 +59,28 @@ pub(crate) struct Args {
     ends_in_hyphens: bool,
 }
 
-/// What is to be made where.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    One(BranchName, Vec<String>),
-    /// Branches and globs.
-    Many(Vec<String>, Vec<String>),
-}
-
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     start(context, &args.request(), args.output, args.flags.detach).await
 }
 
 impl Args {
     fn request(&self) -> Start {
-        let (branch, branches, words) = match self.wanted() {
-            Wanted::One(branch, words) => (Some(branch), Vec::new(), words),
-            Wanted::Many(branches, words) => (None, branches, words),
-        };
+        let (branch, branches, words) = self.wanted();
         let what = RunBody {
             branches,
             output: self.output,
             ..RunBody::default()
         };
         let place = (&self.repo, branch.as_ref());
-        self.flags.request(place, "make", &words, what)
+        self.flags.request(place, "make", words, what)
     }
 
-    pub(crate) fn wanted(&self) -> Wanted {
+    /// The one branch, or else branches and globs; and what make gets.
+    fn wanted(&self) -> (Option<BranchName>, Vec<String>, &[String]) {
         let (branches, args) = self.parted();
         match (&branches[..], BranchName::parse(&self.branch)) {
-            ([_], Ok(branch)) => Wanted::One(branch, args.to_vec()),
-            _ => Wanted::Many(branches, args.to_vec()),
+            ([_], Ok(branch)) => (Some(branch), Vec::new(), args),
+            _ => (None, branches, args),
         }
     }
 
@@ -105,7 +95,7 @@ impl Args {
                 )
             })?;
         }
-        if self.output && matches!(self.wanted(), Wanted::One(..)) {
+        if self.output && self.wanted().0.is_some() {
             return Err("--output is for several branches; one is always shown".to_owned());
         }
         Ok(())
@@ -185,10 +175,15 @@ mod tests {
         );
     }
 
+    type Wanted = (Option<BranchName>, Vec<String>, Vec<String>);
+
     fn wanted(words: &[&str]) -> Wanted {
         let words = [&["make", "app"], words].concat();
         match parse(&words).command {
-            Command::Client(ClientCommand::Make(args)) => args.wanted(),
+            Command::Client(ClientCommand::Make(args)) => {
+                let (branch, branches, words) = args.wanted();
+                (branch, branches, words.to_vec())
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -196,11 +191,13 @@ mod tests {
     #[test]
     fn two_hyphens_part_branches_from_what_make_gets() {
         let strings = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let one = |branch: &str, args: &[&str]| {
-            Wanted::One(BranchName::parse(branch).unwrap(), strings(args))
+        let one = |branch: &str, args: &[&str]| -> Wanted {
+            let branch = BranchName::parse(branch).unwrap();
+            (Some(branch), Vec::new(), strings(args))
         };
-        let many =
-            |branches: &[&str], args: &[&str]| Wanted::Many(strings(branches), strings(args));
+        let many = |branches: &[&str], args: &[&str]| -> Wanted {
+            (None, strings(branches), strings(args))
+        };
         for (words, meant) in [
             (&["main"][..], one("main", &[])),
             (&["main", "test", "V=1"], one("main", &["test", "V=1"])),

@@ -39,7 +39,10 @@ impl Progress {
             "preparing" => {
                 let phase = doing(status.phase);
                 match status.percent {
-                    Some(percent) => self.fill(phase, percent),
+                    Some(percent) => {
+                        let template = "{spinner} {msg} [{bar:30}] {pos:>3}%";
+                        self.show(template, phase, Some(percent.min(100).into()));
+                    }
                     None => self.spin(phase),
                 }
             }
@@ -62,11 +65,6 @@ impl Progress {
     pub(super) fn clearing(&self) -> Clear {
         let progress = self.clone();
         Arc::new(move || progress.clear())
-    }
-
-    fn fill(&self, message: &str, percent: u8) {
-        let template = "{spinner} {msg} [{bar:30}] {pos:>3}%";
-        self.show(template, message, Some(u64::from(percent.min(100))));
     }
 
     fn show(&self, template: &str, message: &str, position: Option<u64>) {

@@ -139,6 +139,6 @@ pub(super) async fn start(
         () = watcher.interrupts().wait() => return Ok(exit::CANCELLED),
     };
     let output = output && matches!(subject, Subject::Group(_));
-    let stream = EventStream::started(client.clone(), subject, response, output);
+    let stream = EventStream::new(client.clone(), subject, None, Some(response), output);
     watcher.watch(context, stream).await
 }

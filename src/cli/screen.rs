@@ -55,17 +55,13 @@ impl Screen {
 
     /// After pages of output: where to look first.
     fn name_first_error(&self, complete: &Complete) {
-        let Some(findings) = &complete.end.diagnostics else {
-            return;
-        };
-        if let Some(first) = findings.first_error() {
-            let more = match findings.errors {
-                0 | 1 => String::new(),
-                errors => format!(
-                    "\n  and {} more: `branchyard diagnostics {}`",
-                    errors - 1,
-                    self.run
-                ),
+        if let Some(findings) = &complete.end.diagnostics
+            && let Some(first) = findings.first_error()
+        {
+            let (more, run) = (findings.errors.saturating_sub(1), self.run);
+            let more = match more {
+                0 => String::new(),
+                _ => format!("\n  and {more} more: `branchyard diagnostics {run}`"),
             };
             self.console.note(&format!("  {first}{more}"));
         }

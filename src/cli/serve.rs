@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -107,9 +107,14 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("failed to listen on {}", config.listen))?;
-    let welcome = Welcome::of(&config);
+    let workspaces = config.workspaces.clone();
+    // A branch to try, where one is known.
+    let example = config.repos.iter().find_map(|(name, repo)| {
+        let branch = repo.default_branch.as_ref().or(repo.prewarm.first())?;
+        Some((name.to_string(), branch.to_string()))
+    });
     let server = Server::open(config, &listener, THIS_PROGRAM.into()).await?;
-    welcome.print(&server)?;
+    welcome(&server, &workspaces, example)?;
     tell_of_sandbox(&server.sandbox());
 
     // One task hears all signals: the first means stop, any further one means hurry.
@@ -153,62 +158,47 @@ fn tell_of_sandbox(sandbox: &SandboxReport) {
     }
 }
 
-/// What a person needs to reach the daemon; the key itself is never shown.
-struct Welcome {
-    workspaces: PathBuf,
-    /// A branch to try, where one is known.
+/// Prints what a person needs to reach the daemon; the key itself is never shown.
+fn welcome(
+    server: &Server,
+    workspaces: &Path,
     example: Option<(String, String)>,
-}
-
-impl Welcome {
-    fn of(config: &Config) -> Self {
-        let example = config.repos.iter().find_map(|(name, repo)| {
-            let branch = repo.default_branch.as_ref().or(repo.prewarm.first())?;
-            Some((name.to_string(), branch.to_string()))
-        });
-        Self {
-            workspaces: config.workspaces.clone(),
-            example,
-        }
+) -> anyhow::Result<()> {
+    let url = server.url();
+    let header = workspaces.join(".branchyard/auth.header");
+    let header = header.to_string_lossy();
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "branchyard {} serves {url}/",
+        env!("CARGO_PKG_VERSION")
+    )?;
+    if let Some(socket) = server.socket() {
+        writeln!(out, "  socket       {}", socket.display())?;
     }
-
-    fn print(&self, server: &Server) -> anyhow::Result<()> {
-        let url = server.url();
-        let header = self.workspaces.join(".branchyard/auth.header");
-        let header = header.to_string_lossy();
-        let mut out = std::io::stdout().lock();
+    writeln!(out, "  workspaces   {}", workspaces.display())?;
+    if let Some((repo, branch)) = example {
+        let at_header = quoted(&format!("@{header}"))?;
+        let branch_segment = encode(&branch);
         writeln!(
             out,
-            "branchyard {} serves {url}/",
-            env!("CARGO_PKG_VERSION")
+            "  with curl    curl -N -H {at_header} -H 'Accept: text/plain' --json '{{}}' {url}/stream/repos/{repo}/branches/{branch_segment}/make"
         )?;
-        if let Some(socket) = server.socket() {
-            writeln!(out, "  socket       {}", socket.display())?;
-        }
-        writeln!(out, "  workspaces   {}", self.workspaces.display())?;
-        if let Some((repo, branch)) = &self.example {
-            let at_header = quoted(&format!("@{header}"))?;
-            let branch_segment = encode(branch);
-            writeln!(
-                out,
-                "  with curl    curl -N -H {at_header} -H 'Accept: text/plain' --json '{{}}' {url}/stream/repos/{repo}/branches/{branch_segment}/make"
-            )?;
-            let program = quoted(&this_program())?;
-            let address = match server.socket() {
-                Some(socket) => quoted(&format!("unix:{}", socket.display()))?,
-                None => url.to_owned(),
-            };
-            let place = match server.is_found_by_clients() {
-                true => String::new(),
-                false => format!(" --url {address} --key-file {}", quoted(&header)?),
-            };
-            let branch = quoted(branch)?;
-            writeln!(out, "  in a browser {program}{place} open")?;
-            writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;
-            writeln!(out, "  for agents   {program}{place} mcp config claude")?;
-        }
-        Ok(out.flush()?)
+        let program = quoted(&this_program())?;
+        let address = match server.socket() {
+            Some(socket) => quoted(&format!("unix:{}", socket.display()))?,
+            None => url.to_owned(),
+        };
+        let place = match server.is_found_by_clients() {
+            true => String::new(),
+            false => format!(" --url {address} --key-file {}", quoted(&header)?),
+        };
+        let branch = quoted(&branch)?;
+        writeln!(out, "  in a browser {program}{place} open")?;
+        writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;
+        writeln!(out, "  for agents   {program}{place} mcp config claude")?;
     }
+    Ok(out.flush()?)
 }
 
 /// How to call this very program from any directory: it need not be in anybody's PATH.

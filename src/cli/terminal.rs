@@ -114,8 +114,7 @@ impl TerminalFilter {
         match byte {
             b'[' => self.begin(FilterState::Control),
             b']' | b'P' | b'X' | b'^' | b'_' => self.begin(FilterState::String),
-            ESC => self.begin(FilterState::Escape),
-            0x20..=0x2f => self.begin(FilterState::Escape),
+            ESC | 0x20..=0x2f => self.begin(FilterState::Escape),
             0x30..=0x7e => self.begin(FilterState::Text),
             // No byte of a sequence: it was none, or was cut off.
             _ => {

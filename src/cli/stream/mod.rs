@@ -48,29 +48,13 @@ pub(super) struct EventStream {
     /// `None` when the daemon had nothing to give.
     response: Option<Response>,
     lines: Lines,
-    /// Since when no event has come, once the connection broke.
-    broken: Option<Broken>,
+    /// Since when no event has come, once the connection broke, and how long to wait before the next try.
+    broken: Option<(Instant, Duration)>,
     /// The last event of a group whose runs' output may still be on its way: the two have no order.
     ending: Option<Ending>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Broken {
-    since: Instant,
-    next_wait: Duration,
-}
-
 impl EventStream {
-    /// The stream that a request to start something was answered with.
-    pub(super) fn started(
-        client: Client,
-        subject: Subject,
-        response: Response,
-        output: bool,
-    ) -> Self {
-        Self::at(client, subject, None, Some(response), output)
-    }
-
     /// The stream of what somebody started, after `cursor`.
     pub(super) async fn follow(
         client: Client,
@@ -79,10 +63,11 @@ impl EventStream {
         output: bool,
     ) -> Result<Self, ClientError> {
         let response = client.follow(subject, cursor.as_deref(), output).await?;
-        Ok(Self::at(client, subject, cursor, response, output))
+        Ok(Self::new(client, subject, cursor, response, output))
     }
 
-    fn at(
+    /// The stream whose `response` goes on after `cursor`, such as that to a request to start something.
+    pub(super) fn new(
         client: Client,
         subject: Subject,
         cursor: Option<String>,
@@ -159,15 +144,12 @@ impl EventStream {
         // Half a line comes again whole.
         self.lines = Lines::default();
         let mut last = Failure::daemon(cause);
-        let mut broken = self.broken.unwrap_or(Broken {
-            since: Instant::now(),
-            next_wait: FIRST_RETRY,
-        });
-        let deadline = broken.since + PATIENCE;
-        while Instant::now() + broken.next_wait < deadline {
-            tokio::time::sleep(broken.next_wait).await;
-            broken.next_wait = (broken.next_wait * 2).min(SLOWEST_RETRY);
-            self.broken = Some(broken);
+        let (since, mut wait) = self.broken.unwrap_or((Instant::now(), FIRST_RETRY));
+        let deadline = since + PATIENCE;
+        while Instant::now() + wait < deadline {
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(SLOWEST_RETRY);
+            self.broken = Some((since, wait));
             match self.open(&self.client, deadline).await {
                 Ok(response) => {
                     self.response = response;
@@ -190,12 +172,9 @@ impl EventStream {
 
     async fn open(&self, at: &Client, deadline: Instant) -> Result<Option<Response>, ClientError> {
         let opening = at.follow(self.subject, self.cursor.as_deref(), self.output);
-        match tokio::time::timeout_at(deadline, opening).await {
-            Ok(opened) => opened,
-            Err(_) => Err(ClientError::Unreachable(Failure::daemon(
-                "it does not answer",
-            ))),
-        }
+        let silent = |_| ClientError::Unreachable(Failure::daemon("it does not answer"));
+        let opened = tokio::time::timeout_at(deadline, opening).await;
+        opened.map_err(silent)?
     }
 
     /// How it ended, by its record: for when the stream has nothing more to say.
@@ -213,10 +192,11 @@ impl EventStream {
 
     fn given_up(&self, error: ClientError) -> Failure {
         let failure = Failure::from(error);
-        let from = match &self.cursor {
-            Some(cursor) => format!(" --from {cursor}"),
-            None => String::new(),
-        };
+        let from = self
+            .cursor
+            .as_ref()
+            .map(|cursor| format!(" --from {cursor}"));
+        let from = from.unwrap_or_default();
         let (noun, words) = (self.subject.noun(), self.subject.words());
         Failure::daemon(format!("lost the {noun}'s stream: {failure}")).help(format!(
             "the {noun} may still go on; see the rest with `branchyard follow {words}{from}`"
@@ -332,7 +312,7 @@ mod tests {
         let client = client_of(router).await;
         let (subject, response) = client.start(&start()).await.unwrap();
         assert_eq!(subject, Subject::Run(RunId::parse(RUN).unwrap()));
-        let mut stream = EventStream::started(client, subject, response, false);
+        let mut stream = EventStream::new(client, subject, None, Some(response), false);
         let (output, ending) = read(&mut stream).await.unwrap();
         assert_eq!(String::from_utf8(output).unwrap(), "one\ntwo\n");
         let Some(Ending::Complete(complete)) = ending else {
@@ -392,9 +372,15 @@ mod tests {
         );
         let client = client_of(router).await;
         let (subject, response) = client.start(&start()).await.unwrap();
-        let failure = read(&mut EventStream::started(client, subject, response, false))
-            .await
-            .unwrap_err();
+        let failure = read(&mut EventStream::new(
+            client,
+            subject,
+            None,
+            Some(response),
+            false,
+        ))
+        .await
+        .unwrap_err();
         assert_eq!(failure.exit, 125);
         let help = failure.help.unwrap();
         assert!(
