@@ -1,48 +1,59 @@
-//! All lines of the output, one after another.
+//! The output as lines.
 
 use std::io;
 
 use super::{MAX_OUTPUT, Output};
 
-impl Output {
-    /// Gives every line, counted from 1 and without its ending, from where it stands to its end. Of a
-    /// longer line only so much is given as fits one event, so that none needs more memory.
-    pub fn each_line(&mut self, mut take: impl FnMut(u64, &[u8])) -> io::Result<()> {
-        let (mut number, mut begun, mut carried) = (1, false, Vec::new());
-        while let Some(payload) = self.more()? {
-            let mut at = 0;
-            for newline in memchr::memchr_iter(b'\n', payload) {
-                let rest = &payload[at..newline];
-                if begun {
-                    carry(&mut carried, rest);
-                    take(number, without_cr(&carried));
-                    carried.clear();
-                    begun = false;
-                } else {
-                    take(number, without_cr(rest));
-                }
-                number += 1;
-                at = newline + 1;
+/// Cuts output into lines, wherever its frames end. Of a longer line only so much is kept as fits one event, so that
+/// none needs more memory.
+#[derive(Debug, Default)]
+pub(super) struct LineCutter(Vec<u8>);
+
+impl LineCutter {
+    /// Gives out the lines that end in `bytes`, without their newlines.
+    pub(super) fn cut(&mut self, bytes: &[u8], mut whole: impl FnMut(&[u8])) {
+        let mut start = 0;
+        for newline in memchr::memchr_iter(b'\n', bytes) {
+            let rest = &bytes[start..newline];
+            if self.0.is_empty() {
+                whole(rest);
+            } else {
+                self.hold(rest);
+                whole(&self.0);
+                self.0.clear();
             }
-            if at < payload.len() {
-                begun = true;
-                carry(&mut carried, &payload[at..]);
-            }
+            start = newline + 1;
         }
-        if begun {
-            take(number, without_cr(&carried));
-        }
-        Ok(())
+        self.hold(&bytes[start..]);
+    }
+
+    /// The line that has begun and not ended.
+    pub(super) fn begun(&self) -> Option<&[u8]> {
+        (!self.0.is_empty()).then_some(&self.0)
+    }
+
+    fn hold(&mut self, more: &[u8]) {
+        let room = MAX_OUTPUT.saturating_sub(self.0.len());
+        self.0.extend_from_slice(&more[..more.len().min(room)]);
     }
 }
 
-fn carry(carried: &mut Vec<u8>, more: &[u8]) {
-    let room = MAX_OUTPUT.saturating_sub(carried.len());
-    carried.extend_from_slice(&more[..more.len().min(room)]);
-}
-
-fn without_cr(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
+impl Output {
+    /// Gives every line, counted from 1 and without its ending, from where it stands to its end.
+    pub fn each_line(&mut self, mut take: impl FnMut(u64, &[u8])) -> io::Result<()> {
+        let (mut number, mut lines) = (0, LineCutter::default());
+        let mut whole = |line: &[u8]| {
+            number += 1;
+            take(number, line.strip_suffix(b"\r").unwrap_or(line));
+        };
+        while let Some(payload) = self.more()? {
+            lines.cut(payload, &mut whole);
+        }
+        if let Some(last) = lines.begun() {
+            whole(last);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

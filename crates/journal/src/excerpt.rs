@@ -38,36 +38,23 @@ pub fn stream<P: Pieces>(mut pieces: P) -> impl Stream<Item = io::Result<Bytes>>
     }
 }
 
-/// Reads output for one piece: gives it to `take` until that is content, a step is done or the output
-/// ends. True if there may be more.
+/// Reads output for one piece: gives it to `take`, which tells how long the piece is, or `None` if it wants no more at
+/// all, until there is a piece, a step is done or the output ends. True if there may be more.
 pub(super) fn step(
     output: &mut Output,
-    mut take: impl FnMut(&[u8]) -> Content,
+    mut take: impl FnMut(&[u8]) -> Option<usize>,
 ) -> io::Result<bool> {
-    let mut read = 0;
-    let more = loop {
-        match output.more()? {
-            None => break false,
-            Some(bytes) => {
-                read += bytes.len();
-                match take(bytes) {
-                    Content::NeverMore => break false,
-                    Content::ForNow => break true,
-                    Content::NotYet if read >= STEP => break true,
-                    Content::NotYet => {}
-                }
-            }
+    let (mut read, mut more) = (0, false);
+    while let Some(bytes) = output.more()? {
+        read += bytes.len();
+        let piece = take(bytes);
+        more = piece.is_some_and(|len| len >= CHUNK || read >= STEP);
+        if more || piece.is_none() {
+            break;
         }
-    };
+    }
     output.release();
     Ok(more)
-}
-
-/// Whether one who takes output has enough of it.
-pub(super) enum Content {
-    NotYet,
-    ForNow,
-    NeverMore,
 }
 
 /// A run of bytes or lines of the output.
@@ -160,13 +147,7 @@ impl Pieces for Excerpt {
                 Some(filter) => filter.pass(wanted, &mut piece),
                 None => piece.extend_from_slice(wanted),
             }
-            if self.left.is_none() {
-                Content::NeverMore
-            } else if piece.len() >= CHUNK {
-                Content::ForNow
-            } else {
-                Content::NotYet
-            }
+            (!self.left.is_none()).then_some(piece.len())
         })?;
         if !more {
             self.left = Left::Bytes(0);

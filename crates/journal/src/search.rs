@@ -6,13 +6,9 @@ use std::io;
 use bytes::Bytes;
 use regex::bytes::Regex;
 
-use super::excerpt::{Content, Pieces, step};
-use super::{AnsiFilter, Output};
-
-/// Of a longer line this much is searched and shown, so that no line needs more memory.
-pub(crate) const LONGEST_LINE: usize = 64 * 1024;
-/// A piece for the wire.
-const CHUNK: usize = 64 * 1024;
+use super::each_line::LineCutter;
+use super::excerpt::{Pieces, step};
+use super::{AnsiFilter, MAX_OUTPUT, Output};
 
 /// A line of the output, counted from 1, without its ending.
 #[derive(Debug, Default)]
@@ -54,9 +50,7 @@ pub struct Search<R> {
     output: Output,
     filter: Option<AnsiFilter>,
     matcher: Matcher<R>,
-    /// The line that has begun, as far as it is kept.
-    line: Vec<u8>,
-    begun: bool,
+    lines: LineCutter,
     over: bool,
 }
 
@@ -74,8 +68,7 @@ impl<R: Report> Search<R> {
                 matches: 0,
                 truncated: false,
             },
-            line: Vec::new(),
-            begun: false,
+            lines: LineCutter::default(),
             over: false,
         }
     }
@@ -89,7 +82,7 @@ impl<R: Report> Search<R> {
 
     /// The first line that was not seen whole.
     pub fn next_line(&self) -> u64 {
-        self.matcher.number + u64::from(!self.begun)
+        self.matcher.number + u64::from(self.lines.begun().is_none())
     }
 
     /// What it was told, where that is more than bytes.
@@ -114,8 +107,7 @@ impl<R: Report> Pieces for Search<R> {
             output,
             filter,
             matcher,
-            line,
-            begun,
+            lines,
             over,
         } = self;
         let mut filtered = Vec::new();
@@ -128,50 +120,18 @@ impl<R: Report> Pieces for Search<R> {
                 }
                 None => bytes,
             };
-            cut(bytes, line, begun, |line| matcher.line(line));
-            if matcher.truncated {
-                Content::NeverMore
-            } else if matcher.report.buffered() >= CHUNK {
-                Content::ForNow
-            } else {
-                Content::NotYet
-            }
+            lines.cut(bytes, |line| matcher.line(line));
+            (!matcher.truncated).then(|| matcher.report.buffered())
         })?;
         if !more {
-            if *begun {
-                matcher.line(line);
+            if let Some(last) = lines.begun() {
+                matcher.line(last);
             }
             matcher.report.end(matcher.truncated);
             *over = true;
         }
         Ok(Some(matcher.report.take()))
     }
-}
-
-/// Gives out the lines that end in `bytes`; `held` is what is kept of one that has `begun`.
-fn cut(bytes: &[u8], held: &mut Vec<u8>, begun: &mut bool, mut whole: impl FnMut(&[u8])) {
-    let mut start = 0;
-    for newline in memchr::memchr_iter(b'\n', bytes) {
-        let rest = &bytes[start..newline];
-        if *begun {
-            hold(held, rest);
-            whole(held);
-            held.clear();
-            *begun = false;
-        } else {
-            whole(rest);
-        }
-        start = newline + 1;
-    }
-    if start < bytes.len() {
-        hold(held, &bytes[start..]);
-        *begun = true;
-    }
-}
-
-fn hold(held: &mut Vec<u8>, more: &[u8]) {
-    let room = LONGEST_LINE.saturating_sub(held.len());
-    held.extend_from_slice(&more[..more.len().min(room)]);
 }
 
 #[derive(Debug)]
@@ -193,7 +153,8 @@ impl<R: Report> Matcher<R> {
             return;
         }
         self.number += 1;
-        let line = &line[..line.len().min(LONGEST_LINE)];
+        // Of a longer line this much is searched and shown.
+        let line = &line[..line.len().min(MAX_OUTPUT)];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if self.query.pattern.is_match(line) {
             if self.matches == self.query.limit {
@@ -353,7 +314,7 @@ mod tests {
             }
             let told = search(&path, "!", 1, 10);
             assert_eq!(told.lines.len(), 2);
-            assert_eq!(told.lines[0].2.len(), LONGEST_LINE);
+            assert_eq!(told.lines[0].2.len(), MAX_OUTPUT);
             assert_eq!(told.lines[1], ('a', 2, b"next?".to_vec()));
             let told = search(&path, "\\?", 0, 10);
             assert_eq!(told.lines, [('m', 2, b"next?".to_vec())]);
