@@ -9,8 +9,9 @@ pub const MAX_OUTPUT: usize = 64 * 1024;
 /// No frame is larger than this; a length beyond it is damage, not data.
 const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stream {
+    #[default]
     Stdout,
     Stderr,
 }
@@ -75,9 +76,7 @@ pub(super) fn encode_header(salt: Salt) -> [u8; HEADER_LEN] {
 }
 
 pub(super) fn decode_header(header: &[u8; HEADER_LEN]) -> Option<Salt> {
-    (header[..8] == *MAGIC)
-        .then(|| header[8..].try_into().ok())
-        .flatten()
+    header.strip_prefix(MAGIC)?.try_into().ok()
 }
 
 /// The frame's header for `payload` at `start`; `None` if the payload is too large for a frame.

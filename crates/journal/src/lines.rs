@@ -40,31 +40,17 @@ pub enum LineItem<'a> {
     Event { json: &'a [u8] },
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Splitter {
     pending: Vec<u8>,
     stream: Stream,
-    /// Where the first byte of `pending` stands.
-    begun: Cursor,
+    /// Where the first byte of `pending` stands, or of what was there last.
+    begun: Option<Cursor>,
     /// The last frame that added to `pending`, and the bytes of it that did.
     last_start: u64,
     last_end: u64,
     last_len: usize,
     last_added: usize,
-}
-
-impl Default for Splitter {
-    fn default() -> Self {
-        Self {
-            pending: Vec::new(),
-            stream: Stream::Stdout,
-            begun: Cursor::START,
-            last_start: 0,
-            last_end: 0,
-            last_len: 0,
-            last_added: 0,
-        }
-    }
 }
 
 impl Splitter {
@@ -104,7 +90,7 @@ impl Splitter {
     /// Forgets an unfinished line, if there is one, and says where it begins: read again from there, it
     /// is the same.
     pub fn put_back(&mut self) -> Option<Cursor> {
-        let begun = self.has_pending().then_some(self.begun);
+        let begun = self.begun.filter(|_| self.has_pending());
         self.pending.clear();
         begun
     }
@@ -125,11 +111,8 @@ impl Splitter {
             frame: self.last_start,
             within: u32::try_from(seen).unwrap_or(u32::MAX),
         };
-        let flow = emit(self.partial(&self.pending[..keep_from]), cursor);
-        self.pending.drain(..keep_from);
-        self.begun = cursor;
         self.last_added = tail;
-        flow
+        self.give_out(keep_from, cursor, &mut emit)
     }
 
     /// Gives out all of an unfinished line.
@@ -188,13 +171,18 @@ impl Splitter {
             return self.flush(&mut *emit);
         }
         if self.pending.is_empty() {
-            self.begun = frame.cursor_at(*at);
+            self.begun = Some(frame.cursor_at(*at));
         }
         let part = newline.unwrap_or(rest.len());
         if part > room {
             self.pending.extend_from_slice(&rest[..room]);
             *at += room;
-            return self.give_out_piece(frame, *at, room, emit);
+            // Cut before an unfinished character if that began in this frame.
+            let tail = unfinished_char(&self.pending);
+            let tail = if tail > room { 0 } else { tail };
+            self.remember(frame, tail);
+            let cursor = frame.cursor_at(*at - tail);
+            return self.give_out(MAX_OUTPUT - tail, cursor, emit);
         }
         self.pending.extend_from_slice(&rest[..part]);
         *at += part;
@@ -208,22 +196,16 @@ impl Splitter {
         flow
     }
 
-    /// Gives out a full `pending`, cut before an unfinished character if that began in this frame.
-    fn give_out_piece(
+    /// Gives out the beginning of `pending`, which ends at `cursor`.
+    fn give_out(
         &mut self,
-        frame: &Frame<'_>,
-        at: usize,
-        added: usize,
+        len: usize,
+        cursor: Cursor,
         emit: &mut impl FnMut(LineItem<'_>, Cursor) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let tail = unfinished_char(&self.pending);
-        let tail = if tail > added { 0 } else { tail };
-        let keep_from = self.pending.len() - tail;
-        let cursor = frame.cursor_at(at - tail);
-        let flow = emit(self.partial(&self.pending[..keep_from]), cursor);
-        self.pending.drain(..keep_from);
-        self.begun = cursor;
-        self.remember(frame, tail);
+        let flow = emit(self.partial(&self.pending[..len]), cursor);
+        self.pending.drain(..len);
+        self.begun = Some(cursor);
         flow
     }
 
