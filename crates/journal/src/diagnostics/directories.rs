@@ -63,25 +63,18 @@ impl Directories {
     pub(super) fn line(&mut self, number: u64, line: &str) {
         let said = place::program(line).map(|(_, said)| said);
         let said = said.or_else(|| line.strip_prefix("ninja: "));
-        let (is_entered, dir) = match (said, line.strip_prefix("Change Dir: ")) {
-            (Some(said), _) => {
-                let entered = said.strip_prefix("Entering directory ");
-                let left = said.strip_prefix("Leaving directory ");
-                match (entered, left) {
-                    (Some(dir), _) => (true, dir),
-                    (None, Some(dir)) => (false, dir),
-                    (None, None) => return,
-                }
-            }
-            (None, Some(dir)) => (true, dir),
-            (None, None) => return,
+        let entered = said.and_then(|said| said.strip_prefix("Entering directory "));
+        let entered = entered.or_else(|| line.strip_prefix("Change Dir: "));
+        let left = said.and_then(|said| said.strip_prefix("Leaving directory "));
+        let Some(dir) = entered.or(left) else {
+            return;
         };
         // Older ones begin with another quote.
         let dir = dir.trim_end_matches('\'').trim_start_matches(['\'', '`']);
         let Some(dir) = self.inside(Path::new(dir)) else {
             return;
         };
-        if is_entered {
+        if entered.is_some() {
             if self.spans.len() < MOST_SPANS {
                 self.spans.push(DirectorySpan {
                     dir,

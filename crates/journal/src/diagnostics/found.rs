@@ -80,10 +80,8 @@ impl Complaint {
 pub(super) struct Complaints {
     directories: Directories,
     remembered: HashSet<u64>,
-    errors: Pile,
-    hints: Pile,
-    consequences: Pile,
-    warnings: Pile,
+    /// One for each [`Weight`].
+    piles: [Pile; 4],
 }
 
 impl Complaints {
@@ -127,34 +125,23 @@ impl Complaints {
         if !self.is_new(&diagnostic) {
             return;
         }
-        match weight {
-            Weight::Error => &mut self.errors,
-            Weight::Hint => &mut self.hints,
-            Weight::Consequence => &mut self.consequences,
-            Weight::Warning => &mut self.warnings,
-        }
-        .add(diagnostic);
+        self.piles[weight as usize].add(diagnostic);
     }
 
     pub(super) fn finish(mut self, is_stopped: bool) -> Diagnostics {
         if is_stopped {
-            self.consequences = Pile::default();
-            self.hints.drop_stopped();
-            self.errors.drop_stopped();
+            self.piles[Weight::Consequence as usize] = Pile::default();
+            self.piles[Weight::Hint as usize].drop_stopped();
+            self.piles[Weight::Error as usize].drop_stopped();
         }
-        for pile in [
-            &mut self.errors,
-            &mut self.hints,
-            &mut self.consequences,
-            &mut self.warnings,
-        ] {
+        for pile in &mut self.piles {
             pile.resolve(&self.directories);
         }
-        let errors = [self.errors, self.hints, self.consequences]
+        let [errors, hints, consequences, warnings] = self.piles;
+        let errors = [errors, hints, consequences]
             .into_iter()
             .find(|pile| pile.count > 0)
             .unwrap_or_default();
-        let warnings = self.warnings;
         let (error_count, warning_count) = (errors.count, warnings.count);
         let items: Vec<_> = errors
             .kept

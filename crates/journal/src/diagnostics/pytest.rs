@@ -230,11 +230,8 @@ impl Failure {
 
     fn tell(self, found: &mut Complaints) {
         let message = self.message.filter(|message| !message.is_empty());
-        let of_file = self.place.as_ref().is_some_and(|place| {
-            self.name
-                .as_ref()
-                .is_some_and(|name| place.file.ends_with(&name[..]))
-        });
+        let placed = self.place.as_ref().zip(self.name.as_ref());
+        let of_file = placed.is_some_and(|(place, name)| place.file.ends_with(&name[..]));
         let message = match (self.name, message) {
             (Some(_), Some(message)) if of_file => message,
             (Some(name), Some(message)) => format!("{name}: {message}"),

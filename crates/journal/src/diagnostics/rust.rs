@@ -86,14 +86,11 @@ impl Rust {
         };
         let complaint = &mut waiting.complaint;
         let done = match waiting.what {
-            What::Place => match line.trim_start().strip_prefix("--> ") {
-                Some(place) => {
-                    complaint.place = SourcePlace::parse(place.trim());
-                    complaint.tool = tool_of(complaint.place.as_ref());
-                    Some(true)
-                }
-                None => None,
-            },
+            What::Place => line.trim_start().strip_prefix("--> ").map(|place| {
+                complaint.place = SourcePlace::parse(place.trim());
+                complaint.tool = tool_of(complaint.place.as_ref());
+                true
+            }),
             What::Message if line.is_empty() => None,
             What::Message => {
                 *complaint = Complaint::new(TOOL, Weight::Error, complaint.place.take(), line);
