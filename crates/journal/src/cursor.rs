@@ -1,6 +1,7 @@
 //! A place in a journal: opaque to viewers, who hand back the one they saw last.
 
 use std::fmt;
+use std::str::FromStr;
 
 use super::format::{Frame, HEADER_LEN};
 use branchyard_model::Problem;
@@ -23,17 +24,11 @@ impl Cursor {
     };
 
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        let refused = || Self::refused(format_args!("{:?}", shortened(text)));
-        let parsed = match text.split_once('.') {
-            None => digits(text).map(|frame| (frame, 0)),
-            Some((frame, within)) => digits(frame).zip(digits(within)),
-        };
-        match parsed {
+        let (frame, within) = text.split_once('.').unwrap_or((text, "0"));
+        match digits(frame).zip(digits(within)) {
             Some((0, 0)) => Ok(Self::START),
-            Some((frame, within)) if frame >= Self::START.frame => u32::try_from(within)
-                .map(|within| Self { frame, within })
-                .map_err(|_| refused()),
-            _ => Err(refused()),
+            Some((frame, within)) if frame >= Self::START.frame => Ok(Self { frame, within }),
+            _ => Err(Self::refused(format_args!("{:?}", shortened(text)))),
         }
     }
 
@@ -67,10 +62,9 @@ fn shortened(text: &str) -> &str {
 }
 
 /// Plain decimal digits only: `+1`, `-1` and `9e99` are no cursors.
-fn digits(text: &str) -> Option<u64> {
-    (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| text.parse().ok())
-        .flatten()
+fn digits<T: FromStr>(text: &str) -> Option<T> {
+    let is_plain = text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain)
 }
 
 impl fmt::Display for Cursor {

@@ -143,7 +143,7 @@ fn over(limit: u64, tail: u64) -> Warning {
 }
 
 /// The first frame of a segment.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Label {
     /// Counts up from 0; the segment stands in `tail.0` or `tail.1` by turns.
     number: u64,
@@ -172,11 +172,7 @@ struct Tail {
 impl Tail {
     fn begin(dir: &Path, capacity: u64) -> io::Result<Self> {
         clear(dir)?;
-        let label = Label {
-            number: 0,
-            dropped: 0,
-            before: 0,
-        };
+        let label = Label::default();
         Ok(Self {
             dir: dir.to_owned(),
             capacity,
@@ -344,15 +340,6 @@ fn copy_output(mut segment: Segment, to: &mut Copying<'_>) -> io::Result<u64> {
     })
 }
 
-/// Bytes of output that a frame of a tail stands for: those it holds, or those that it says are missing.
-fn output_in(kind: FrameKind, payload: &[u8]) -> u64 {
-    match (kind, serde_json::from_slice(payload)) {
-        (FrameKind::Event, Ok(Event::Gap(gap))) => gap.bytes,
-        (FrameKind::Event, _) => 0,
-        _ => payload.len() as u64,
-    }
-}
-
 /// Gives up a tail that cannot be brought into its journal, and returns how many bytes of output that
 /// leaves out. The journal has nothing else of the writer's own after the tail.
 pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
@@ -381,7 +368,8 @@ pub fn give_up_tail(dir: &Path, journal: &Path) -> io::Result<u64> {
     Ok(all.saturating_sub(copied))
 }
 
-/// How many bytes of output the rest of a file stands for, of which each frame is shown to `see`.
+/// How many bytes of output the rest of a file stands for, those it holds and those that it says are missing. Each frame
+/// is shown to `see`.
 fn count(
     reader: &mut Reader,
     len: u64,
@@ -390,7 +378,11 @@ fn count(
     let mut bytes = 0;
     while let Some((frame, _)) = reader.next(len)? {
         see(&frame)?;
-        bytes += output_in(frame.kind, frame.payload);
+        bytes += match (frame.kind, serde_json::from_slice(frame.payload)) {
+            (FrameKind::Event, Ok(Event::Gap(gap))) => gap.bytes,
+            (FrameKind::Event, _) => 0,
+            _ => frame.payload.len() as u64,
+        };
     }
     Ok(bytes)
 }

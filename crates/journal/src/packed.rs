@@ -19,6 +19,7 @@ const BLOCK: u32 = 256 * 1024;
 /// A journal that is smaller stays as it is: it would still take a block of the disk.
 const WORTH_PACKING: u64 = 16 * 1024;
 
+#[derive(Debug)]
 pub(super) enum Source {
     Plain(File),
     Packed { file: File, table: SeekTable },
@@ -63,9 +64,7 @@ impl Source {
             }
         }
     }
-}
 
-impl Source {
     /// As `read_at`, without waiting for the disk: it would have to where the system does not hold at
     /// least `need` bytes of it in memory, or where they have to be unpacked.
     pub(super) fn read_now(
@@ -86,15 +85,6 @@ impl Source {
             }
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-impl std::fmt::Debug for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Plain(_) => "Plain",
-            Self::Packed { .. } => "Packed",
-        })
     }
 }
 

@@ -109,12 +109,10 @@ impl Reader {
         if cursor.frame < len {
             let within = cursor.within as usize;
             match self.next(len)? {
-                Some((frame, _)) if within == 0 => self.pos = frame.start,
-                Some((frame, _))
-                    if frame.kind != FrameKind::Event && within < frame.payload.len() =>
+                Some((Frame { kind, payload, .. }, _))
+                    if within == 0 || kind != FrameKind::Event && within < payload.len() =>
                 {
-                    self.pos = frame.start;
-                    self.skip = within;
+                    self.go_to(cursor);
                 }
                 _ => return refused,
             }
@@ -166,10 +164,7 @@ impl Reader {
 
     /// As `next`, for one who wants another frame if this one does not suit.
     pub(super) fn advance(&mut self, len: u64) -> io::Result<Option<Passed>> {
-        if self.pos >= len {
-            return Ok(None);
-        }
-        if !self.require(FRAME_HEADER_LEN, len)? {
+        if self.pos >= len || !self.require(FRAME_HEADER_LEN, len)? {
             return Ok(None);
         }
         let Some(size) = frame_size(self.buffered()) else {

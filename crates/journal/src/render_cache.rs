@@ -130,8 +130,10 @@ impl RenderCache {
             rendered => rendered,
         };
         let (chunk, is_lasting) = rendered?;
-        if let (Some(format_id), true) = (format_id, is_lasting) {
-            self.keep(format_id, from, &chunk);
+        // For others, where there are any.
+        let is_wanted = is_lasting && Arc::strong_count(self) > 1 && !chunk.bytes.is_empty();
+        if let Some(format_id) = format_id.filter(|_| is_wanted) {
+            self.kept.lock().add(format_id, from, chunk.clone());
         }
         Ok((sink, chunk))
     }
@@ -141,13 +143,6 @@ impl RenderCache {
         let chunk = self.kept.lock().find(format_id, from)?;
         sink.skip(&chunk.bytes);
         Some(chunk)
-    }
-
-    /// Keeps a chunk for others, where there are any.
-    fn keep(self: &Arc<Self>, format_id: u8, from: Cursor, chunk: &Chunk) {
-        if Arc::strong_count(self) > 1 && !chunk.bytes.is_empty() {
-            self.kept.lock().add(format_id, from, chunk.clone());
-        }
     }
 }
 
