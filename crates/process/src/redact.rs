@@ -151,7 +151,8 @@ impl Redactor {
     }
 
     /// Gives out what is decided in `text`, and returns from where on it is not: where an unfinished
-    /// secret begins that `counts`.
+    /// secret begins that `counts`. Where `text` has escapes in it, `visible` is what is left without them. A
+    /// secret may stand in either; the first counts, and of those that begin together the longest.
     fn give(
         &self,
         text: &[u8],
@@ -159,49 +160,21 @@ impl Redactor {
         counts: impl Fn(usize, usize) -> bool,
         out: &mut Vec<u8>,
     ) -> usize {
-        if let Some(visible) = visible {
-            return self.give_escaped(text, visible, counts, out);
-        }
-        let mut at = 0;
-        let mut undecided = self.unfinished(text, at, &counts);
-        if self.sees_nothing_in(text) {
+        let undecided_from = |at: usize| {
+            let seen = visible.and_then(|visible| {
+                let from = visible.first_from(at);
+                visible.place(self.unfinished(visible.text(), from, &counts))
+            });
+            let plain = self.unfinished(text, at, &counts);
+            seen.map_or(plain, |seen| plain.min(seen))
+        };
+        let (mut at, mut undecided) = (0, undecided_from(0));
+        let mut texts = [text].into_iter().chain(visible.map(Visible::text));
+        if texts.all(|text| self.sees_nothing_in(text)) {
             self.show(text, at..undecided, out);
             return undecided;
         }
         // A match that begins where the text is undecided may yet become a longer one.
-        while let Some(found) = self.search.find(Input::new(text).range(at..))
-            && found.start() < undecided
-        {
-            self.show(text, at..found.start(), out);
-            out.extend_from_slice(REDACTED.as_bytes());
-            at = found.end();
-            if undecided < at {
-                undecided = self.unfinished(text, at, &counts);
-            }
-        }
-        self.show(text, at..undecided, out);
-        undecided
-    }
-
-    /// The same for `text` with escapes in it, of which `visible` is left without them. A secret may stand in
-    /// either; the first counts, and of those that begin together the longest.
-    fn give_escaped(
-        &self,
-        text: &[u8],
-        visible: &Visible,
-        counts: impl Fn(usize, usize) -> bool,
-        out: &mut Vec<u8>,
-    ) -> usize {
-        let undecided_from = |at: usize| {
-            let seen = self.unfinished(visible.text(), visible.first_from(at), &counts);
-            let seen = visible.place(seen).unwrap_or(text.len());
-            self.unfinished(text, at, &counts).min(seen)
-        };
-        let (mut at, mut undecided) = (0, undecided_from(0));
-        if self.sees_nothing_in(text) && self.sees_nothing_in(visible.text()) {
-            self.show(text, at..undecided, out);
-            return undecided;
-        }
         while let Some(found) = self.first_from(text, visible, at)
             && found.start < undecided
         {
@@ -228,15 +201,17 @@ impl Redactor {
     }
 
     /// Where in `text` the first secret stands that begins at `at` or after.
-    fn first_from(&self, text: &[u8], visible: &Visible, at: usize) -> Option<Range<usize>> {
+    fn first_from(
+        &self,
+        text: &[u8],
+        visible: Option<&Visible>,
+        at: usize,
+    ) -> Option<Range<usize>> {
         let plain = self.search.find(Input::new(text).range(at..));
-        let seen = Input::new(visible.text()).range(visible.first_from(at)..);
-        let seen = self.search.find(seen).and_then(|found| {
-            let (first, last) = (
-                visible.place(found.start())?,
-                visible.place(found.end() - 1)?,
-            );
-            Some(first..last + 1)
+        let seen = visible.and_then(|visible| {
+            let input = Input::new(visible.text()).range(visible.first_from(at)..);
+            let found = self.search.find(input)?;
+            Some(visible.place(found.start())?..visible.place(found.end() - 1)? + 1)
         });
         let plain = plain.map(|found| found.range());
         plain
