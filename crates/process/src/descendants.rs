@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait,
 };
 
 /// How often those are looked at that were told to end and have not yet.
@@ -42,26 +43,23 @@ pub(super) fn end_all(within: Duration) -> bool {
         for process in below(getpid()) {
             send(&process, Signal::KILL);
         }
-        match reap() {
-            Left::Nothing => return true,
-            Left::Some if Instant::now() >= by => return false,
-            Left::Some => thread::sleep(LOOK_AGAIN),
+        match reap(|_, _| {}) {
+            Ok(false) if Instant::now() < by => thread::sleep(LOOK_AGAIN),
+            alone => return alone.unwrap_or(true),
         }
     }
 }
 
-enum Left {
-    Nothing,
-    Some,
-}
-
-fn reap() -> Left {
+/// Buries all children that have ended, of which `each` is told, and says whether no child is left: who has no child
+/// here has no descendant either.
+pub(super) fn reap(mut each: impl FnMut(Pid, WaitStatus)) -> io::Result<bool> {
     loop {
-        match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => return Left::Some,
-            // No child at all: and who has no child here has no descendant either.
-            Err(_) => return Left::Nothing,
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => each(pid, status),
+            Err(Errno::INTR) => {}
+            Ok(None) => return Ok(false),
+            Err(Errno::CHILD) => return Ok(true),
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -126,14 +124,16 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     })
 }
 
-/// Checks once more behind a pidfd, so that a number reused in between is never hit.
+/// To one that has ended by itself it is as good.
 pub(super) fn send(process: &Process, signal: Signal) {
-    if let Ok(fd) = pidfd_open(process.pid, PidfdFlags::empty())
-        && look(process.pid).is_some_and(|now| now.started == process.started)
-    {
-        // It may have ended by itself, which is as good.
-        let _ = pidfd_send_signal(&fd, signal);
-    }
+    let is_it = || look(process.pid).is_some_and(|now| now.started == process.started);
+    send_if(process.pid, signal, is_it);
+}
+
+/// Checks once more behind a pidfd, so that a number reused in between is never hit.
+pub(super) fn send_if(pid: Pid, signal: Signal, is_it: impl FnOnce() -> bool) -> bool {
+    pidfd_open(pid, PidfdFlags::empty())
+        .is_ok_and(|fd| is_it() && pidfd_send_signal(&fd, signal).is_ok())
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use jiff::Timestamp;
-use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::Exceeded;
+use super::{Exceeded, descendants};
 use branchyard_runtime::disk::read_json;
 
 const FILE: &str = "exit.json";
@@ -30,34 +29,26 @@ pub enum Outcome {
 }
 
 /// Why there never was a process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CommandError {
     pub message: String,
     /// The program does not exist.
-    #[serde(default)]
     pub missing: bool,
     /// It is the sandbox that could not be made.
-    #[serde(default)]
     pub sandbox: bool,
 }
 
 /// Buries all children that have ended: how the `command` among them ended, and whether no child is left.
 pub(super) fn reap(command: Pid) -> io::Result<(Option<Outcome>, bool)> {
     let mut outcome = None;
-    loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == command => {
-                outcome = status
-                    .exit_status()
-                    .map(Outcome::Code)
-                    .or_else(|| status.terminating_signal().map(Outcome::Signal));
-            }
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Ok(None) => return Ok((outcome, false)),
-            Err(Errno::CHILD) => return Ok((outcome, true)),
-            Err(error) => return Err(error.into()),
+    let alone = descendants::reap(|pid, status| {
+        if pid == command {
+            let code = status.exit_status().map(Outcome::Code);
+            outcome = code.or_else(|| status.terminating_signal().map(Outcome::Signal));
         }
-    }
+    })?;
+    Ok((outcome, alone))
 }
 
 impl From<&io::Error> for CommandError {
@@ -82,16 +73,13 @@ pub enum Stop {
 pub struct Exit {
     pub outcome: Outcome,
     pub ended_at: Timestamp,
-    #[serde(default)]
     pub stopped: Option<Stop>,
     /// Something kept the output open after the command's end and was cut off.
     #[serde(default)]
     pub leaked: bool,
     /// The limit that it ran into, where that could be seen.
-    #[serde(default)]
     pub exceeded: Option<Exceeded>,
     /// Output that could not be written, and why. The command was not disturbed by it.
-    #[serde(default)]
     pub unwritten: Option<String>,
     /// Bytes of output that are missing at the end of the journal.
     #[serde(default)]
@@ -168,11 +156,7 @@ mod tests {
         assert_eq!(Exit::load(dir.path()), None);
         let exit = Exit {
             outcome: Outcome::Code(3),
-            ..Exit::not_started(CommandError {
-                message: String::new(),
-                missing: false,
-                sandbox: false,
-            })
+            ..Exit::not_started(CommandError::default())
         };
         exit.save(dir.path()).unwrap();
         assert_eq!(Exit::load(dir.path()), Some(exit));

@@ -28,10 +28,8 @@ pub struct Launch {
     pub limits: Limits,
     pub mechanisms: Mechanisms,
     /// What it is given to show to a remote, if it talks to one.
-    #[serde(default)]
     pub handover: Option<Handover>,
     /// What it is kept from; without one it may do what this user may.
-    #[serde(default)]
     pub sandbox: Option<Sandbox>,
     /// What must not be seen in its output.
     pub secrets: Vec<String>,

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 
 use super::descendants;
 use branchyard_model::RunId;
@@ -16,11 +16,11 @@ const ROUNDS: usize = 64;
 
 /// Kills every process that carries the run's id. Returns how many were met.
 pub fn end_processes_of(run: RunId) -> usize {
-    let (mark, mut ended) = (mark(run), 0);
+    let (mark, mut ended) = (format!("{RUN_ID_VARIABLE}={run}"), 0);
+    let carries = |pid| carries(pid, mark.as_bytes());
+    let kill = |pid| carries(pid) && descendants::send_if(pid, Signal::KILL, || carries(pid));
     for _ in 0..ROUNDS {
-        let met = descendants::pids()
-            .filter(|pid| carries(*pid, &mark) && send(*pid, &mark, Signal::KILL))
-            .count();
+        let met = descendants::pids().filter(|pid| kill(*pid)).count();
         if met == 0 {
             break;
         }
@@ -29,18 +29,8 @@ pub fn end_processes_of(run: RunId) -> usize {
     ended
 }
 
-fn mark(run: RunId) -> Vec<u8> {
-    format!("{RUN_ID_VARIABLE}={run}").into_bytes()
-}
-
 fn carries(pid: Pid, mark: &[u8]) -> bool {
     // A zombie's environment reads as empty, so the dead are never counted.
     fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()))
         .is_ok_and(|environ| environ.split(|b| *b == 0).any(|entry| entry == mark))
-}
-
-/// Checks once more behind a pidfd, so that a number reused in between is never hit.
-fn send(pid: Pid, mark: &[u8], signal: Signal) -> bool {
-    pidfd_open(pid, PidfdFlags::empty())
-        .is_ok_and(|fd| carries(pid, mark) && pidfd_send_signal(&fd, signal).is_ok())
 }

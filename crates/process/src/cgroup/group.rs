@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
+
+use crate::descendants;
 
 /// Processes that were killed are gone within this time, unless the kernel itself holds them.
 const REMOVAL: (u32, Duration) = (50, Duration::from_millis(2));
@@ -79,11 +81,9 @@ impl Group {
         members
     }
 
-    /// Kills one that was listed, checking once more behind a pidfd, so that a number reused in between
-    /// is never hit.
+    /// Kills one that was listed, if it is still inside.
     pub(super) fn kill(&self, pid: Pid) -> bool {
-        pidfd_open(pid, PidfdFlags::empty())
-            .is_ok_and(|fd| self.holds(pid) && pidfd_send_signal(&fd, Signal::KILL).is_ok())
+        descendants::send_if(pid, Signal::KILL, || self.holds(pid))
     }
 
     fn holds(&self, pid: Pid) -> bool {

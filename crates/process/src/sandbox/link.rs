@@ -106,8 +106,8 @@ impl Link {
         };
         Outcome::NotStarted(CommandError {
             message,
-            missing: false,
             sandbox: true,
+            ..CommandError::default()
         })
     }
 }
