@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-use command_fds::FdMapping;
+use command_fds::{CommandFdExt, FdMapping};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 /// Content in memory, to be read from its start.
@@ -16,13 +16,17 @@ pub(super) fn memory(content: &[u8]) -> io::Result<OwnedFd> {
     Ok(memory.into())
 }
 
-/// Each under the number that the child knows it by.
-pub(super) fn numbered(descriptors: Vec<(OwnedFd, i32)>) -> Vec<FdMapping> {
-    let descriptors = descriptors.into_iter();
-    descriptors
+/// Gives descriptors to the process that `command` is going to be, each under the number that it knows it by.
+pub(super) fn give(
+    command: &mut impl CommandFdExt,
+    descriptors: Vec<(OwnedFd, i32)>,
+) -> io::Result<()> {
+    let numbered = descriptors
+        .into_iter()
         .map(|(parent_fd, child_fd)| FdMapping {
             parent_fd,
             child_fd,
-        })
-        .collect()
+        });
+    let given = command.fd_mappings(numbered.collect());
+    given.map(drop).map_err(io::Error::other)
 }

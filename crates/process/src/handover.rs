@@ -8,11 +8,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use command_fds::CommandFdExt;
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use serde::{Deserialize, Serialize};
 
-use super::descriptors::{memory, numbered};
+use super::descriptors::{give, memory};
 
 /// The descriptor's number in the child; what it starts inherits it by that number too.
 const DESCRIPTOR: i32 = 3;
@@ -38,11 +37,8 @@ impl Handover {
             .ok_or_else(|| io::Error::other("the program's path is not UTF-8"))?;
         let quoted = shlex::try_quote(program).map_err(io::Error::other)?;
         command.env(&self.variable, format!("!{quoted} {}", self.helper));
-        let secret = (sealed(self.secret.as_bytes())?, DESCRIPTOR);
-        command
-            .fd_mappings(numbered(vec![secret]))
-            .map_err(io::Error::other)?;
-        Ok(())
+        let secret = sealed(self.secret.as_bytes())?;
+        give(command, vec![(secret, DESCRIPTOR)])
     }
 
     /// In the helper: what was handed over. Opened anew, so that the next helper finds it whole.

@@ -11,8 +11,8 @@ use rustix::process::Pid;
 use super::cgroup::Inheritable;
 use super::lookup::find_program;
 use super::remains::RUN_ID_VARIABLE;
-use super::sandbox::{self, Link, Sandbox, Sandboxed};
-use super::{Cgroup, Launch, own_program};
+use super::sandbox::{self, Link, Sandbox};
+use super::{Launch, own_program};
 
 /// What was started.
 pub(super) struct Spawned {
@@ -24,14 +24,14 @@ pub(super) struct Spawned {
 }
 
 /// Starts the command within its limits.
-pub(super) fn spawn(launch: &Launch, cgroup: &Cgroup) -> io::Result<io::Result<Spawned>> {
-    let limits = cgroup.inheritable(&launch.limits);
+pub(super) fn spawn(launch: &Launch) -> io::Result<io::Result<Spawned>> {
+    let limits = Inheritable::of(&launch.mechanisms, &launch.limits);
     // In a sandbox they are for the command alone.
     let taken_on = match &launch.sandbox {
         Some(_) => Inheritable::default(),
         None => limits,
     };
-    let inherited = cgroup.prepare(taken_on)?;
+    let inherited = taken_on.prepare()?;
     let spawned = match &launch.sandbox {
         Some(sandbox) => contained(launch, sandbox, limits),
         None => bare(launch),
@@ -78,11 +78,8 @@ fn bare(launch: &Launch) -> io::Result<Spawned> {
 
 fn contained(launch: &Launch, sandbox: &Sandbox, limits: Inheritable) -> io::Result<Spawned> {
     let mut command = Command::new(sandbox.program());
-    let Sandboxed {
-        stdout,
-        stderr,
-        link,
-    } = sandbox::enter(&mut command, sandbox, launch, environment(launch), limits)?;
+    let environment = environment(launch);
+    let (streams, link) = sandbox::enter(&mut command, sandbox, launch, environment, limits)?;
     // Of the command's environment bwrap and init have only what they are found by.
     let child = command
         .env_clear()
@@ -92,7 +89,7 @@ fn contained(launch: &Launch, sandbox: &Sandbox, limits: Inheritable) -> io::Res
         .spawn()?;
     Ok(Spawned {
         pid: Pid::from_child(&child),
-        streams: [Some(stdout), Some(stderr)],
+        streams: streams.map(Some),
         link: Some(link),
     })
 }

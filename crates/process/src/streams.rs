@@ -76,13 +76,12 @@ impl Streams {
     }
 
     /// The streams that have not ended, to be waited for.
-    pub(super) fn open(&self) -> impl Iterator<Item = (usize, &OwnedFd)> {
-        let numbered = self.sources.iter().enumerate();
-        numbered.filter_map(|(index, source)| Some((index, source.fd.as_ref()?)))
+    pub(super) fn open(&self) -> [Option<&OwnedFd>; 2] {
+        self.sources.each_ref().map(|source| source.fd.as_ref())
     }
 
     pub(super) fn are_drained(&self) -> bool {
-        self.open().next().is_none()
+        self.open().iter().all(Option::is_none)
     }
 
     /// When [`Streams::look_again`] is due.

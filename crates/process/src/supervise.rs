@@ -36,7 +36,7 @@ pub(super) struct Signals {
 /// more; nothing of it is left then either.
 pub(super) fn supervise(launch: &Launch, journal: Recorder, signals: &Signals) -> io::Result<Exit> {
     let cgroup = Cgroup::of(&launch.mechanisms, launch.run, getpid());
-    let spawned = match spawn(launch, &cgroup)? {
+    let spawned = match spawn(launch)? {
         Ok(spawned) => spawned,
         Err(error) => return Ok(Exit::not_started(CommandError::from(&error))),
     };
@@ -84,16 +84,14 @@ impl<'a> Supervised<'a> {
         cgroup: Cgroup,
         journal: Recorder,
     ) -> io::Result<Self> {
+        let is_bare = spawned.link.is_none();
         let streams = Streams::of(spawned.streams, journal, launch)?;
         Ok(Self {
             launch,
             signals,
             cgroup,
             // Until its command is there, a sandbox has nothing in it that needs to be held.
-            enclose_at: match spawned.link {
-                None => Instant::now().checked_add(ENCLOSED_AFTER),
-                Some(_) => None,
-            },
+            enclose_at: is_bare.then(|| Instant::now() + ENCLOSED_AFTER),
             exceeded: None,
             pid: spawned.pid,
             link: spawned.link,
@@ -113,13 +111,11 @@ impl<'a> Supervised<'a> {
         loop {
             let ready = self.wait()?;
             let now = Instant::now();
-            if ready.stop || self.timeout_at.is_some_and(|at| at <= now) {
-                let why = if ready.stop {
-                    Stop::Asked
-                } else {
-                    Stop::TimedOut
-                };
-                self.begin_stop(why, now);
+            if ready.stop {
+                self.begin_stop(Stop::Asked, now);
+            }
+            if self.timeout_at.is_some_and(|at| at <= now) {
+                self.begin_stop(Stop::TimedOut, now);
             }
             if self.kill_at.is_some_and(|at| at <= now) {
                 self.kill_at = None;
@@ -188,19 +184,12 @@ impl<'a> Supervised<'a> {
     }
 
     fn wait(&self) -> io::Result<Ready> {
-        let mut ready = Ready::default();
-        let mut fds = Vec::with_capacity(5);
-        fds.push((Waker::Stop, PollFd::new(&self.signals.stop, PollFlags::IN)));
-        fds.push((
-            Waker::Child,
-            PollFd::new(&self.signals.child, PollFlags::IN),
-        ));
-        if let Some(report) = self.link.as_ref().and_then(Link::report) {
-            fds.push((Waker::Report, PollFd::new(report, PollFlags::IN)));
-        }
-        for (index, fd) in self.streams.open() {
-            fds.push((Waker::Stream(index), PollFd::new(fd, PollFlags::IN)));
-        }
+        let report = self.link.as_ref().and_then(Link::report);
+        let [stdout, stderr] = self.streams.open();
+        let (stop, child) = (&self.signals.stop, &self.signals.child);
+        let wakers = [Some(stop), Some(child), report, stdout, stderr];
+        let fds = wakers.into_iter().flatten();
+        let mut fds: Vec<_> = fds.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
         let deadlines = [
             self.enclose_at,
             self.timeout_at,
@@ -211,21 +200,19 @@ impl<'a> Supervised<'a> {
         ];
         let deadline = deadlines.into_iter().flatten().min();
         let timeouts = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
-        let (wakers, mut polled): (Vec<_>, Vec<_>) = fds.into_iter().unzip();
-        match poll(&mut polled, timeouts.as_ref()) {
-            Err(rustix::io::Errno::INTR) => return Ok(ready),
+        match poll(&mut fds, timeouts.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
             other => other?,
         };
-        for (waker, fd) in wakers.into_iter().zip(&polled) {
-            let is_ready = !fd.revents().is_empty();
-            match waker {
-                Waker::Stop => ready.stop = is_ready && heard(&self.signals.stop),
-                Waker::Child => ready.child = is_ready && heard(&self.signals.child),
-                Waker::Report => ready.report = is_ready,
-                Waker::Stream(index) => ready.streams[index] = is_ready,
-            }
-        }
-        Ok(ready)
+        let mut polled = fds.iter().map(|fd| !fd.revents().is_empty());
+        let is_ready = wakers.map(|waker| waker.is_some() && polled.next() == Some(true));
+        let [has_stop, has_child, report, stdout, stderr] = is_ready;
+        Ok(Ready {
+            stop: has_stop && heard(stop),
+            child: has_child && heard(child),
+            report,
+            streams: [stdout, stderr],
+        })
     }
 
     /// Takes in what the init of a sandbox tells.
@@ -310,13 +297,6 @@ impl<'a> Supervised<'a> {
             lost,
         })
     }
-}
-
-enum Waker {
-    Stop,
-    Child,
-    Report,
-    Stream(usize),
 }
 
 #[derive(Default)]

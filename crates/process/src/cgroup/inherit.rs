@@ -24,7 +24,7 @@ const ROOM_TO_START: u64 = 16 << 20;
 /// What the supervisor was before it took on its child's limits.
 #[must_use = "the supervisor keeps its child's limits"]
 #[derive(Debug)]
-pub struct Prepared {
+pub(crate) struct Prepared {
     limits: Vec<Taken>,
     oom_score: Option<i32>,
 }
@@ -41,7 +41,7 @@ struct Taken {
 
 /// Limits of each process by itself, for what no group limits here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inheritable {
+pub(crate) struct Inheritable {
     open_files: Option<u64>,
     /// What a process has unless it asks for more: the daemon has all that it can get.
     usual_open_files: Option<u64>,
@@ -50,7 +50,8 @@ pub struct Inheritable {
 }
 
 impl Inheritable {
-    pub(super) fn of(mechanisms: &Mechanisms, limits: &Limits) -> Self {
+    /// The limits that a command is to be started with.
+    pub(crate) fn of(mechanisms: &Mechanisms, limits: &Limits) -> Self {
         Self {
             open_files: limits.open_files,
             usual_open_files: limits
@@ -78,7 +79,7 @@ impl Inheritable {
     }
 
     /// In a process that does nothing but start the one that is limited: takes them on for good.
-    pub fn take_on(self) -> io::Result<()> {
+    pub(crate) fn take_on(self) -> io::Result<()> {
         for (resource, value, is_fixed) in self.wanted() {
             let most = getrlimit(resource).maximum;
             let value = most.map_or(value, |most| value.min(most));
@@ -97,7 +98,7 @@ impl Inheritable {
     }
 
     /// What the one that takes them on needs itself, the child that it started does not.
-    pub fn fix(self, child: Pid) {
+    pub(crate) fn fix(self, child: Pid) {
         for (resource, value, is_fixed) in self.wanted() {
             if !is_fixed {
                 continue;
@@ -106,32 +107,33 @@ impl Inheritable {
             let _ = prlimit(Some(child), resource, fixed(value));
         }
     }
-}
 
-pub(super) fn prepare(inheritable: Inheritable) -> io::Result<Prepared> {
-    let mut prepared = Prepared {
-        limits: Vec::new(),
-        oom_score: raise_oom_score(),
-    };
-    for (resource, value, is_fixed) in inheritable.wanted() {
-        let before = getrlimit(resource);
-        let value = before.maximum.map_or(value, |most| value.min(most));
-        let taken = Rlimit {
-            current: Some(value),
-            maximum: before.maximum,
+    /// Before the command starts, in the supervisor: takes on the limits that a child inherits.
+    pub(crate) fn prepare(self) -> io::Result<Prepared> {
+        let mut prepared = Prepared {
+            limits: Vec::new(),
+            oom_score: raise_oom_score(),
         };
-        if let Err(error) = setrlimit(resource, taken) {
-            prepared.restore_self(None);
-            return Err(error.into());
+        for (resource, value, is_fixed) in self.wanted() {
+            let before = getrlimit(resource);
+            let value = before.maximum.map_or(value, |most| value.min(most));
+            let taken = Rlimit {
+                current: Some(value),
+                maximum: before.maximum,
+            };
+            if let Err(error) = setrlimit(resource, taken) {
+                prepared.restore_self(None);
+                return Err(error.into());
+            }
+            prepared.limits.push(Taken {
+                resource,
+                value,
+                before,
+                is_fixed,
+            });
         }
-        prepared.limits.push(Taken {
-            resource,
-            value,
-            before,
-            is_fixed,
-        });
+        Ok(prepared)
     }
-    Ok(prepared)
 }
 
 fn fixed(value: u64) -> Rlimit {
@@ -144,7 +146,7 @@ fn fixed(value: u64) -> Rlimit {
 impl Prepared {
     /// Call it once the child was started, or could not be: the supervisor is as it was, and the child
     /// can no longer lift its limits.
-    pub fn restore_self(self, child: Option<Pid>) {
+    pub(crate) fn restore_self(self, child: Option<Pid>) {
         for taken in self.limits {
             // A child that has ended already needs no limit; our own was ours before.
             if let Some(child) = child.filter(|_| taken.is_fixed) {
@@ -154,16 +156,13 @@ impl Prepared {
         }
         if let Some(child) = child {
             // The child is the leader of a process group, and may have forked already.
-            let _ = setpriority_pgrp(Some(child), nice_of_self() + NICE);
+            let own = getpriority_process(None).unwrap_or(0);
+            let _ = setpriority_pgrp(Some(child), own + NICE);
         }
         if let Some(score) = self.oom_score {
             let _ = fs::write(OOM_FILE, score.to_string());
         }
     }
-}
-
-fn nice_of_self() -> i32 {
-    getpriority_process(None).unwrap_or(0)
 }
 
 /// What it was before, if it is higher now.

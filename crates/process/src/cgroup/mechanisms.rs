@@ -218,10 +218,8 @@ fn capacity(own: &Own) -> u64 {
     let groups = [&own.pids, &own.unified].into_iter().flatten();
     let groups = groups.flat_map(|group| group.ancestors());
     let of_groups = groups.filter_map(|group| number(&group.join("pids.max")));
-    let of_user = match geteuid().is_root() {
-        true => None,
-        false => getrlimit(Resource::Nproc).current,
-    };
+    let of_user = getrlimit(Resource::Nproc).current;
+    let of_user = of_user.filter(|_| !geteuid().is_root());
     let all = of_machine.chain(of_groups).chain(of_user);
     all.min().unwrap_or(FEWEST).max(FEWEST)
 }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::descendants;
 use branchyard_model::RunId;
 use group::Group;
-pub(crate) use inherit::{Inheritable, Prepared};
+pub(crate) use inherit::Inheritable;
 pub use mechanisms::Mechanisms;
 use mechanisms::Unified;
 pub(super) use start::SANDBOX_PROCESSES;
@@ -75,7 +75,6 @@ pub struct Limits {
     pub open_files: Option<u64>,
     /// What a process has where `open_files` does not say, and may raise as far as the system lets it: the
     /// daemon allows itself more.
-    #[serde(default)]
     pub usual_open_files: Option<u64>,
 }
 
@@ -132,16 +131,6 @@ impl Cgroup {
             memory: mechanisms.memory().map(group),
             mechanisms: mechanisms.clone(),
         }
-    }
-
-    /// The limits that a command is to be started with.
-    pub fn inheritable(&self, limits: &Limits) -> Inheritable {
-        Inheritable::of(&self.mechanisms, limits)
-    }
-
-    /// Before the command starts, in the supervisor: takes on the limits that a child inherits.
-    pub fn prepare(&self, inheritable: Inheritable) -> io::Result<Prepared> {
-        inherit::prepare(inheritable)
     }
 
     /// Once the run has lived a while: makes the groups, sets their limits and moves every descendant of

@@ -249,8 +249,7 @@ fn as_a_supervisor() {
         ..Limits::default()
     };
     let nothing = Mechanisms::probe().without_groups();
-    let cgroup = Cgroup::find(&nothing, RunId::new());
-    let prepared = cgroup.prepare(cgroup.inheritable(&limits)).unwrap();
+    let prepared = Inheritable::of(&nothing, &limits).prepare().unwrap();
     let mut child = Command::new("sh")
         .args([
             "-c",
@@ -271,8 +270,7 @@ fn as_a_supervisor() {
         usual_open_files: Some(98),
         ..Limits::default()
     };
-    let cgroup = Cgroup::find(&nothing, RunId::new());
-    let prepared = cgroup.prepare(cgroup.inheritable(&usual)).unwrap();
+    let prepared = Inheritable::of(&nothing, &usual).prepare().unwrap();
     let mut child = Command::new("sh")
         .args(["-c", "read go; ulimit -n; ulimit -Sn 99; ulimit -n"])
         .stdin(Stdio::piped())

@@ -7,13 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use command_fds::CommandFdExt;
 use tokio::process::Command;
 
 use super::bubblewrap::{BUBBLEWRAP, find_bubblewrap, in_some_namespace, on_trial};
 use super::syscalls;
 use super::system::System;
-use crate::descriptors::{memory, numbered};
+use crate::descriptors::{give, memory};
 use crate::plain_command;
 use branchyard_model::SandboxProfile;
 
@@ -99,9 +98,7 @@ impl Confinement {
             descriptors.push((memory(filter)?, number));
             command.arg("--add-seccomp-fd").arg(number.to_string());
         }
-        command
-            .fd_mappings(numbered(descriptors))
-            .map_err(io::Error::other)?;
+        give(&mut command, descriptors)?;
         command.arg("--");
         Ok(command)
     }

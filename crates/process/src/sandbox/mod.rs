@@ -26,7 +26,7 @@ pub use confine::{Confinement, Mount};
 pub use init::{INIT_COMMAND, init_main};
 pub(super) use link::Link;
 pub use probe::{Containment, Mechanism};
-pub(super) use start::{Sandboxed, enter};
+pub(super) use start::enter;
 
 /// Where contained commands have their temporary files.
 pub const SANDBOX_TMP: &str = "/tmp";

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-use command_fds::CommandFdExt;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::link::Link;
@@ -13,24 +12,18 @@ use super::orders::{Orders, descriptor};
 use super::{INIT_COMMAND, Sandbox};
 use crate::Launch;
 use crate::cgroup::Inheritable;
-use crate::descriptors::{memory, numbered};
-
-/// A command that is bwrap, and the ends of its pipes that stay here.
-pub(crate) struct Sandboxed {
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
-    pub(crate) link: Link,
-}
+use crate::descriptors::{self, memory};
 
 /// Makes `command`, which is [`Sandbox::program`], start the launch's command inside. What it holds open
-/// for that goes with it: drop it once it has been spawned, or no pipe ever ends.
+/// for that goes with it: drop it once it has been spawned, or no pipe ever ends. Returns the ends of its
+/// pipes that stay here: standard output, standard error and the line to init.
 pub(crate) fn enter(
     command: &mut Command,
     sandbox: &Sandbox,
     launch: &Launch,
     env: Vec<(String, String)>,
     limits: Inheritable,
-) -> io::Result<Sandboxed> {
+) -> io::Result<([OwnedFd; 2], Link)> {
     let orders = Orders {
         argv: launch.argv.clone(),
         cwd: sandbox.cwd.clone(),
@@ -53,11 +46,8 @@ pub(crate) fn enter(
         ],
     )?;
     command.stdout(Stdio::null()).stderr(words.1);
-    Ok(Sandboxed {
-        stdout: stdout.0,
-        stderr: stderr.0,
-        link: Link::new(report.0, control, words.0)?,
-    })
+    let link = Link::new(report.0, control, words.0)?;
+    Ok(([stdout.0, stderr.0], link))
 }
 
 /// The command line and the descriptors of a bwrap whose init is `program`.
@@ -68,11 +58,8 @@ pub(super) fn give(
     program: File,
     more: Vec<(OwnedFd, i32)>,
 ) -> io::Result<()> {
-    let mut listed = Vec::new();
-    for option in options {
-        listed.extend_from_slice(option.as_bytes());
-        listed.push(0);
-    }
+    let listed = options.iter().flat_map(|option| [option.as_str(), "\0"]);
+    let listed: String = listed.collect();
     command
         .arg("--args")
         .arg(descriptor::OPTIONS.to_string())
@@ -81,15 +68,12 @@ pub(super) fn give(
         .arg(INIT_COMMAND)
         .stdin(Stdio::null());
     let mut mappings = vec![
-        (memory(&listed)?, descriptor::OPTIONS),
+        (memory(listed.as_bytes())?, descriptor::OPTIONS),
         (program.into(), descriptor::PROGRAM),
         (memory(&serde_json::to_vec(orders)?)?, descriptor::ORDERS),
     ];
     mappings.extend(more);
-    command
-        .fd_mappings(numbered(mappings))
-        .map_err(io::Error::other)?;
-    Ok(())
+    descriptors::give(command, mappings)
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
