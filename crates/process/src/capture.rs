@@ -130,7 +130,7 @@ pub async fn capture(
             }
         },
     };
-    group.forget();
+    group.0 = None;
     Ok(Captured {
         status,
         stdout,
@@ -209,12 +209,8 @@ struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
     fn of(child: &Child) -> Self {
-        Self(
-            child
-                .id()
-                .and_then(|id| i32::try_from(id).ok())
-                .and_then(Pid::from_raw),
-        )
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(Pid::from_raw))
     }
 
     fn signal(&self, signal: Signal) {
@@ -235,10 +231,6 @@ impl ProcessGroup {
         if timeout(GRACE, ended).await.is_err() {
             self.signal(Signal::KILL);
         }
-        self.forget();
-    }
-
-    fn forget(&mut self) {
         self.0 = None;
     }
 }

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// Where processes other than this one have their working directory or an open file, at one moment.
 /// Processes that cannot be looked at, being another user's, cannot write here either.
+/// `None` where processes cannot be seen at all: then somebody may be anywhere.
 #[derive(Debug)]
-pub struct Presence {
-    /// `None` where processes cannot be seen at all: then somebody may be anywhere.
-    places: Option<Vec<OpenPath>>,
-}
+pub struct Presence(Option<Vec<OpenPath>>);
 
 #[derive(Debug)]
 struct OpenPath {
@@ -25,7 +23,7 @@ impl Presence {
         let own = std::process::id();
         let root = &real(root);
         let Ok(processes) = fs::read_dir("/proc") else {
-            return Self { places: None };
+            return Self(None);
         };
         let mut places = Vec::new();
         for entry in processes.flatten() {
@@ -34,9 +32,7 @@ impl Presence {
                 places_of(pid, &entry.path(), root, &mut places);
             }
         }
-        Self {
-            places: Some(places),
-        }
+        Self(Some(places))
     }
 
     /// Whether anybody is in `dir`.
@@ -56,7 +52,7 @@ impl Presence {
 
     fn any(&self, dir: &Path, counts: impl Fn(&OpenPath) -> bool) -> bool {
         let dir = &real(dir);
-        self.places.as_ref().is_none_or(|places| {
+        self.0.as_ref().is_none_or(|places| {
             places
                 .iter()
                 .any(|place| place.path.starts_with(dir) && counts(place))
@@ -71,7 +67,7 @@ pub fn is_in_use(dir: &Path) -> bool {
 
 /// The first such process; without a look at processes the very first of them, which is always there.
 pub fn who_is_in(dir: &Path) -> Option<u32> {
-    match Presence::below(dir).places {
+    match Presence::below(dir).0 {
         Some(places) => places.first().map(|place| place.pid),
         None => Some(1),
     }

@@ -29,11 +29,8 @@ const SAVE_AGAIN: Duration = Duration::from_millis(250);
 
 /// Runs one command as the launch on standard output says, and writes down how it ended.
 pub fn supervisor_main() -> ExitCode {
-    match attend() {
-        Ok(()) => ExitCode::SUCCESS,
-        // Nobody listens; the missing exit record says it.
-        Err(_) => ExitCode::FAILURE,
-    }
+    // Nobody listens to an error; the missing exit record says it.
+    attend().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
 fn attend() -> io::Result<()> {
@@ -61,14 +58,11 @@ fn attend() -> io::Result<()> {
     FileIdentity::own()?.write(io::stdin())?;
     crash_point("supervisor-ready");
 
-    let exit = match Writer::reopen(&launch.home.join("journal")) {
-        Ok((journal, _)) => {
-            let most = output_within_limit(launch.max_output);
-            let journal = Recorder::new(journal, &launch.home, most);
-            supervise(&launch, journal, &signals)
-        }
-        Err(error) => Err(error),
-    };
+    let exit = Writer::reopen(&launch.home.join("journal")).and_then(|(journal, _)| {
+        let most = output_within_limit(launch.max_output);
+        let journal = Recorder::new(journal, &launch.home, most);
+        supervise(&launch, journal, &signals)
+    });
     crash_point("command-ended");
     let exit = exit.unwrap_or_else(|error| Exit::not_started(CommandError::from(&error)));
     save_surely(&exit, &launch.home)?;
@@ -79,14 +73,14 @@ fn attend() -> io::Result<()> {
 /// What cannot be written now may be later: a file system that is read-only for a while must not make a command that has
 /// ended a lost one. Nothing of it is alive any more.
 fn save_surely(exit: &Exit, home: &Path) -> io::Result<()> {
-    loop {
-        match exit.save(home) {
-            Ok(()) => return Ok(()),
+    while let Err(error) = exit.save(home) {
+        if error.kind() == io::ErrorKind::NotFound {
             // The run's directory was deleted: no daemon will read it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
-            Err(_) => thread::sleep(SAVE_AGAIN),
+            return Err(error);
         }
+        thread::sleep(SAVE_AGAIN);
     }
+    Ok(())
 }
 
 /// Whatever the daemon was itself given by mistake must not reach the command.

@@ -50,10 +50,8 @@ impl Supervisor {
         // error would leave alone.
         let seen = File::open(launch.home.join(liveness_lock::FILE))?;
         crash_point("locked");
-        let told = match supervisors.take() {
-            Some(idle) => hand_over(idle, &message, &proof).ok(),
-            None => None,
-        };
+        let idle = supervisors.take();
+        let told = idle.and_then(|idle| hand_over(idle, &message, &proof).ok());
         let (pidfd, child) = match told {
             Some(told) => told,
             // One that stood by may be gone by now; then it has started nothing.
@@ -81,7 +79,7 @@ impl Supervisor {
                 LivenessLock::Gone => return Ok(FoundSupervisor::Gone),
                 LivenessLock::Alive(proof) => proof,
             };
-            if let Some(pidfd) = identified(&proof)? {
+            if let Some(pidfd) = identified(&proof) {
                 return Ok(FoundSupervisor::Alive(Self {
                     pidfd,
                     proof,
@@ -145,30 +143,21 @@ impl Supervisor {
 /// Tells a supervisor of its run. It is watched before it has anything to do.
 fn hand_over(idle: Idle, message: &[u8], proof: &File) -> io::Result<(AsyncFd<OwnedFd>, Child)> {
     crash_point("spawned");
-    let pidfd = match pid_of(idle.child()).and_then(watch) {
-        Ok(pidfd) => pidfd,
+    match watch(Pid::from_child(idle.child())) {
+        Ok(pidfd) => Ok((pidfd, idle.tell(message, proof)?)),
         Err(error) => {
             idle.dismiss();
-            return Err(error);
+            Err(error)
         }
-    };
-    Ok((pidfd, idle.tell(message, proof)?))
+    }
 }
 
 /// The process that the lock file names, unless its number is another's by now.
-fn identified(proof: &File) -> io::Result<Option<AsyncFd<OwnedFd>>> {
-    let Some(identity) = FileIdentity::read(proof) else {
-        return Ok(None);
-    };
-    let Some(pid) = identity.pid() else {
-        return Ok(None);
-    };
-    let Ok(pidfd) = watch(pid) else {
-        return Ok(None);
-    };
-    Ok(FileIdentity::of(pid)
-        .is_ok_and(|now| now == identity)
-        .then_some(pidfd))
+fn identified(proof: &File) -> Option<AsyncFd<OwnedFd>> {
+    let identity = FileIdentity::read(proof)?;
+    let pid = identity.pid()?;
+    let pidfd = watch(pid).ok()?;
+    (FileIdentity::of(pid).ok()? == identity).then_some(pidfd)
 }
 
 #[expect(
@@ -177,11 +166,4 @@ fn identified(proof: &File) -> io::Result<Option<AsyncFd<OwnedFd>>> {
 )]
 fn watch(pid: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(pidfd_open(pid, PidfdFlags::NONBLOCK)?, Interest::READABLE)
-}
-
-fn pid_of(child: &Child) -> io::Result<Pid> {
-    i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| io::Error::other("the child has no process id"))
 }

@@ -61,10 +61,7 @@ impl SupervisorPool {
         }
         match self.start() {
             Ok(idle) => {
-                let spare = match &mut *self.ready.lock() {
-                    Some(_) => Some(idle),
-                    free => free.replace(idle),
-                };
+                let spare = self.ready.lock().replace(idle);
                 if let Some(spare) = spare {
                     spare.dismiss();
                 }
@@ -82,11 +79,9 @@ impl SupervisorPool {
 
     pub(super) fn start(&self) -> io::Result<Idle> {
         let idle = Idle::start(&self.program)?;
-        let held = self
-            .limit
-            .as_ref()
-            .map(|limit| limit.hold(Pid::from_child(&idle.child)));
-        if let Some(Err(error)) = held {
+        if let Some(limit) = &self.limit
+            && let Err(error) = limit.hold(Pid::from_child(&idle.child))
+        {
             tracing::warn!(%error, "the limit of processes holds only once a run is enclosed");
         }
         Ok(idle)

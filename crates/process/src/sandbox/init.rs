@@ -40,17 +40,19 @@ pub fn init_main() -> ExitCode {
 
 fn attend() -> io::Result<()> {
     isolate()?;
-    let orders: Orders = serde_json::from_reader(inherited(descriptor::ORDERS, Use::Read)?)?;
+    let (mut to_read, mut to_write) = (OpenOptions::new(), OpenOptions::new());
+    let (to_read, to_write) = (to_read.read(true), to_write.write(true));
+    let orders: Orders = serde_json::from_reader(inherited(descriptor::ORDERS, to_read)?)?;
     // Nothing of this program is for the command.
     close(descriptor::PROGRAM);
     if orders.argv.is_empty() {
         return attend_trial(&orders);
     }
-    let mut report = inherited(descriptor::REPORT, Use::Write)?;
-    let control = inherited(descriptor::CONTROL, Use::Read)?;
+    let mut report = inherited(descriptor::REPORT, to_write)?;
+    let control = inherited(descriptor::CONTROL, to_read)?;
     rustix::io::ioctl_fionbio(&control, true)?;
-    let streams = [descriptor::STDOUT, descriptor::STDERR].map(|n| inherited(n, Use::Write));
-    let [stdout, stderr] = streams;
+    let streams = [descriptor::STDOUT, descriptor::STDERR];
+    let [stdout, stderr] = streams.map(|number| inherited(number, to_write));
     // Before the command is: its end must not go unheard.
     let ended = signals::on(SIGCHLD)?;
     landlock::restrict(&orders.writable)?;
@@ -123,18 +125,9 @@ fn block_signals() -> io::Result<()> {
     Ok(refused.thread_block()?)
 }
 
-#[derive(Clone, Copy)]
-enum Use {
-    Read,
-    Write,
-}
-
 /// What was inherited by this number. Opened anew: so it is closed on exec, and no number is taken on trust.
-fn inherited(number: i32, wanted: Use) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(matches!(wanted, Use::Read))
-        .write(matches!(wanted, Use::Write))
-        .open(format!("/proc/self/fd/{number}"))?;
+fn inherited(number: i32, how: &OpenOptions) -> io::Result<File> {
+    let file = how.open(format!("/proc/self/fd/{number}"))?;
     close(number);
     Ok(file)
 }
@@ -173,8 +166,14 @@ impl Init {
             if control && !self.heed()? {
                 return Ok(());
             }
-            if ended && signals::heard(&self.ended) && self.reap()? {
-                return Ok(());
+            if ended && signals::heard(&self.ended) {
+                let (outcome, alone) = reap(self.command)?;
+                if let Some(outcome) = outcome {
+                    tell(&mut self.report, &Report::Ended { outcome, alone })?;
+                }
+                if alone {
+                    return Ok(());
+                }
             }
         }
     }
@@ -191,14 +190,5 @@ impl Init {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
             Err(error) => Err(error),
         }
-    }
-
-    /// Takes the ends of all who have ended, tells the command's own, and says whether nobody is left.
-    fn reap(&mut self) -> io::Result<bool> {
-        let (outcome, alone) = reap(self.command)?;
-        if let Some(outcome) = outcome {
-            tell(&mut self.report, &Report::Ended { outcome, alone })?;
-        }
-        Ok(alone)
     }
 }

@@ -25,12 +25,8 @@ pub(super) fn restrict(writable: &[PathBuf]) -> io::Result<Option<u32>> {
             effective_abi,
             kernel_abi,
         } => {
-            let known = effective_abi as u32;
-            Some(
-                kernel_abi
-                    .and_then(|abi| u32::try_from(abi).ok())
-                    .unwrap_or(known),
-            )
+            let of_kernel = kernel_abi.and_then(|abi| u32::try_from(abi).ok());
+            of_kernel.or(Some(effective_abi as u32))
         }
         _ => None,
     })

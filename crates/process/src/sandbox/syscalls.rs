@@ -98,23 +98,15 @@ fn refusing(more: &[libc::c_long]) -> io::Result<BpfProgram> {
         .map(|call| (*call, Vec::new()))
         .collect();
     let flags = NAMESPACES.map(|flag| u64::from(flag.cast_unsigned()));
-    let mut of_clone = Vec::new();
-    let mut of_unshare = Vec::new();
-    for flag in flags {
-        // In `clone` the low byte is a signal.
-        if flag > 0xff {
-            of_clone.push(when(0, Length::Qword, SeccompCmpOp::MaskedEq(flag), flag)?);
-        }
-        of_unshare.push(when(0, Length::Qword, SeccompCmpOp::MaskedEq(flag), flag)?);
-    }
-    rules.insert(libc::SYS_clone, of_clone);
-    rules.insert(libc::SYS_unshare, of_unshare);
-    let requests =
-        [TIOCSTI, TIOCLINUX].map(|request| when(1, Length::Dword, SeccompCmpOp::Eq, request));
-    rules.insert(
-        libc::SYS_ioctl,
-        requests.into_iter().collect::<io::Result<_>>()?,
-    );
+    let has = |flag| when(0, Length::Qword, SeccompCmpOp::MaskedEq(flag), flag);
+    // In `clone` the low byte is a signal.
+    let of_clone = flags.into_iter().filter(|flag| *flag > 0xff).map(has);
+    let of_unshare = flags.into_iter().map(has);
+    let is = |request| when(1, Length::Dword, SeccompCmpOp::Eq, request);
+    let of_ioctl = [TIOCSTI, TIOCLINUX].into_iter().map(is);
+    rules.insert(libc::SYS_clone, of_clone.collect::<io::Result<_>>()?);
+    rules.insert(libc::SYS_unshare, of_unshare.collect::<io::Result<_>>()?);
+    rules.insert(libc::SYS_ioctl, of_ioctl.collect::<io::Result<_>>()?);
     let mut program = compiled(rules, libc::EPERM)?;
     if cfg!(target_arch = "x86_64") {
         program.splice(0..0, without_x32());

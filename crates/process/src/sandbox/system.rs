@@ -104,10 +104,7 @@ impl System {
                 .into_iter()
                 .filter(|dir| dir.is_dir())
                 .collect(),
-            kernel: match is_root {
-                true => kernel_closed(),
-                false => Vec::new(),
-            },
+            kernel: is_root.then(kernel_closed).unwrap_or_default(),
         }
     }
 
