@@ -1,8 +1,7 @@
 //! Stashes and salvages of a repository lie in one store, whosever they are. They hold what was never
 //! committed, so a git command reaches none of them: they have verbs of their own, which know whose they are.
 
-use super::parsed::Parsed;
-use super::verb::forbidden;
+use super::verb::{Parsed, forbidden};
 use branchyard_git::verbs::revision::is_set_apart;
 use branchyard_model::Problem;
 

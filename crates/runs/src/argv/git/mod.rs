@@ -11,17 +11,14 @@
 mod apart;
 mod network;
 mod options;
-mod parsed;
 mod reads;
 mod refused;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod verb;
 mod writes;
 
-use self::parsed::Parsed;
-use self::verb::Verb;
+use self::verb::{Parsed, Verb};
 use super::words::refusal;
 use branchyard_model::{BranchName, Problem};
 
@@ -65,7 +62,7 @@ pub enum GitAccess {
 
 /// Checks any git command for the workspace of `branch`.
 pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<GitCall, Problem> {
-    let Some(verb) = tables::find(operation) else {
+    let Some(verb) = verbs().find(|verb| verb.name == operation) else {
         return Err(refused::verb(operation, &args));
     };
     let mut parsed = options::parse(verb, args)?;
@@ -79,26 +76,24 @@ pub fn git(operation: &str, args: Vec<String>, branch: &BranchName) -> Result<Gi
 /// Every operation with each of its options, as the tables have them (see [`options`]): for what has to be tried
 /// with all of them.
 pub fn git_options() -> impl Iterator<Item = (&'static str, &'static str)> {
-    tables::all().flat_map(|verb| {
-        let tables = verb.options.iter().copied();
-        let options = tables.flat_map(str::split_whitespace);
-        options.map(|option| (verb.name, option))
-    })
+    verbs().flat_map(|verb| verb.words().map(|option| (verb.name, option)))
+}
+
+/// All verbs, of all tables.
+fn verbs() -> impl Iterator<Item = &'static Verb> {
+    [reads::VERBS, writes::VERBS, network::VERBS]
+        .into_iter()
+        .flatten()
 }
 
 /// Checks a git command that only looks: one of `status`, `log`, `branch`, `diff` and `show`.
 pub fn git_quick(operation: &str, args: Vec<String>) -> Result<GitCall, Problem> {
-    let verb = QUICK
-        .contains(&operation)
-        .then(|| tables::find(operation))
-        .flatten()
-        .ok_or_else(|| {
-            Problem::bad(
-                "operation",
-                format!("the operation is one of {}", QUICK.join(", ")),
-            )
-            .help("other git commands go through the streamed git call")
-        })?;
+    let mut quick = verbs().filter(|verb| QUICK.contains(&verb.name));
+    let Some(verb) = quick.find(|verb| verb.name == operation) else {
+        let detail = format!("the operation is one of {}", QUICK.join(", "));
+        return Err(Problem::bad("operation", detail)
+            .help("other git commands go through the streamed git call"));
+    };
     let mut parsed = options::parse(verb, args)?;
     (verb.check)(&mut parsed)?;
     finish(verb, parsed)

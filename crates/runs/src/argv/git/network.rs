@@ -3,8 +3,7 @@
 //! neither configuration nor a tag of the same name has a say.
 
 use super::GitAccess::{Network, Pull};
-use super::parsed::Parsed;
-use super::verb::{Forbidden, Verb, forbidden};
+use super::verb::{Parsed, Verb, forbidden};
 use branchyard_model::{BranchName, Problem};
 
 const ORIGIN: &str = "origin";
@@ -15,34 +14,28 @@ const HERE: &str = ".";
 const NOT_INTO_SUBMODULES: &[&str] = &["--no-recurse-submodules"];
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb {
-        always: NOT_INTO_SUBMODULES,
-        forbidden: Forbidden {
-            options: "\
+    Verb::new("fetch", Network, &[FETCH])
+        .always(NOT_INTO_SUBMODULES)
+        .forbids(
+            "\
                 -p --prune -P --prune-tags -f --force --all --multiple --refmap -u --update-head-ok \
                 --depth --unshallow",
-            help: "`fetch origin` brings everything; the yard itself drops what is gone upstream",
-        },
-        ..Verb::new("fetch", Network, &[FETCH])
-    },
-    Verb {
-        always: NOT_INTO_SUBMODULES,
-        forbidden: Forbidden {
-            options: "-p --prune -f --force --all --autostash --set-upstream",
-            help: "use `pull`, `pull --ff-only` or `pull --rebase`",
-        },
-        ..Verb::new("pull", Pull, &[PULL])
-    },
-    Verb {
-        forbidden: Forbidden {
-            options: "\
+            "`fetch origin` brings everything; the yard itself drops what is gone upstream",
+        ),
+    Verb::new("pull", Pull, &[PULL])
+        .always(NOT_INTO_SUBMODULES)
+        .forbids(
+            "-p --prune -f --force --all --autostash --set-upstream",
+            "use `pull`, `pull --ff-only` or `pull --rebase`",
+        ),
+    Verb::new("push", Network, &[PUSH])
+        .forbids(
+            "\
                 -f --force --force-with-lease --force-if-includes --mirror -d --delete --all --branches \
                 --tags --follow-tags --prune --repo",
-            help: PUSH_HELP,
-        },
-        check: drop_upstream,
-        ..Verb::new("push", Network, &[PUSH])
-    },
+            PUSH_HELP,
+        )
+        .check(drop_upstream),
 ];
 
 const PUSH_HELP: &str = "`push origin HEAD` pushes the workspace's own branch, and only forward; merge or rebase onto origin's first where it has moved";

@@ -16,8 +16,7 @@
 use std::collections::VecDeque;
 
 use super::super::words::{refusal, shown, without_nul};
-use super::parsed::Parsed;
-use super::verb::{Verb, forbidden};
+use super::verb::{Parsed, Verb, forbidden};
 use branchyard_model::Problem;
 
 /// What follows an option; the text is a list of the only values, or empty.
@@ -53,8 +52,7 @@ pub(super) fn parse(verb: &Verb, args: Vec<String>) -> Result<Parsed, Problem> {
 
 /// All options of a verb: the name with its dashes, and what follows.
 pub(super) fn entries(verb: &Verb) -> impl Iterator<Item = (&'static str, Takes)> {
-    let tables = verb.options.iter().copied();
-    tables.flat_map(str::split_whitespace).map(entry)
+    verb.words().map(entry)
 }
 
 fn entry(entry: &'static str) -> (&'static str, Takes) {
@@ -90,10 +88,10 @@ fn long(
         (_, Some(value)) => Some(value),
         (Takes::Nothing | Takes::Attached(_), None) => None,
         (Takes::Value(_), None) => Some(next_word(word, rest)?),
-        (Takes::ValueOrHead, None) => Some(match rest.front() {
-            Some(next) if !next.starts_with('-') => next_word(word, rest)?,
-            _ => "HEAD".to_owned(),
-        }),
+        (Takes::ValueOrHead, None) => {
+            let next = rest.pop_front_if(|next| !next.starts_with('-'));
+            next.or_else(|| Some("HEAD".to_owned()))
+        }
     };
     push(parsed, name, takes, value, "=")
 }
@@ -180,21 +178,12 @@ fn asks_for_a_signature(name: &str, value: &str) -> bool {
 }
 
 fn find(verb: &Verb, name: &str, word: &str) -> Result<(&'static str, Takes), Problem> {
-    let mut words = verb
-        .options
-        .iter()
-        .flat_map(|table| table.split_whitespace());
-    if let Some(found) = words.find(|word| is_of(word, name)) {
+    if let Some(found) = verb.words().find(|word| is_of(word, name)) {
         return Ok(entry(found));
     }
     let detail = format!("git {} does not take {} here", verb.name, shown(name));
-    if verb
-        .forbidden
-        .options
-        .split_whitespace()
-        .any(|known| known == name)
-    {
-        return Err(forbidden("args", detail, verb.forbidden.help));
+    if verb.forbidden.split_whitespace().any(|word| word == name) {
+        return Err(forbidden("args", detail, verb.instead));
     }
     let whole = entries(verb).find(|(known, _)| name.len() > 3 && known.starts_with(name));
     Err(refusal(word, &detail).help(match whole {

@@ -2,8 +2,7 @@
 //! here can write a file, start a program, or read a file that is not in the workspace's tree.
 
 use super::GitAccess::Read;
-use super::parsed::Parsed;
-use super::verb::{Forbidden, Verb, forbidden};
+use super::verb::{Parsed, Verb, forbidden};
 use branchyard_model::Problem;
 
 /// External diff programs and text converters come from configuration and attributes; both are
@@ -11,77 +10,44 @@ use branchyard_model::Problem;
 const NO_PROGRAMS: &[&str] = &["--no-ext-diff", "--no-textconv"];
 
 pub(super) const VERBS: &[Verb] = &[
-    Verb {
-        // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
-        always: &["--ignore-submodules=dirty"],
-        ..Verb::new("status", Read, &[STATUS])
-    },
-    Verb {
-        always: NO_PROGRAMS,
-        ..Verb::new("log", Read, &[LOG, HISTORY, DIFF])
-    },
-    Verb {
-        always: NO_PROGRAMS,
-        ..Verb::new("show", Read, &[LOG, HISTORY, DIFF])
-    },
-    Verb {
-        always: &[
-            "--no-ext-diff",
-            "--no-textconv",
-            "--ignore-submodules=dirty",
-        ],
-        ..Verb::new("diff", Read, &[DIFF, DIFF_ONLY])
-    },
-    Verb {
-        forbidden: Forbidden {
-            options: "\
+    // To see whether a nested repository is dirty, git runs a git in it, by its configuration.
+    Verb::new("status", Read, &[STATUS]).always(&["--ignore-submodules=dirty"]),
+    Verb::new("log", Read, &[LOG, HISTORY, DIFF]).always(NO_PROGRAMS),
+    Verb::new("show", Read, &[LOG, HISTORY, DIFF]).always(NO_PROGRAMS),
+    Verb::new("diff", Read, &[DIFF, DIFF_ONLY]).always(&[
+        "--no-ext-diff",
+        "--no-textconv",
+        "--ignore-submodules=dirty",
+    ]),
+    Verb::new("branch", Read, &[REF_LIST, BRANCH])
+        .forbids(
+            "\
                 -d -D --delete -m -M --move -c -C --copy -f --force -t --track -u --set-upstream-to \
                 --unset-upstream --edit-description --create-reflog",
-            help: BRANCH_HELP,
-        },
-        check: list_branches,
-        ..Verb::new("branch", Read, &[REF_LIST, BRANCH])
-    },
-    Verb {
-        forbidden: Forbidden {
-            options: "\
-    -d --delete -a --annotate -s --sign -f --force -m --message -u --local-user",
-            help: TAG_HELP,
-        },
-        check: list_tags,
-        ..Verb::new("tag", Read, &[REF_LIST, "-n[=]"])
-    },
-    Verb {
-        always: &["--no-textconv"],
-        ..Verb::new("blame", Read, &[BLAME])
-    },
+            BRANCH_HELP,
+        )
+        .check(list_branches),
+    Verb::new("tag", Read, &[REF_LIST, "-n[=]"])
+        .forbids(
+            "-d --delete -a --annotate -s --sign -f --force -m --message -u --local-user",
+            TAG_HELP,
+        )
+        .check(list_tags),
+    Verb::new("blame", Read, &[BLAME]).always(&["--no-textconv"]),
     Verb::new("rev-parse", Read, &[REV_PARSE]),
     Verb::new("rev-list", Read, &[HISTORY, REV_LIST]),
     Verb::new("ls-files", Read, &[LS_FILES]),
     Verb::new("ls-tree", Read, &[LS_TREE]),
     Verb::new("describe", Read, &[DESCRIBE]),
-    Verb {
-        check: shortlog_of_head,
-        ..Verb::new("shortlog", Read, &[SHORTLOG])
-    },
-    Verb {
-        check: pattern_as_option,
-        ..Verb::new("grep", Read, &[GREP])
-    },
-    Verb {
-        always: &["show"],
-        check: reflog_show,
-        ..Verb::new("reflog", Read, &[REFLOG])
-    },
+    Verb::new("shortlog", Read, &[SHORTLOG]).check(shortlog_of_head),
+    Verb::new("grep", Read, &[GREP]).check(pattern_as_option),
+    Verb::new("reflog", Read, &[REFLOG]).always(&["show"]).check(reflog_show),
     Verb::new("merge-base", Read, &[MERGE_BASE]),
     Verb::new("cat-file", Read, &["-p -t -s -e"]),
-    Verb {
-        forbidden: Forbidden {
-            options: "--all",
-            help: "`rev-list --all` lists the commits of all branches and tags",
-        },
-        ..Verb::new("name-rev", Read, &[NAME_REV])
-    },
+    Verb::new("name-rev", Read, &[NAME_REV]).forbids(
+        "--all",
+        "`rev-list --all` lists the commits of all branches and tags",
+    ),
 ];
 
 const BRANCH_HELP: &str = "the yard makes and removes branches: PUT or DELETE the branch; `branch --list <pattern>` lists them";

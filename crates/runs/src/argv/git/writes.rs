@@ -2,8 +2,7 @@
 //! None signs, stashes, picks hunks by hand or leaves the branch.
 
 use super::GitAccess::Write;
-use super::parsed::Parsed;
-use super::verb::{Forbidden, Verb, forbidden};
+use super::verb::{Parsed, Verb, forbidden};
 use branchyard_model::Problem;
 
 pub(super) const STAYS: &str =
@@ -13,35 +12,24 @@ pub(super) const VERBS: &[Verb] = &[
     Verb::new("add", Write, &[ADD]),
     Verb::new("commit", Write, &[COMMIT]),
     Verb::new("restore", Write, &[RESTORE]),
-    Verb {
-        check: remove_no_changes,
-        ..Verb::new("rm", Write, &[RM])
-    },
+    Verb::new("rm", Write, &[RM]).check(remove_no_changes),
     Verb::new("mv", Write, &[MV]),
-    Verb {
-        forbidden: Forbidden {
-            options: "--hard --merge --keep",
-            help: "start a run with sync \"reset\": it saves all work before it resets",
-        },
-        ..Verb::new("reset", Write, &[RESET])
-    },
+    Verb::new("reset", Write, &[RESET]).forbids(
+        "--hard --merge --keep",
+        "start a run with sync \"reset\": it saves all work before it resets",
+    ),
     Verb::new("merge", Write, &[MERGE, STRATEGY, STRATEGY_SHORT]),
-    Verb {
-        check: stay_while_rebasing,
-        ..Verb::new("rebase", Write, &[REBASE, STRATEGY, STRATEGY_SHORT])
-    },
+    Verb::new("rebase", Write, &[REBASE, STRATEGY, STRATEGY_SHORT]).check(stay_while_rebasing),
     Verb::new("cherry-pick", Write, &[PICK, STRATEGY, CHERRY_PICK]),
     Verb::new("revert", Write, &[PICK, STRATEGY]),
-    Verb {
-        forbidden: Forbidden {
-            options: "\
+    Verb::new("checkout", Write, &[CHECKOUT])
+        .forbids(
+            "\
                 -b -B --orphan -d --detach -t --track --no-track -l --guess -f --force \
                 --ignore-other-worktrees",
-            help: STAYS,
-        },
-        check: only_paths,
-        ..Verb::new("checkout", Write, &[CHECKOUT])
-    },
+            STAYS,
+        )
+        .check(only_paths),
 ];
 
 /// By force, rm deletes changes that are nowhere else; and where a directory was replaced by a link,

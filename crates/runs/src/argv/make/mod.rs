@@ -101,12 +101,12 @@ impl Line<'_> {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        let Some(option) = self.find(name, &word)? else {
+        let Some(option @ (_, takes)) = self.find(name, &word)? else {
             // Not one of ours, but the operator's: a value is read only where it is attached.
             self.args.push(word);
             return Ok(());
         };
-        if option.takes == Takes::Nothing && attached.is_some() {
+        if *takes == Takes::Nothing && attached.is_some() {
             return Err(refusal(&word, "this option takes no value"));
         }
         let attached = attached.map(str::to_owned);
@@ -119,10 +119,10 @@ impl Line<'_> {
             return Err(refusal(word, "'-' names nothing"));
         }
         for (at, letter) in word.char_indices().skip(1) {
-            let Some(option) = self.find(&format!("-{letter}"), word)? else {
+            let Some(option @ (_, takes)) = self.find(&format!("-{letter}"), word)? else {
                 continue;
             };
-            if option.takes != Takes::Nothing {
+            if *takes != Takes::Nothing {
                 let attached = &word[at + letter.len_utf8()..];
                 let attached = (!attached.is_empty()).then(|| attached.to_owned());
                 return self.option(option, word.to_owned(), &word[..at], attached);
@@ -136,8 +136,9 @@ impl Line<'_> {
     fn find(&self, name: &str, word: &str) -> Result<Option<&'static MakeOption>, Problem> {
         let allowed = |name: &str| self.policy.allow.iter().any(|entry| entry == name);
         match options::find(name) {
-            Some(option)
-                if option.restricted && !option.spellings.iter().any(|name| allowed(name)) =>
+            Some((spellings, _))
+                if options::RESTRICTED.contains(&spellings[0])
+                    && !spellings.iter().any(|name| allowed(name)) =>
             {
                 Err(refusal(
                     word,
@@ -160,15 +161,17 @@ impl Line<'_> {
     /// stand before a short spelling of it.
     fn option(
         &mut self,
-        option: &MakeOption,
+        &(_, takes): &MakeOption,
         word: String,
         before: &str,
         attached: Option<String>,
     ) -> Result<(), Problem> {
-        match option.takes {
+        // What follows in a word of its own.
+        let mut separate = None;
+        match takes {
             Takes::Nothing => {}
             Takes::Jobs => {
-                let number = attached.or_else(|| self.next_if(is_number));
+                let number = attached.or_else(|| self.rest.pop_front_if(|next| is_number(next)));
                 self.names_jobs = true;
                 if number.is_none() {
                     self.open_jobs.push(self.args.len());
@@ -179,16 +182,17 @@ impl Line<'_> {
                 return Ok(());
             }
             Takes::Load => {
-                let separate = attached.is_none();
-                let load = attached.or_else(|| {
-                    self.next_if(|next| next.starts_with(|c: char| c == '.' || c.is_ascii_digit()))
-                });
-                if load.as_deref().is_some_and(|load| !is_decimal(load)) {
+                if attached.is_none() {
+                    let begins = |c: char| c == '.' || c.is_ascii_digit();
+                    separate = self.rest.pop_front_if(|next| next.starts_with(begins));
+                }
+                if attached
+                    .as_ref()
+                    .or(separate.as_ref())
+                    .is_some_and(|load| !is_decimal(load))
+                {
                     return Err(refusal(&word, "the load is not a number"));
                 }
-                self.args.push(word);
-                self.args.extend(load.filter(|_| separate));
-                return Ok(());
             }
             Takes::SyncType => {
                 let types = ["none", "line", "target", "recurse"];
@@ -205,18 +209,18 @@ impl Line<'_> {
                 }
             }
             Takes::Directory | Takes::Path | Takes::Text => {
-                let separate = attached.is_none();
-                let Some(value) = attached.or_else(|| self.rest.pop_front()) else {
+                if attached.is_none() {
+                    separate = self.rest.pop_front();
+                }
+                let Some(value) = attached.as_ref().or(separate.as_ref()) else {
                     return Err(refusal(&word, "the option needs a value"));
                 };
-                without_nul(&value)?;
-                self.value(option.takes, &value)?;
-                self.args.push(word);
-                self.args.extend(separate.then_some(value));
-                return Ok(());
+                without_nul(value)?;
+                self.value(takes, value)?;
             }
         }
         self.args.push(word);
+        self.args.extend(separate);
         Ok(())
     }
 
@@ -237,13 +241,6 @@ impl Line<'_> {
             _ => {}
         }
         Ok(())
-    }
-
-    fn next_if(&mut self, wanted: impl Fn(&str) -> bool) -> Option<String> {
-        if self.rest.front().is_some_and(|next| wanted(next)) {
-            return self.rest.pop_front();
-        }
-        None
     }
 
     fn finish(mut self) -> Result<Checked, Problem> {
