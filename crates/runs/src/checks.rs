@@ -4,21 +4,18 @@ use serde::{Deserialize, Serialize};
 
 /// What is left to see to when the command starts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Checks {
     /// Paths in the arguments that must not lead out of the workspace.
     pub(super) beneath: Vec<String>,
     /// It talks to the remote, and looks at no file of the workspace.
     pub(super) network: bool,
     /// What the remote has of the branch is to be brought here first.
-    #[serde(default)]
     pub(super) brings: bool,
     /// It changes nothing.
-    #[serde(default)]
     pub(super) reads: bool,
     /// It is refused on a protected branch, which may be known to be one only once the repo is cloned.
-    #[serde(default)]
     pub(super) guards_branch: bool,
     /// Words of the command line whose number of jobs depends on who else is at work.
-    #[serde(default)]
     pub(super) open_jobs: Vec<usize>,
 }

@@ -44,12 +44,7 @@ impl Keys {
         let id = (principal.to_owned(), key.to_owned());
         let claim = self.0.entry(id).or_default().clone();
         let mut claim = claim.lock_owned().await;
-        if claim
-            .as_ref()
-            .is_some_and(|known| known.made_at() < horizon())
-        {
-            *claim = None;
-        }
+        claim.take_if(|known| known.made_at() < horizon());
         claim
     }
 

@@ -25,13 +25,9 @@ impl Runs {
 
     /// How many runs have not ended, and how many viewers they have.
     pub fn census(&self) -> (usize, usize) {
-        let viewers = self
-            .inner()
-            .live
-            .iter()
-            .map(|live| live.viewers().viewers())
-            .sum();
-        (self.inner().live.len(), viewers)
+        let live = &self.inner().live;
+        let viewers = live.iter().map(|live| live.viewers().viewers());
+        (live.len(), viewers.sum())
     }
 
     /// How many runs of branches of which `is_seen` holds are at work, and how many wait.
@@ -64,10 +60,8 @@ impl Runs {
             .iter()
             .filter(|live| is_waiting(&live.look()))
             .map(|live| {
-                (
-                    live.record().shown(),
-                    live.position().load(Ordering::Relaxed),
-                )
+                let position = live.position().load(Ordering::Relaxed);
+                (live.record().shown(), position)
             })
             .collect();
         found.sort_by_key(|(record, _)| record.run_id);
@@ -76,15 +70,10 @@ impl Runs {
 
     /// The run as others may see it.
     pub fn record(&self, id: RunId) -> Result<RunRecord, Problem> {
-        match self.live(id) {
-            Some(live) => Ok(live.record().shown()),
-            None => self
-                .inner()
-                .history
-                .load(id)
-                .map(RunRecord::shown)
-                .ok_or_else(|| run_not_found(id)),
-        }
+        let live = self.live(id).map(|live| live.record());
+        live.or_else(|| self.inner().history.load(id))
+            .map(RunRecord::shown)
+            .ok_or_else(|| run_not_found(id))
     }
 
     /// Errors and warnings in the output of an ended run. Blocks.
@@ -136,18 +125,8 @@ impl Runs {
     pub fn view(&self, id: RunId) -> Result<View, Problem> {
         let journal = self.inner().history.journal(id);
         match self.live(id) {
-            Some(live) => Ok(View::of_live(
-                journal,
-                live.extent().clone(),
-                live.viewers().clone(),
-            )),
-            None => {
-                self.inner()
-                    .history
-                    .load(id)
-                    .ok_or_else(|| run_not_found(id))?;
-                View::of_ended(journal)
-            }
+            Some(live) => Ok(View::of_live(journal, live.extent(), live.viewers())),
+            None => self.record(id).and_then(|_| View::of_ended(journal)),
         }
     }
 
@@ -159,11 +138,8 @@ impl Runs {
         limit: usize,
         is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
-        let found = self
-            .inner()
-            .history
-            .store()
-            .list(filter, limit + 1, is_seen);
+        let store = self.inner().history.store();
+        let found = store.list(filter, limit + 1, is_seen);
         let mut seen = found.map_err(|error| {
             let detail = format!("the history of runs cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "history_unreadable", detail)
@@ -186,13 +162,10 @@ impl Runs {
         let Some(live) = self.live(id) else {
             return Ok((self.record(id)?, 0));
         };
-        let left = match force {
-            true => {
-                live.viewers().stop(&reason);
-                0
-            }
-            false => live.withdraw(&reason),
-        };
+        if force {
+            live.viewers().stop(&reason);
+        }
+        let left = if force { 0 } else { live.withdraw(&reason) };
         // A daemon that is killed now must not let the next one forget what was promised.
         if left == 0
             && !live.has_ended()

@@ -96,7 +96,7 @@ impl RunBody {
 
     /// As a request for a group: its branches, and what is asked for on each of them.
     pub(super) fn for_each_branch(self, repo: &RepoName) -> Result<(Vec<String>, Self), Problem> {
-        self.check_repo(repo)?;
+        check_same("repo", self.repo.as_ref(), repo)?;
         let mut body = self
             .without("operation", |body| body.operation.is_some())?
             .without("branch", |body| body.branch.is_some())?
@@ -131,18 +131,8 @@ impl RunBody {
 
     /// What the body says must be what the path says.
     pub fn check_place(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
-        self.check_repo(repo)?;
-        match self.branch.as_ref().is_some_and(|given| given != branch) {
-            true => Err(elsewhere("branch")),
-            false => Ok(()),
-        }
-    }
-
-    fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {
-        match self.repo.as_ref().is_some_and(|given| given != repo) {
-            true => Err(elsewhere("repo")),
-            false => Ok(()),
-        }
+        check_same("repo", self.repo.as_ref(), repo)?;
+        check_same("branch", self.branch.as_ref(), branch)
     }
 
     fn of_one_branch(self) -> Result<Self, Problem> {
@@ -152,30 +142,32 @@ impl RunBody {
 
     fn without(self, field: &str, has: impl Fn(&Self) -> bool) -> Result<Self, Problem> {
         if has(&self) {
-            return Err(Problem::unprocessable(
-                field,
-                format!("{field} has no meaning in this request"),
-            ));
+            let detail = format!("{field} has no meaning in this request");
+            return Err(Problem::unprocessable(field, detail));
         }
         Ok(self)
     }
 
-    fn of_kind(self, kind: RunKind) -> Result<RunRequest, Problem> {
+    /// What was found to fit its kind.
+    fn of_kind(mut self, kind: RunKind) -> Result<RunRequest, Problem> {
         // Where it runs is said beside it.
-        let (repo, branch) = (None, None);
-        RunRequest::new(
+        (self.repo, self.branch) = (None, None);
+        Ok(RunRequest {
             kind,
-            Self {
-                repo,
-                branch,
-                ..self
-            },
-        )
+            sync: self.sync.with(self.commit.clone())?,
+            body: self,
+            joins_own: false,
+            unwatched: false,
+        })
     }
 }
 
-fn elsewhere(field: &str) -> Problem {
-    Problem::unprocessable(field, format!("{field} differs from the one in the path"))
+fn check_same<T: PartialEq>(field: &str, given: Option<&T>, of_path: &T) -> Result<(), Problem> {
+    if given.is_none_or(|given| given == of_path) {
+        return Ok(());
+    }
+    let detail = format!("{field} differs from the one in the path");
+    Err(Problem::unprocessable(field, detail))
 }
 
 /// A request for one run: its body has what its kind takes, and nothing else. What is said beside the body is no part
@@ -200,17 +192,6 @@ pub enum Sync {
 }
 
 impl RunRequest {
-    /// Of a body that was found to fit its kind.
-    pub(super) fn new(kind: RunKind, body: RunBody) -> Result<Self, Problem> {
-        Ok(Self {
-            kind,
-            sync: body.sync.with(body.commit.clone())?,
-            body,
-            joins_own: false,
-            unwatched: false,
-        })
-    }
-
     pub fn kind(&self) -> RunKind {
         self.kind
     }

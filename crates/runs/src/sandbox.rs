@@ -154,15 +154,8 @@ impl Sandboxes {
     }
 
     pub(super) fn report(&self) -> SandboxReport {
-        let effective = |profile: Option<SandboxProfile>| match profile {
-            Some(profile) => profile,
-            None if self
-                .containment
-                .obstacle(SandboxProfile::Standard)
-                .is_some() =>
-            {
-                SandboxProfile::None
-            }
+        let usual = match self.containment.obstacle(SandboxProfile::Standard) {
+            Some(_) => SandboxProfile::None,
             None => SandboxProfile::Standard,
         };
         let config = &self.config;
@@ -174,7 +167,7 @@ impl Sandboxes {
         let is_wanted =
             |profile: &SandboxProfile| all_wanted(config).any(|wanted| wanted == *profile);
         SandboxReport {
-            profile: effective(config.sandbox.profile),
+            profile: config.sandbox.profile.unwrap_or(usual),
             repos: repos.collect(),
             obstacles: tried
                 .into_iter()

@@ -238,10 +238,7 @@ fn undeclared(secret: &Secret, spec: &RunSpec, why: &str) -> Problem {
         "the task {task} needs the secret {}, which is given to it only as it is declared: {why}",
         secret.name()
     );
-    let field = match spec.env.is_empty() {
-        true => "args",
-        false => "env",
-    };
+    let field = if spec.env.is_empty() { "args" } else { "env" };
     Problem::new(ErrorKind::Forbidden, "secret_refused", detail)
         .field(field)
         .help(

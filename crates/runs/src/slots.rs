@@ -207,13 +207,11 @@ impl Queue {
                 }
                 return;
             };
-            let (ticket, whose) = (
-                next.ticket,
-                Whose {
-                    principal: next.principal.to_owned(),
-                    repo: next.repo.clone(),
-                },
-            );
+            let whose = Whose {
+                principal: next.principal.to_owned(),
+                repo: next.repo.clone(),
+            };
+            let ticket = next.ticket;
             let waiter = self.line(&whose).waiting.remove(&ticket);
             self.run(&whose);
             if let Some(waiter) = waiter {

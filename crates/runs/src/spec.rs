@@ -1,8 +1,6 @@
 //! From a request to a spec: every rule about what may run, applied once, before anything happens. What a body may not
 //! say at all was refused when the request was made of it.
 
-use std::collections::BTreeMap;
-
 use super::argv::{self, GitAccess, MakePolicy};
 use super::checks::Checks;
 use super::request::RunRequest;
@@ -23,24 +21,22 @@ pub(super) fn of(
     request.check()?;
     let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
     let (kind, body) = (request.kind(), request.body());
-    let env = allowed_env(config, repo, body.env.clone())?;
+    let (build, own) = (&config.build, repo.config());
+    let allow = build.allow_env.iter().chain(&own.allow_env);
+    let allow: Vec<String> = allow.map(|name| name.as_str().to_owned()).collect();
+    let env = argv::caller_env(body.env.clone(), &allow)?;
     let args = body.args.clone().into_words()?;
+    let [operation, task] =
+        [&body.operation, &body.task].map(|name| name.as_deref().unwrap_or_default());
     let (argv, asked_argv, checks) = match kind {
         RunKind::Make => {
             principal.require(Scope::BuildRun)?;
             make(config, repo, args)?
         }
-        RunKind::Git => git(
-            repo,
-            body.operation.as_deref().unwrap_or_default(),
-            args,
-            branch,
-            principal,
-        )?,
+        RunKind::Git => git(repo, operation, args, branch, principal)?,
         RunKind::Task => {
             principal.require(Scope::BuildRun)?;
-            let argv = task_argv(repo, body.task.as_deref().unwrap_or_default(), args)?;
-            (argv, None, Checks::default())
+            (task_argv(repo, task, args)?, None, Checks::default())
         }
     };
     let spec = RunSpec {
@@ -61,38 +57,21 @@ pub(super) fn of(
         principal: principal.name().to_owned(),
         group: None,
     };
-    secrets::check(&config.secrets, repo.config(), &spec)?;
+    secrets::check(&config.secrets, own, &spec)?;
     Ok((spec, checks))
-}
-
-fn allowed_env(
-    config: &Config,
-    repo: &Repo,
-    env: BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Problem> {
-    let extra = config
-        .build
-        .allow_env
-        .iter()
-        .chain(&repo.config().allow_env);
-    let allow: Vec<String> = extra.map(|name| name.as_str().to_owned()).collect();
-    argv::caller_env(env, &allow)
 }
 
 /// What is executed, what was asked for where that says less, and what is left to see to.
 type Call = (Vec<String>, Option<Vec<String>>, Checks);
 
 fn make(config: &Config, repo: &Repo, args: Vec<String>) -> Result<Call, Problem> {
-    let extra = config
-        .build
-        .allow_make_args
-        .iter()
-        .chain(&repo.config().allow_make_args);
-    let allow: Vec<String> = extra.map(|arg| arg.as_str().to_owned()).collect();
+    let (build, own) = (&config.build, repo.config());
+    let allow = build.allow_make_args.iter().chain(&own.allow_make_args);
+    let allow: Vec<String> = allow.map(|arg| arg.as_str().to_owned()).collect();
     let number = |jobs: usize| u32::try_from(jobs).unwrap_or(u32::MAX);
     let policy = MakePolicy {
         max_jobs: number(config.limits.max_jobs),
-        jobs: repo.config().jobs.or(config.build.jobs).map(number),
+        jobs: own.jobs.or(build.jobs).map(number),
         allow: &allow,
     };
     let checked = argv::make(args, &policy)?;

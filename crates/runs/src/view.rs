@@ -23,14 +23,14 @@ pub struct View {
 impl View {
     pub(super) fn of_live(
         journal: PathBuf,
-        extent: watch::Receiver<Extent>,
-        viewers: Viewers,
+        extent: &watch::Receiver<Extent>,
+        viewers: &Viewers,
     ) -> Self {
         Self {
             stage: viewers.stage(),
-            viewers: Some(viewers),
+            viewers: Some(viewers.clone()),
             journal,
-            extent,
+            extent: extent.clone(),
         }
     }
 

@@ -13,9 +13,7 @@ use branchyard_runtime::disk::{create_private_dir, make_private, read_json, writ
 const RECORD: &str = "group.json";
 
 #[derive(Debug)]
-pub(super) struct Disk {
-    dir: PathBuf,
-}
+pub(super) struct Disk(PathBuf);
 
 /// A group, and what its runs are asked for with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,7 +26,7 @@ impl Disk {
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join("groups");
         fs::create_dir_all(&dir)?;
-        Ok(Self { dir })
+        Ok(Self(dir))
     }
 
     pub(super) fn create(&self, group: GroupId) -> io::Result<()> {
@@ -54,7 +52,7 @@ impl Disk {
     }
 
     pub(super) fn ids(&self) -> Vec<GroupId> {
-        let mut ids: Vec<_> = fs::read_dir(&self.dir)
+        let mut ids: Vec<_> = fs::read_dir(&self.0)
             .into_iter()
             .flatten()
             .filter_map(|entry| GroupId::parse(entry.ok()?.file_name().to_str()?).ok())
@@ -68,6 +66,6 @@ impl Disk {
     }
 
     pub(super) fn home(&self, group: GroupId) -> PathBuf {
-        self.dir.join(group.to_string())
+        self.0.join(group.to_string())
     }
 }

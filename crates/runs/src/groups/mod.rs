@@ -16,7 +16,6 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::checks::Checks;
 use super::drive::RunJob;
 use super::idempotency::{self, Claim, Claimed};
 use super::open::{Runs, draining};
@@ -31,9 +30,8 @@ use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
 use branchyard_model::{
     BranchName, ErrorKind, Event, GroupId, GroupRecord, GroupState, Idempotency, Member,
-    OnDisconnect, Problem, RepoName, RunId, RunRecord, RunSpec,
+    OnDisconnect, Problem, RepoName, RunId, RunRecord,
 };
-use branchyard_workspace::repos::Repo;
 use disk::{Disk, Saved};
 use follow::Told;
 
@@ -166,7 +164,7 @@ async fn start_new_group(
     };
     // What is wrong with the request is wrong with all of it.
     for branch in &branches {
-        spec_of_member(this, &repo, branch, &each, principal)?;
+        spec::of(&this.inner().config, &repo, branch, &each, principal)?;
     }
     this.inner().margin.check()?;
     this.check_queue(principal, branches.len())?;
@@ -253,11 +251,12 @@ fn start_members(
     let Ok(repo) = runs.inner().repos.get(&record.repo) else {
         return;
     };
+    let config = &runs.inner().config;
     for member in &record.members {
         if told.knows(member.run_id) || runs.inner().history.home(member.run_id).exists() {
             continue;
         }
-        let started = spec_of_member(runs, &repo, &member.branch, each, &principal)
+        let started = spec::of(config, &repo, &member.branch, each, &principal)
             .map_err(io::Error::other)
             .and_then(|(mut spec, checks)| {
                 spec.group = Some(record.group_id);
@@ -282,16 +281,6 @@ fn start_members(
     }
 }
 
-fn spec_of_member(
-    runs: &Runs,
-    repo: &Repo,
-    branch: &BranchName,
-    request: &RunRequest,
-    principal: &Principal,
-) -> Result<(RunSpec, Checks), Problem> {
-    spec::of(&runs.inner().config, repo, branch, request, principal)
-}
-
 pub fn group(runs: &Runs, id: GroupId) -> Result<GroupRecord, Problem> {
     let live = live_group(runs, id).map(|live| live.record.borrow().clone());
     live.or_else(|| runs.inner().groups.disk.load(id).map(|saved| saved.record))
@@ -307,19 +296,8 @@ pub fn live_group(runs: &Runs, id: GroupId) -> Option<Arc<LiveGroup>> {
 pub fn group_view(runs: &Runs, id: GroupId) -> Result<View, Problem> {
     let journal = runs.inner().groups.disk.journal(id);
     match live_group(runs, id) {
-        Some(live) => Ok(View::of_live(
-            journal,
-            live.extent.clone(),
-            live.viewers.clone(),
-        )),
-        None => {
-            runs.inner()
-                .groups
-                .disk
-                .load(id)
-                .ok_or_else(|| group_not_found(id))?;
-            View::of_ended(journal)
-        }
+        Some(live) => Ok(View::of_live(journal, &live.extent, &live.viewers)),
+        None => group(runs, id).and_then(|_| View::of_ended(journal)),
     }
 }
 
@@ -356,13 +334,10 @@ pub(super) fn adopt_groups(runs: &Runs) {
         let Some(saved) = saved.filter(|saved| saved.record.state == GroupState::Running) else {
             continue;
         };
-        let path = runs.inner().groups.disk.journal(id);
+        let path = disk.journal(id);
         let opened = Writer::reopen(&path).and_then(|journal| {
-            let each = saved
-                .request
-                .clone()
-                .of_member()
-                .map_err(io::Error::other)?;
+            let each = saved.request.clone().of_member();
+            let each = each.map_err(io::Error::other)?;
             Ok((each, Told::read(&path)?, journal))
         });
         match opened {

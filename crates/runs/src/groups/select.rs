@@ -12,26 +12,26 @@ const MAX_MEMBERS: usize = 1000;
 
 enum BranchPattern {
     Name(BranchName),
-    Glob(String, Globs),
+    Glob(Globs),
 }
 
-/// The branches that `patterns` name: names in their order, the matches of a glob sorted in its place,
+/// The branches that `texts` name: names in their order, the matches of a glob sorted in its place,
 /// none twice, and those alone of which `sees` holds. A name or glob that finds nothing is refused: it would be missed in silence.
 pub(super) async fn select(
     repo: &Arc<Repo>,
     workspaces: &Workspaces,
-    patterns: &[String],
+    texts: &[String],
     sees: impl Fn(&BranchName) -> bool,
 ) -> Result<Vec<BranchName>, Problem> {
-    if patterns.is_empty() {
+    if texts.is_empty() {
         return Err(Problem::unprocessable("branches", "branches is empty")
             .help("name branches or globs, such as [\"main\", \"release/*\"]"));
     }
-    if patterns.len() > MAX_MEMBERS {
+    if texts.len() > MAX_MEMBERS {
         let detail = format!("{MAX_MEMBERS} names and globs are the most at once");
         return Err(Problem::unprocessable("branches", detail));
     }
-    let patterns = patterns
+    let patterns = texts
         .iter()
         .map(|text| parse(text))
         .collect::<Result<Vec<_>, _>>()?;
@@ -44,27 +44,22 @@ pub(super) async fn select(
         .collect();
     on_remote.sort();
     let mut selected = Vec::new();
-    for pattern in patterns {
-        let found = match pattern {
+    for (text, pattern) in texts.iter().zip(patterns) {
+        let found: Vec<_> = match pattern {
             BranchPattern::Name(name) => {
                 let known = on_remote.contains(&name)
                     || (sees(&name) && workspaces.on_disk(repo).contains(&name));
-                known
-                    .then_some(name.clone())
-                    .map(|name| vec![name])
-                    .ok_or(name.to_string())
+                known.then_some(name).into_iter().collect()
             }
-            BranchPattern::Glob(text, glob) => {
+            BranchPattern::Glob(glob) => {
                 let matches = |branch: &&BranchName| glob.matches(branch.as_str());
-                let found: Vec<_> = on_remote.iter().filter(matches).cloned().collect();
-                if found.is_empty() {
-                    Err(text)
-                } else {
-                    Ok(found)
-                }
+                on_remote.iter().filter(matches).cloned().collect()
             }
         };
-        for branch in found.map_err(|text| nothing(&text))? {
+        if found.is_empty() {
+            return Err(nothing(text));
+        }
+        for branch in found {
             if !selected.contains(&branch) {
                 selected.push(branch);
             }
@@ -89,7 +84,7 @@ fn parse(text: &str) -> Result<BranchPattern, Problem> {
         let detail = format!("this is no glob of branches: {rule}");
         Problem::unprocessable("branches", detail)
     })?;
-    Ok(BranchPattern::Glob(text.to_owned(), glob))
+    Ok(BranchPattern::Glob(glob))
 }
 
 fn nothing(text: &str) -> Problem {

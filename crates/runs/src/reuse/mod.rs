@@ -190,13 +190,11 @@ async fn find_earlier(
             .filter(|run| fits(run) && may_see(&run.spec.branch))
             .find_map(|run| Earlier::open(&shared.history, run.run_id))
     };
-    match tokio::task::spawn_blocking(look).await {
-        Ok(found) => found,
-        Err(error) => {
-            tracing::error!(%error, "failed to look for a run to reuse");
-            None
-        }
-    }
+    let found = tokio::task::spawn_blocking(look).await;
+    found.unwrap_or_else(|error| {
+        tracing::error!(%error, "failed to look for a run to reuse");
+        None
+    })
 }
 
 /// Now that its command has ended: notes what it left, if it may answer for later runs, or else that

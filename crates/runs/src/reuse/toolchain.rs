@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use branchyard_config::Tool;
-use branchyard_process::{Timeouts, capture, plain_command};
+use branchyard_process::{Timeouts, capture, find_program, plain_command};
 
 /// How long a tool may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,15 +61,9 @@ pub(super) async fn versions(
 /// The file of a program that is found by its name. One that is named by a path in the workspace is part
 /// of the tree.
 pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<ProgramIdentity> {
-    let file = match program.contains('/') {
-        true => Path::new(program)
-            .is_absolute()
-            .then(|| PathBuf::from(program)),
-        false => env
-            .get("PATH")?
-            .split(':')
-            .map(|dir| Path::new(dir).join(program))
-            .find(|file| file.is_file()),
+    let file = match Path::new(program) {
+        path if path.is_absolute() => Some(path.to_owned()),
+        _ => find_program(program, env.get("PATH")?),
     };
     let path = file?.canonicalize().ok()?;
     let meta = path.metadata().ok()?;
