@@ -8,10 +8,9 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::drive::{Drive, RunJob};
+use super::drive::{Drive, RunJob, line_up};
 use super::ending::Ending;
 use super::finish::tidy;
-use super::history::Asked;
 use super::live::Live;
 use super::open::Runs;
 use super::reuse::pieces_in;
@@ -21,7 +20,6 @@ use crate::{launch, reuse};
 use branchyard_journal::{self as journal, Cursor, Extent, Writer};
 use branchyard_model::{Event, OnDisconnect, RunId, RunRecord, RunState};
 use branchyard_process::{FoundSupervisor, Stop, Supervisor};
-use branchyard_workspace::Workspace;
 
 /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
 /// that a run that is requested from now on comes after it.
@@ -29,42 +27,38 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
     let (mut waiting, mut started) = (Vec::new(), Vec::new());
     for record in unended {
         let id = record.run_id;
-        if record.state.is_ended() {
-            if let Err(error) = settle(runs, record) {
-                tracing::error!(run = %id, %error, "failed to settle a run that has ended");
+        let (done, failure) = if record.state.is_ended() {
+            let settled = settle(runs, record);
+            (settled, "failed to settle a run that has ended")
+        } else if runs.inner().is_copy {
+            // Its supervisor, if it has one, is at work in the yard that this one was copied from, and is not looked for.
+            let left = end_at_once(runs, record, |_| Ending::Copied).await;
+            (left, "failed to leave a run to the yard that it is of")
+        } else if let Some(earlier) = record.cached {
+            let answered = answer_on(runs, record, earlier);
+            (answered, "failed to go on with an answer")
+        } else {
+            match Supervisor::find(&runs.inner().history.home(id)) {
+                Ok(FoundSupervisor::NeverStarted) => waiting.push(record),
+                Ok(found) => started.push((record, found)),
+                Err(error) => {
+                    tracing::error!(run = %id, %error, "failed to look for a run's supervisor");
+                    started.push((record, FoundSupervisor::Gone));
+                }
             }
             continue;
-        }
-        if runs.inner().is_copy {
-            if let Err(error) = leave_to_original(runs, record).await {
-                tracing::error!(run = %id, %error, "failed to leave a run to the yard that it is of");
-            }
-            continue;
-        }
-        if let Some(earlier) = record.cached {
-            if let Err(error) = answer_on(runs, record, earlier) {
-                tracing::error!(run = %id, %error, "failed to go on with an answer");
-            }
-            continue;
-        }
-        match Supervisor::find(&runs.inner().history.home(id)) {
-            Ok(FoundSupervisor::NeverStarted) => waiting.push(record),
-            Ok(found) => started.push((record, found)),
-            Err(error) => {
-                tracing::error!(run = %id, %error, "failed to look for a run's supervisor");
-                started.push((record, FoundSupervisor::Gone));
-            }
+        };
+        if let Err(error) = done {
+            tracing::error!(run = %id, %error, "{failure}");
         }
     }
     for (mut record, found) in started {
         let id = record.run_id;
         // A record that had to be made again does not know it.
         record.state = RunState::Running;
-        let outcome = match found {
-            FoundSupervisor::Alive(supervisor) => take_over(runs, record, supervisor).await,
-            FoundSupervisor::Gone | FoundSupervisor::NeverStarted => tell_end(runs, record).await,
-        };
-        if let Err(error) = outcome {
+        if let FoundSupervisor::Alive(supervisor) = found {
+            take_over(runs, record, supervisor).await;
+        } else if let Err(error) = end_at_once(runs, record, end_of_gone).await {
             tracing::error!(run = %id, %error, "failed to go on with a run");
         }
     }
@@ -76,7 +70,7 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
     }
 }
 
-async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io::Result<()> {
+async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
     tracing::info!(run = %record.run_id, "taking over a run that goes on");
     let (id, spec) = (record.run_id, record.spec.clone());
     let start = Extent {
@@ -95,24 +89,17 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
     live.company().close();
     let slots = runs.inner().slots_for(spec.kind);
     let slot = slots.occupy(&spec.principal, &spec.repo);
-    let workspace = workspace_of(runs, &live);
+    let workspace = runs.inner().workspace_of(&spec);
     let held = match &workspace {
         Some(workspace) => {
-            let what = spec.argv.join(" ");
-            let place = workspace
-                .queue()
-                .enter(&what, &spec.principal, Some(live.id()));
+            let place = line_up(workspace, &live.record());
             // The daemon takes no requests yet, so this does not wait.
             Some((place.wait(|_| {}).await, workspace.share_files().await))
         }
         None => None,
     };
-    let drive = Drive::new(
-        runs.inner().clone(),
-        live.clone(),
-        JournalOwner::Supervisor(extent),
-    );
-    runs.inner().live.insert(live.id(), live);
+    let drive = Drive::new(runs, live.clone(), JournalOwner::Supervisor(extent));
+    runs.inner().live.insert(id, live);
     let asked = runs.inner().history.asked(id);
     let network = asked.is_some_and(|asked| asked.checks.network);
     runs.inner().tasks.spawn(async move {
@@ -128,7 +115,6 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) -> io
         drop((slot, files));
         drive.close(ending, lock.zip(workspace)).await;
     });
-    Ok(())
 }
 
 /// The end is on record, but who recorded it may have gone before it was told, or tidied up.
@@ -146,9 +132,8 @@ fn settle(runs: &Runs, record: RunRecord) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells how a run ended whose supervisor is gone.
-async fn tell_end(runs: &Runs, record: RunRecord) -> io::Result<()> {
-    let drive = resume(runs, record)?;
+/// How a run ended whose supervisor is gone.
+fn end_of_gone(drive: &Drive) -> Ending {
     let mut ending = drive.ending_on_disk();
     if let Ending::Exited(exit) = &mut ending
         && drive.live().viewers().is_stopped()
@@ -156,22 +141,19 @@ async fn tell_end(runs: &Runs, record: RunRecord) -> io::Result<()> {
         // It was promised to stop while there was still a daemon to promise it.
         exit.stopped.get_or_insert(Stop::Asked);
     }
-    end_at_once(runs, drive, ending).await
+    ending
 }
 
-/// Its supervisor, if it has one, is at work in the yard that this one was copied from, and is not looked for.
-async fn leave_to_original(runs: &Runs, record: RunRecord) -> io::Result<()> {
+async fn end_at_once(
+    runs: &Runs,
+    record: RunRecord,
+    ending: impl FnOnce(&Drive) -> Ending,
+) -> io::Result<()> {
     let drive = resume(runs, record)?;
-    end_at_once(runs, drive, Ending::Copied).await
-}
-
-async fn end_at_once(runs: &Runs, drive: Arc<Drive>, ending: Ending) -> io::Result<()> {
-    let live = drive.live().clone();
+    let (live, ending) = (drive.live().clone(), ending(&drive));
     runs.inner().live.insert(live.id(), live.clone());
-    let closing = runs
-        .inner()
-        .tasks
-        .spawn(async move { drive.close(Some(ending), None).await });
+    let close = async move { drive.close(Some(ending), None).await };
+    let closing = runs.inner().tasks.spawn(close);
     // By its end nothing of it is left alive. Where that cannot be written yet, the daemon starts all the same.
     tokio::select! {
         closed = closing => closed.map_err(io::Error::other),
@@ -183,9 +165,8 @@ async fn end_at_once(runs: &Runs, drive: Arc<Drive>, ending: Ending) -> io::Resu
 fn answer_on(runs: &Runs, record: RunRecord, earlier: RunId) -> io::Result<()> {
     let said = pieces_in(&runs.inner().history.journal(record.run_id))?;
     let drive = resume(runs, record)?;
-    runs.inner()
-        .live
-        .insert(drive.live().id(), drive.live().clone());
+    let live = drive.live().clone();
+    runs.inner().live.insert(live.id(), live);
     runs.inner().tasks.spawn(async move {
         let ending = reuse::go_on_saying(&drive, earlier, said).await;
         drive.close(ending, None).await;
@@ -206,7 +187,7 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
     let live = drive.live().clone();
     let record = live.record();
     runs.inner().live.insert(live.id(), live.clone());
-    let Some(workspace) = workspace_of(runs, &live) else {
+    let Some(workspace) = runs.inner().workspace_of(&record.spec) else {
         runs.inner().tasks.spawn(async move {
             let problem = drive.shared().repos.get(&record.spec.repo).err();
             let ending = problem.map(Ending::Refused);
@@ -217,11 +198,11 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
     let asked = runs.inner().history.asked(live.id());
     let job = RunJob {
         workspace,
-        checks: asked.map(|asked: Asked| asked.checks).unwrap_or_default(),
+        checks: asked.map(|asked| asked.checks).unwrap_or_default(),
         asked_at: Instant::now(),
         asker: None,
     };
-    let place = job.line_up(&record);
+    let place = line_up(&job.workspace, &record);
     runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(())
 }
@@ -230,11 +211,7 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
 fn resume(runs: &Runs, record: RunRecord) -> io::Result<Arc<Drive>> {
     let (journal, extent) = Writer::reopen(&runs.inner().history.journal(record.run_id))?;
     let live = live_left(runs, record, extent);
-    Ok(Drive::new(
-        runs.inner().clone(),
-        live,
-        JournalOwner::Daemon(journal),
-    ))
+    Ok(Drive::new(runs, live, JournalOwner::Daemon(journal)))
 }
 
 /// A run as an earlier daemon left it. Its caller's connection ended with that daemon, which is no reason to cancel
@@ -251,11 +228,4 @@ fn live_left(runs: &Runs, record: RunRecord, extent: watch::Receiver<Extent>) ->
         live.viewers().stop(&reason);
     }
     live
-}
-
-/// `None` where the run's repo is not configured any more.
-fn workspace_of(runs: &Runs, live: &Live) -> Option<Arc<Workspace>> {
-    let spec = live.record().spec;
-    let repo = runs.inner().repos.get(&spec.repo).ok()?;
-    Some(runs.inner().workspaces.get(&repo, &spec.branch))
 }

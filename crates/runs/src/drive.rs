@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::checks::Checks;
 use super::ending::Ending;
 use super::live::Live;
-use super::open::{GIT_AT_ONCE, RunsInner};
+use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
 use crate::{parallel, reuse, secrets};
@@ -33,23 +33,10 @@ pub(super) struct RunJob {
     pub(super) asker: Option<Principal>,
 }
 
-impl RunJob {
-    /// The place of the run in the line for its workspace.
-    pub(super) fn line_up(&self, record: &RunRecord) -> QueuePlace {
-        let (what, who) = (record.spec.argv.join(" "), &record.spec.principal);
-        self.workspace
-            .queue()
-            .enter(&what, who, Some(record.run_id))
-    }
-}
-
-/// What a command is started with, and what is held while it runs.
-struct Ready {
-    about: About,
-    /// What the remote said earlier than this is too old.
-    not_before: Instant,
-    slot: Slot,
-    files_guard: FilesGuard,
+/// The place of a run in the line for its workspace.
+pub(super) fn line_up(workspace: &Workspace, record: &RunRecord) -> QueuePlace {
+    let (what, who) = (record.spec.argv.join(" "), &record.spec.principal);
+    workspace.queue().enter(&what, who, Some(record.run_id))
 }
 
 /// The lock of a workspace, and the workspace: without a holder of the workspace, the next caller would
@@ -66,7 +53,8 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    pub(super) fn new(shared: Arc<RunsInner>, live: Arc<Live>, owner: JournalOwner) -> Arc<Self> {
+    pub(super) fn new(runs: &Runs, live: Arc<Live>, owner: JournalOwner) -> Arc<Self> {
+        let shared = runs.inner().clone();
         let margin = shared.margin.clone();
         Arc::new(Self {
             journal: RunJournal::new(&shared.history, live.id(), margin, owner),
@@ -132,7 +120,9 @@ impl Drive {
         };
         let ending = tokio::select! {
             biased;
-            ending = self.prepare_and_execute(&job) => ending,
+            ending = self.prepare_and_execute(&job) => {
+                ending.unwrap_or_else(|problem| Some(Ending::Refused(problem)))
+            }
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
             () = self.before_start(self.live.viewers().stopped()) => Some(Ending::CancelledBeforeStart),
             () = self.before_start(self.live.leaving().cancelled()) => None,
@@ -165,18 +155,15 @@ impl Drive {
         }));
     }
 
-    async fn prepare_and_execute(self: &Arc<Self>, job: &RunJob) -> Option<Ending> {
+    async fn prepare_and_execute(
+        self: &Arc<Self>,
+        job: &RunJob,
+    ) -> Result<Option<Ending>, Problem> {
         let (workspace, checks) = (&job.workspace, &job.checks);
-        let ready = match self.prepare(job).await {
-            Ok(ready) => ready,
-            Err(problem) => return Some(Ending::Refused(problem)),
-        };
-        let (about, not_before) = (ready.about, ready.not_before);
-        let _held_while_it_runs = (ready.slot, ready.files_guard);
-        if checks.brings
-            && let Err(error) = verbs::fetch(workspace, &fetch::Request::default()).await
-        {
-            return Some(Ending::Refused(error.problem()));
+        let (about, not_before, _held_while_it_runs) = self.prepare(job).await?;
+        if checks.brings {
+            let fetched = verbs::fetch(workspace, &fetch::Request::default()).await;
+            fetched.map_err(|error| error.problem())?;
         }
         // Pushes and fetches of the store go one at a time, ours and the callers'.
         let _network = match checks.network {
@@ -187,24 +174,20 @@ impl Drive {
             true => NetworkAccess::Remote,
             false => NetworkAccess::Here,
         };
-        if reach == NetworkAccess::Remote
-            && let Err(error) = workspace.repo().git().check_host("git").await
-        {
-            return Some(Ending::Refused(error.problem()));
+        if checks.network {
+            let checked = workspace.repo().git().check_host("git").await;
+            checked.map_err(|error| error.problem())?;
         }
         let lease = match (workspace.repo().git().lease(), reach) {
             (Ok(lease), _) => lease,
-            (Err(error), NetworkAccess::Remote) => return Some(Ending::Refused(error.problem())),
+            (Err(error), NetworkAccess::Remote) => return Err(error.problem()),
             // It is only to be kept out of the output.
             (Err(error), NetworkAccess::Here) => {
                 tracing::warn!(repo = %workspace.repo().name(), %error, "a run's output is not searched for the token");
                 None
             }
         };
-        let secrets = match secrets::hand_secrets(self, workspace, not_before).await {
-            Ok(handed) => handed,
-            Err(problem) => return Some(Ending::Refused(problem)),
-        };
+        let secrets = secrets::hand_secrets(self, workspace, not_before).await?;
         if !secrets.env.is_empty() {
             warm::note_secret(workspace);
         }
@@ -212,38 +195,34 @@ impl Drive {
             self.warn(withheld.clone());
         }
         let kind = self.live.record().spec.kind;
-        let sandbox = match self.shared.sandboxes.of_run(workspace, kind, checks) {
-            Ok(sandbox) => sandbox,
-            Err(problem) => return Some(Ending::Refused(problem)),
-        };
+        let sandbox = self.shared.sandboxes.of_run(workspace, kind, checks)?;
         if let Some(answered) =
             reuse::answer_from_earlier(self, workspace, &about, &secrets, job.asker.as_ref()).await
         {
-            return Some(answered);
+            return Ok(Some(answered));
         }
         parallel::share_cores(self, &checks.open_jobs);
-        match self
-            .start(workspace, (about, checks), sandbox, (lease, reach), secrets)
-            .await
-        {
-            Ok((supervisor, watch)) => self.attend(supervisor, Some(watch)).await,
-            Err(error) => {
-                let detail = "the run's supervisor could not be started";
-                let problem = Problem::unwritten("supervisor_not_started", detail, &error);
-                Some(Ending::Refused(self.shared.margin.judge(problem)))
-            }
-        }
+        let started = self.start(workspace, (about, checks), sandbox, (lease, reach), secrets);
+        let (supervisor, watch) = started.await.map_err(|error| {
+            let detail = "the run's supervisor could not be started";
+            let problem = Problem::unwritten("supervisor_not_started", detail, &error);
+            self.shared.margin.judge(problem)
+        })?;
+        Ok(self.attend(supervisor, Some(watch)).await)
     }
 
-    async fn prepare(self: &Arc<Self>, job: &RunJob) -> Result<Ready, Problem> {
+    /// What the command is about, since when the remote's word is new enough, and what is held while it runs.
+    async fn prepare(
+        self: &Arc<Self>,
+        job: &RunJob,
+    ) -> Result<(About, Instant, (Slot, FilesGuard)), Problem> {
         let (workspace, checks) = (&job.workspace, &job.checks);
         let spec = self.live.record().spec;
-        let of_repo = workspace.repo().config().max_concurrent_runs;
-        let max = match spec.kind {
-            RunKind::Git => GIT_AT_ONCE,
-            RunKind::Make | RunKind::Task => {
-                of_repo.unwrap_or(self.shared.config.limits.max_concurrent_runs_per_repo)
-            }
+        let (config, repo) = (&self.shared.config, workspace.repo().config());
+        let max = match (spec.kind, repo.max_concurrent_runs) {
+            (RunKind::Git, _) => GIT_AT_ONCE,
+            (RunKind::Make | RunKind::Task, Some(of_repo)) => of_repo,
+            (RunKind::Make | RunKind::Task, None) => config.limits.max_concurrent_runs_per_repo,
         };
         let queued = |position| self.wait(position, None);
         let slot = self
@@ -265,11 +244,7 @@ impl Drive {
         };
         let judged = |error: workspace::Error| self.shared.margin.judge(error.problem());
         let report = self.reporter();
-        let is_due = secrets::are_due(
-            &self.shared.config.secrets,
-            workspace.repo().config(),
-            &spec,
-        );
+        let is_due = secrets::are_due(&config.secrets, repo, &spec);
         let options = PrepareOptions {
             sync: match &spec.sync {
                 // Clean means exactly what the remote has, where a secret depends on it.
@@ -290,7 +265,9 @@ impl Drive {
         files::check_beneath(workspace, checks.beneath.clone())
             .await
             .map_err(judged)?;
-        if spec.kind != RunKind::Git {
+        if spec.kind == RunKind::Git {
+            guard::guard(workspace, &report).map_err(judged)?;
+        } else {
             match unfilled::warnings(workspace).await {
                 Ok(warnings) => warnings.into_iter().for_each(|warning| self.warn(warning)),
                 Err(error) => {
@@ -298,15 +275,7 @@ impl Drive {
                 }
             }
         }
-        if spec.kind == RunKind::Git {
-            guard::guard(workspace, &report).map_err(judged)?;
-        }
-        Ok(Ready {
-            about,
-            not_before,
-            slot,
-            files_guard,
-        })
+        Ok((about, not_before, (slot, files_guard)))
     }
 
     /// Journals what happens on the way; what goes on by itself after the run's end is not told.

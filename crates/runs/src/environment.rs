@@ -4,17 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use branchyard_config::{Config, RepoConfig, Token, is_secret_name};
-use branchyard_git::{Git, NetworkAccess};
-use branchyard_model::{BranchName, CommitId, RepoName, RunKind};
-
-/// Where and about what a command runs.
-#[derive(Debug)]
-pub(super) struct RunPlace<'a> {
-    pub(super) repo: &'a RepoName,
-    pub(super) branch: &'a BranchName,
-    pub(super) commit: &'a CommitId,
-    pub(super) tmp: &'a Path,
-}
+use branchyard_git::NetworkAccess;
+use branchyard_model::{CommitId, RunKind, RunSpec};
+use branchyard_workspace::repos::Repo;
 
 /// What a build sees, before what its caller adds. The run's id is added by its supervisor.
 pub(crate) fn declared(config: &Config, repo: &RepoConfig) -> BTreeMap<String, String> {
@@ -32,29 +24,30 @@ pub(crate) fn declared(config: &Config, repo: &RepoConfig) -> BTreeMap<String, S
     env
 }
 
+/// What a command sees that runs in `workspace`, with what its caller adds.
 pub(super) fn of_run(
     config: &Config,
-    repo: &RepoConfig,
-    kind: RunKind,
-    git: (&Git, NetworkAccess),
-    place: &RunPlace<'_>,
-    workspace: &Path,
-    added: &BTreeMap<String, String>,
-) -> Vec<(String, String)> {
-    let mut env = match kind {
-        RunKind::Git => git.0.environment(workspace, git.1).into_iter().collect(),
-        RunKind::Make | RunKind::Task => declared(config, repo),
+    repo: &Repo,
+    spec: &RunSpec,
+    (workspace, reach): (&Path, NetworkAccess),
+    commit: &CommitId,
+    tmp: &Path,
+) -> BTreeMap<String, String> {
+    let git = || repo.git().environment(workspace, reach).into_iter();
+    let mut env = match spec.kind {
+        RunKind::Git => git().collect(),
+        RunKind::Make | RunKind::Task => declared(config, repo.config()),
     };
     for (name, value) in [
-        ("TMPDIR", place.tmp.to_string_lossy().into_owned()),
-        ("BRANCHYARD_REPO", place.repo.to_string()),
-        ("BRANCHYARD_BRANCH", place.branch.to_string()),
-        ("BRANCHYARD_COMMIT", place.commit.to_string()),
+        ("TMPDIR", tmp.to_string_lossy().into_owned()),
+        ("BRANCHYARD_REPO", spec.repo.to_string()),
+        ("BRANCHYARD_BRANCH", spec.branch.to_string()),
+        ("BRANCHYARD_COMMIT", commit.to_string()),
     ] {
         env.insert(name.to_owned(), value);
     }
-    env.extend(added.clone());
-    env.into_iter().collect()
+    env.extend(spec.env.clone());
+    env
 }
 
 /// Values that must not be seen in a log: those of variables whose names say so, the token that opens the
@@ -73,15 +66,10 @@ pub(super) fn secrets(
     let given = caller
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
-    declared
+    let named = declared
         .chain(given)
         .filter(|(name, _)| is_secret_name(name))
-        .map(|(_, value)| value.to_owned())
-        .chain(
-            token
-                .into_iter()
-                .chain(&here)
-                .map(|token| token.expose().to_owned()),
-        )
-        .collect()
+        .map(|(_, value)| value);
+    let tokens = token.into_iter().chain(&here).map(Token::expose);
+    named.chain(tokens).map(str::to_owned).collect()
 }

@@ -12,7 +12,7 @@ use super::checks::Checks;
 use super::declared::note_begin;
 use super::drive::Drive;
 use super::ending::Ending;
-use super::environment::{self, RunPlace};
+use super::environment;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};
@@ -53,14 +53,9 @@ impl Drive {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
             record.about = Some(about.clone());
-            record.incremental = match record.spec.kind {
-                RunKind::Git => None,
-                RunKind::Make | RunKind::Task => Some(is_incremental),
-            };
-            record.sandbox = profile.or(match record.spec.kind {
-                RunKind::Git => None,
-                RunKind::Make | RunKind::Task => Some(SandboxProfile::None),
-            });
+            let is_build = record.spec.kind != RunKind::Git;
+            record.incremental = is_build.then_some(is_incremental);
+            record.sandbox = profile.or(is_build.then_some(SandboxProfile::None));
         });
         history.save(&self.live().record())?;
         self.shared().tell_news(&self.live().record());
@@ -71,24 +66,21 @@ impl Drive {
         crash_point("running");
         let (len, extent) = self.journal().hand_over()?;
         let journal = history.journal(self.live().id());
-        let started = match self.shared().watcher.watch(&journal, len, extent) {
-            Ok(watch) => {
-                let supervisors = self.shared().supervisors.clone();
-                let (workspace, spec) = (workspace.clone(), self.live().record().spec);
-                let checks = checks.clone();
-                let start = move || {
-                    note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
-                    Supervisor::start(&supervisors, &launch)
-                };
-                self.replace_supervisor();
-                tokio::task::spawn_blocking(start)
-                    .await
-                    .map_err(io::Error::other)
-                    .flatten()
-                    .map(|supervisor| (supervisor, watch))
-            }
-            Err(error) => Err(error),
+        let start = async {
+            let watch = self.shared().watcher.watch(&journal, len, extent)?;
+            let supervisors = self.shared().supervisors.clone();
+            let (workspace, spec) = (workspace.clone(), self.live().record().spec);
+            let checks = checks.clone();
+            let start = move || {
+                note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
+                Supervisor::start(&supervisors, &launch)
+            };
+            self.replace_supervisor();
+            let started = tokio::task::spawn_blocking(start).await;
+            let supervisor = started.map_err(io::Error::other).flatten()?;
+            Ok::<_, io::Error>((supervisor, watch))
         };
+        let started = start.await;
         if started.is_err() {
             self.journal().take_back(len)?;
         }
@@ -204,12 +196,6 @@ impl Drive {
     ) -> Launch {
         let spec = self.live().record().spec;
         let (config, repo) = (&self.shared().config, &workspace.repo());
-        let place = RunPlace {
-            repo: &spec.repo,
-            branch: &spec.branch,
-            commit: &about.commit,
-            tmp,
-        };
         // What talks to the remote has keys, and looks at no file that a build could have written.
         let path = match reach {
             NetworkAccess::Here => workspace.path(),
@@ -218,24 +204,17 @@ impl Drive {
         let token = lease.as_ref().map(|lease| &lease.token);
         let mut hidden = environment::secrets(config, repo.config(), &spec.env, token);
         hidden.extend(secrets.hidden);
-        let mut added = spec.env;
-        added.extend(secrets.env);
-        let mut env = environment::of_run(
-            config,
-            repo.config(),
-            spec.kind,
-            (repo.git(), reach),
-            &place,
-            path,
-            &added,
-        );
+        let commit = &about.commit;
+        let mut env = environment::of_run(config, repo, &spec, (path, reach), commit, tmp);
+        env.extend(secrets.env);
+        let mut set = |name: &str, path: &Path| {
+            env.insert(name.to_owned(), path.to_string_lossy().into_owned());
+        };
         if reach == NetworkAccess::Remote {
-            env.push(("GIT_DIR".to_owned(), path.to_string_lossy().into_owned()));
+            set("GIT_DIR", path);
         }
         if let Some(sandbox) = &sandbox {
-            env.retain(|(name, _)| name != "HOME");
-            let home = sandbox.home().to_string_lossy().into_owned();
-            env.push(("HOME".to_owned(), home));
+            set("HOME", sandbox.home());
         }
         Launch {
             secrets: hidden,
@@ -244,7 +223,7 @@ impl Drive {
                 .filter(|_| reach == NetworkAccess::Remote),
             run: self.live().id(),
             home: self.shared().history.home(self.live().id()),
-            env,
+            env: env.into_iter().collect(),
             sandbox,
             argv: spec.argv,
             cwd: path.to_owned(),

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
 use super::ending::Ending;
-use super::history::{History, Stopped};
 use super::open::RunsInner;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
@@ -22,7 +21,7 @@ use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
 use branchyard_runtime::disk::if_there;
-use branchyard_workspace::{standing, work};
+use branchyard_workspace::{Workspace, standing, work};
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -111,20 +110,13 @@ impl Drive {
         // A run that ended without a daemon holds no lock, and no other run has it yet.
         let workspace = match held {
             Some((_, workspace)) => Some(workspace.clone()),
-            None => self
-                .shared()
-                .repos
-                .get(&spec.repo)
-                .ok()
-                .map(|repo| self.shared().workspaces.get(&repo, &spec.branch)),
+            None => self.shared().workspace_of(&spec),
         };
-        let (Some(workspace), at) = (workspace, exit.ended_at) else {
+        let is_changed = |workspace: &Workspace| spec.kind != RunKind::Git && workspace.exists();
+        let Some(workspace) = workspace.filter(|workspace| is_changed(workspace)) else {
             return;
         };
-        if spec.kind == RunKind::Git || !workspace.exists() {
-            return;
-        }
-        let margin = self.shared().margin.clone();
+        let (margin, at) = (self.shared().margin.clone(), exit.ended_at);
         let noted = tokio::task::spawn_blocking(move || {
             // Of all commands, what the one made that filled the disk must not pass for work.
             margin.make_do();
@@ -150,32 +142,26 @@ impl Drive {
         ending: &Ending,
         workspace: Option<PathBuf>,
     ) -> Option<DiagnosticsSummary> {
-        use Ending::{Exited, GivenUp, Lost, Reused};
-        if !matches!(ending, Exited(_) | Reused(_) | Lost | GivenUp(_)) {
-            return None;
-        }
+        use Ending::{CancelledBeforeStart, Copied, Exited, GivenUp, Lost, Refused, Reused};
         let is_stopped = match ending {
             Exited(exit) => exit.stopped.is_some(),
-            ending => matches!(ending, GivenUp(_)),
+            GivenUp(_) => true,
+            Lost | Reused(_) => false,
+            Refused(_) | CancelledBeforeStart | Copied => return None,
         };
-        let stop = is_stopped.then(|| Stopped {
-            at: self.stopped_at().get().copied(),
-        });
+        let stopped_at = self.stopped_at().get().copied();
         let (shared, id) = (self.shared().clone(), self.live().id());
         let look = move || {
-            let place = workspace.as_deref();
-            shared
-                .margin
-                .spend(|| shared.history.diagnose(id, place, stop))
+            let (history, place) = (&shared.history, workspace.as_deref());
+            let diagnose = || history.diagnose(id, place, is_stopped, stopped_at);
+            shared.margin.spend(diagnose)
         };
         let found = tokio::task::spawn_blocking(look).await;
-        match found.map_err(io::Error::other).flatten() {
-            Ok(summary) => summary,
-            Err(error) => {
-                tracing::error!(run = %id, %error, "failed to look through the output of a run");
-                None
-            }
-        }
+        let found = found.map_err(io::Error::other).flatten();
+        found.unwrap_or_else(|error| {
+            tracing::error!(run = %id, %error, "failed to look through the output of a run");
+            None
+        })
     }
 
     /// Notes whether the branch is where it was when the command started. If not, no later run is answered by this one.
@@ -371,7 +357,9 @@ pub(super) fn tidy(shared: &Arc<RunsInner>, run: RunId) {
         loop {
             let shared = tidying.clone();
             let packed = tokio::task::spawn_blocking(move || {
-                remove_tmp(&shared.history, run);
+                if let Err(error) = if_there(fs::remove_dir_all(shared.history.tmp(run))) {
+                    tracing::warn!(%run, %error, "failed to remove a run's temporary files");
+                }
                 let record = shared.history.load(run);
                 if record.is_some_and(|record| !record.spec.env.is_empty()) {
                     shared.history.drop_env(run, &shared.reuse_key)?;
@@ -391,10 +379,4 @@ pub(super) fn tidy(shared: &Arc<RunsInner>, run: RunId) {
             }
         }
     });
-}
-
-fn remove_tmp(history: &History, run: RunId) {
-    if let Err(error) = if_there(fs::remove_dir_all(history.tmp(run))) {
-        tracing::warn!(%run, %error, "failed to remove a run's temporary files");
-    }
 }

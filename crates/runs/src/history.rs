@@ -34,13 +34,6 @@ const ASKED: &str = "request.json";
 /// Ended runs never change, so those looked at lately need not be read again.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(512).expect("not zero");
 
-/// A command was told to stop.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stopped {
-    /// How long its journal was then, where that is known.
-    pub(super) at: Option<u64>,
-}
-
 #[derive(Debug)]
 pub(super) struct History {
     dir: PathBuf,
@@ -48,15 +41,6 @@ pub(super) struct History {
     trash: Trash,
     store: RunIndex,
     ended: Mutex<LruCache<RunId, RunRecord>>,
-}
-
-/// The history as a daemon finds it.
-pub(super) struct Opening {
-    pub(super) history: History,
-    /// Runs that have not ended or whose end may not have been told, oldest first.
-    pub(super) unended: Vec<RunRecord>,
-    /// Old runs that the index lacks, for [`History::index_the_rest`].
-    pub(super) later: Vec<RunId>,
 }
 
 /// What a run was asked for with, beyond what its record shows: to go on with it after a restart, or
@@ -76,8 +60,14 @@ pub(super) struct Asked {
 }
 
 impl History {
-    /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it.
-    pub(super) fn open(margin: &DiskGuard, trash: Trash, loops: &Loops) -> io::Result<Opening> {
+    /// The runs in `<state>/runs`. What is on disk is the truth; the index is brought to it. Returns also the runs that
+    /// have not ended or whose end may not have been told, oldest first, and the old ones that the index lacks, for
+    /// [`History::index_the_rest`].
+    pub(super) fn open(
+        margin: &DiskGuard,
+        trash: Trash,
+        loops: &Loops,
+    ) -> io::Result<(Self, Vec<RunRecord>, Vec<RunId>)> {
         let (state, reserve) = (margin.state(), margin.clone());
         let dir = state.join("runs");
         fs::create_dir_all(&dir)?;
@@ -110,11 +100,7 @@ impl History {
             history.note(record);
         }
         history.store.catch_up();
-        Ok(Opening {
-            history,
-            unended,
-            later,
-        })
+        Ok((history, unended, later))
     }
 
     pub(super) fn journal(&self, run: RunId) -> PathBuf {
@@ -201,21 +187,23 @@ impl History {
     }
 
     /// Pulls the errors and warnings out of a run's output and keeps them beside it, if there are any. Paths are told
-    /// relative to the workspace, where that is known. Of a command that was stopped only what it said before counts.
+    /// relative to the workspace, where that is known. Of a command that was stopped only what it said before counts;
+    /// `stopped_at` is how long its journal was then, where that is known.
     pub(super) fn diagnose(
         &self,
         run: RunId,
         workspace: Option<&Path>,
-        stop: Option<Stopped>,
+        is_stopped: bool,
+        stopped_at: Option<u64>,
     ) -> io::Result<Option<DiagnosticsSummary>> {
         let directories = workspace.map(Directories::of).unwrap_or_default();
         let mut collector = Collector::new(directories);
         let path = self.journal(run);
         let whole = journal::length(&path)?;
-        let end = stop.and_then(|stop| stop.at).unwrap_or(whole);
-        let mut output = Output::open(&path, end.min(whole))?;
+        let end = stopped_at.filter(|at| is_stopped && *at < whole);
+        let mut output = Output::open(&path, end.unwrap_or(whole))?;
         output.each_line(|number, line| collector.line(number, line))?;
-        let found = collector.finish(stop.is_some());
+        let found = collector.finish(is_stopped);
         if found.items.is_empty() {
             return Ok(None);
         }

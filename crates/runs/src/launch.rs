@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::drive::{Drive, RunJob};
+use super::drive::{Drive, RunJob, line_up};
 use super::history::{Asked, History};
 use super::live::Live;
 use super::open::Runs;
@@ -38,17 +38,13 @@ pub(super) fn launch(
     history.create(id, &asked)?;
     let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
     crash_point("recorded");
-    let place = job.line_up(&record);
+    let place = line_up(&job.workspace, &record);
     let on_disconnect = record.spec.on_disconnect;
     let live = live_of(runs, record, account.to_owned(), on_disconnect, extent);
     runs.inner().live.insert(id, live.clone());
     runs.inner().tell_news(&live.record());
     metrics::counter!("branchyard_runs_started_total").increment(1);
-    let drive = Drive::new(
-        runs.inner().clone(),
-        live.clone(),
-        JournalOwner::Daemon(journal),
-    );
+    let drive = Drive::new(runs, live.clone(), JournalOwner::Daemon(journal));
     runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(live)
 }

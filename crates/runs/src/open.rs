@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::environment;
 use super::groups::Groups;
-use super::history::{History, Opening};
+use super::history::History;
 use super::idempotency::{Claimed, Keys};
 use super::live::Live;
 use super::reuse::ReuseKey;
@@ -23,14 +23,14 @@ use crate::{adopt, groups};
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
-use branchyard_model::{ErrorKind, Problem, RunId, RunKind, RunRecord};
+use branchyard_model::{ErrorKind, Problem, RunId, RunKind, RunRecord, RunSpec};
 use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Trash};
 use branchyard_runtime::yard_events::{RunEvent, YardChange};
-use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::{Repo, Repos};
+use branchyard_workspace::{Workspace, Workspaces};
 
 /// Git commands that execute at the same time.
 pub(super) const GIT_AT_ONCE: usize = 16;
@@ -91,6 +91,12 @@ impl RunsInner {
         }
     }
 
+    /// `None` where the run's repo is not configured any more.
+    pub(super) fn workspace_of(&self, spec: &RunSpec) -> Option<Arc<Workspace>> {
+        let repo = self.repos.get(&spec.repo).ok()?;
+        Some(self.workspaces.get(&repo, &spec.branch))
+    }
+
     /// Tells those who watch the yard that a run is in another state.
     pub(super) fn tell_news(&self, record: &RunRecord) {
         let event = Box::new(RunEvent::of(record));
@@ -135,11 +141,7 @@ impl Runs {
         }: OnDisk,
         program: PathBuf,
     ) -> std::io::Result<Self> {
-        let Opening {
-            history,
-            unended,
-            later,
-        } = History::open(&margin, trash, &loops)?;
+        let (history, unended, later) = History::open(&margin, trash, &loops)?;
         let mechanisms = Mechanisms::probe();
         tracing::info!(by = mechanisms.describe(), "limits of runs are held");
         let sandboxes = Sandboxes::open(config.clone(), repos.git(), &program, &mechanisms).await;
@@ -213,11 +215,8 @@ impl Runs {
     /// Whenever the index turns out to be broken while it is in use, and is made anew: tells it of all runs again.
     async fn refill_index(self) {
         let leaving = self.0.leaving.clone();
-        while leaving
-            .run_until_cancelled(self.0.history.index_emptied())
-            .await
-            .is_some()
-        {
+        let emptied = || leaving.run_until_cancelled(self.0.history.store().emptied());
+        while emptied().await.is_some() {
             let runs = self.clone();
             let filled = self.0.tasks.spawn_blocking(move || {
                 let live = |id| runs.live(id).map(|live| live.record());
@@ -310,9 +309,6 @@ impl Runs {
 }
 
 pub(super) fn draining() -> Problem {
-    Problem::new(
-        ErrorKind::Unavailable,
-        "draining",
-        "the daemon is shutting down",
-    )
+    let detail = "the daemon is shutting down";
+    Problem::new(ErrorKind::Unavailable, "draining", detail)
 }

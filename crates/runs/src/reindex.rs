@@ -55,11 +55,6 @@ impl History {
         None
     }
 
-    /// Returns once the index was emptied.
-    pub(super) async fn index_emptied(&self) {
-        self.store().emptied().await;
-    }
-
     /// Tells an index that was emptied of all runs again, the newest first; those under way as `live` has them. Returns how
     /// many there are. Blocks.
     pub(super) fn index_again(&self, live: impl Fn(RunId) -> Option<RunRecord>) -> usize {
