@@ -33,6 +33,30 @@ pub async fn measure(report: &mut Report) {
         }
         served.stop().await;
     }
+    log_of_a_path(report).await;
+}
+
+/// Of a long history, in which few commits touch the path.
+async fn log_of_a_path(report: &mut Report) {
+    let served = Site::of_commits(report.scale.of(120_000, 400))
+        .serve()
+        .await;
+    served.prepare("main").await;
+    let path = "part/7.txt";
+    let words = ["log", "-20", "--format=%H", "--", path];
+    let question = Question {
+        name: "log -20 of a path",
+        path: "git/log",
+        body: json!({ "count": 20, "path": path }),
+        git: words.map(str::to_owned).to_vec(),
+        answer: |answer| texts(&answer["commits"], "id"),
+        words: git(&served.workspace("main"), &words)
+            .lines()
+            .map(str::to_owned)
+            .collect(),
+    };
+    ask(report, &served, &question, 21).await;
+    served.stop().await;
 }
 
 async fn ask(report: &mut Report, served: &Served, question: &Question, rounds: usize) {

@@ -1,14 +1,19 @@
 //! This program beside an earlier one, `BENCH_BEFORE`: both daemons are asked the same in turn.
 
 use std::path::Path;
+use std::time::Instant;
 
-use crate::measure::{Report, Row, Unit, interleave};
-use crate::setting::{Ask, Site};
+use tokio::task::JoinSet;
+
+use crate::measure::{Report, Row, Series, Unit, interleave};
+use crate::setting::{Ask, Served, Site};
 use crate::support::PROGRAM;
 
 /// Requests that one count of the daemon's processor time is taken over: what a daemon does on the side is spread
 /// over them.
 const ASKED_AT_ONCE: usize = 10;
+/// So many callers ask at the same time.
+const CALLERS: usize = 16;
 
 pub async fn measure(report: &mut Report) {
     let before = match &report.scale.before {
@@ -19,21 +24,46 @@ pub async fn measure(report: &mut Report) {
             return;
         }
     };
-    let files = report.scale.of(1_000, 30);
-    let [earlier, now] = [&before, Path::new(PROGRAM)].map(|program| async move {
-        let served = Site::generated(files, 0).serve_by(program).await;
-        served.make("main", &["who"], "auto").await;
-        served
-    });
-    let (earlier, now) = (earlier.await, now.await);
-    let rounds = report.scale.rounds(101);
+    let sizes: &[usize] = if report.scale.is_smoke() {
+        &[30]
+    } else {
+        &[1_000, 20_000]
+    };
+    for files in sizes {
+        let served = async |program: &Path| Site::generated(*files, 1).serve_by(program).await;
+        let daemons = [served(&before).await, served(Path::new(PROGRAM)).await];
+        compare(report, &daemons).await;
+        for daemon in daemons {
+            daemon.stop().await;
+        }
+    }
+}
+
+async fn compare(report: &mut Report, daemons: &[Served; 2]) {
+    let label = daemons[0].site.label.clone();
+    let mut tell = |name: String, [before, after]: [Series; 2]| {
+        let name = format!("{name}, {label}");
+        report.add(Row::new(name, Unit::Seconds, &after).beside("before", &before));
+    };
+    let rounds = |most| if label.starts_with("30 ") { 2 } else { most };
+    let new = interleave(rounds(15), async |method, _| {
+        let took = daemons[method].prepare("bench-0").await;
+        daemons[method].remove("bench-0").await;
+        took
+    })
+    .await;
+    tell("a new workspace, no sibling".to_owned(), new);
+    for daemon in daemons {
+        daemon.make("main", &["who"], "auto").await;
+        std::fs::write(daemon.workspace("main").join("name.txt"), "changed\n").unwrap();
+    }
     for ask in Ask::ALL {
-        let times = interleave(rounds, async |method, _| {
-            ask.once([&earlier, &now][method]).await
+        let times = interleave(rounds(101), async |method, _| {
+            ask.once(&daemons[method]).await
         })
         .await;
-        let work = interleave(rounds, async |method, _| {
-            let served = [&earlier, &now][method];
+        let work = interleave(rounds(51), async |method, _| {
+            let served = &daemons[method];
             let before = served.processor_time();
             for _ in 0..ASKED_AT_ONCE {
                 ask.once(served).await;
@@ -41,14 +71,20 @@ pub async fn measure(report: &mut Report) {
             (served.processor_time() - before) / ASKED_AT_ONCE as f64
         })
         .await;
+        let together = interleave(rounds(31), async |method, _| {
+            let began = Instant::now();
+            let mut asking = JoinSet::new();
+            for _ in 0..CALLERS {
+                let asker = daemons[method].asker();
+                asking.spawn(async move { ask.once(&asker).await });
+            }
+            asking.join_all().await;
+            began.elapsed().as_secs_f64()
+        })
+        .await;
         let name = ask.name();
-        for (name, [before, after]) in [
-            (name.to_owned(), times),
-            (format!("{name}, processor time"), work),
-        ] {
-            report.add(Row::new(name, Unit::Seconds, &after).beside("before", &before));
-        }
+        tell(name.to_owned(), times);
+        tell(format!("{name}, processor time"), work);
+        tell(format!("{name}, {CALLERS} callers"), together);
     }
-    earlier.stop().await;
-    now.stop().await;
 }

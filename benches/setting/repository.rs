@@ -48,6 +48,21 @@ pub fn generate(bare: &Path, files: usize, branches: Branches) {
     import.end();
 }
 
+/// Puts a long history of 200 files on top of what `main` of this bare repository has: each is changed in turn.
+pub fn lengthen(bare: &Path, commits: usize) {
+    let mut import = Import::start(bare);
+    import.commit("main", "refs/heads/main^0");
+    for n in 0..commits {
+        let before = import.last();
+        import.commit("main", &before);
+        import.file(
+            &format!("part/{}.txt", n % 200),
+            format!("{n}\n").as_bytes(),
+        );
+    }
+    import.end();
+}
+
 /// Puts such branches on top of what `main` of any bare repository has.
 pub fn branch_out(bare: &Path, branches: Branches) {
     let mut import = Import::start(bare);

@@ -56,6 +56,10 @@ impl Served {
         }
     }
 
+    pub fn asker(&self) -> Asker {
+        self.asker.clone()
+    }
+
     pub fn workspace(&self, branch: &str) -> PathBuf {
         self.site.workspace(branch)
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::plain::ByHand;
-use super::repository::{Branches, branch_out, generate};
+use super::repository::{Branches, branch_out, generate, lengthen};
 use super::served::Served;
 use crate::measure::{Report, thousands};
 use crate::support::{Options, PROGRAM, Yard, git};
@@ -57,6 +57,16 @@ impl Site {
         Self {
             label: format!("{} files", thousands(files)),
             files,
+            ..site
+        }
+    }
+
+    /// A generated repository of few files and so many commits.
+    pub fn of_commits(commits: usize) -> Self {
+        let site = Self::small();
+        lengthen(&site.yard.origin.bare, commits);
+        Self {
+            label: format!("{} commits", thousands(commits)),
             ..site
         }
     }
