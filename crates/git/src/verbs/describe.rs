@@ -43,6 +43,15 @@ pub struct Description {
 
 impl Request {
     pub fn check(&self) -> Result<(), Problem> {
+        let is_foreign = |c: char| c.is_control() || matches!(c, '{' | '}');
+        if self
+            .pattern
+            .as_ref()
+            .is_some_and(|given| given.contains(is_foreign))
+        {
+            let detail = "git takes braces and control characters for themselves";
+            return Err(Problem::bad("pattern", detail).help("ask once for each glob"));
+        }
         Pattern::new(self.pattern.as_ref()).map(drop)
     }
 }

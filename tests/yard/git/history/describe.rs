@@ -49,6 +49,8 @@ async fn a_commit_is_named_as_git_names_it() {
     for (asked, field, status) in [
         (json!({ "revision": "nowhere" }), "revision", 404),
         (json!({ "pattern": "[" }), "pattern", 400),
+        (json!({ "pattern": "v{1,2}" }), "pattern", 400),
+        (json!({ "pattern": "v\u{0}" }), "pattern", 400),
     ] {
         let refused = problem_of(yard.try_verb("main", "describe", asked).await).await;
         assert_eq!((refused.0, &refused.1["field"]), (status, &json!(field)));
