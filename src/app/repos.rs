@@ -38,7 +38,8 @@ pub fn repo_summary(app: &AuthorizedApp, repo: &Repo) -> RepoSummary {
 /// Clones it unless that was done before.
 pub async fn clone(app: &AuthorizedApp, name: &RepoName) -> Result<RepoSummary, Problem> {
     let repo = app.whole_repo(name)?;
+    app.yard().margin.check()?;
     let cloned = repo.ensure_store(&|_, _| {}).await;
-    cloned.map_err(|error| error.problem())?;
+    cloned.map_err(|error| app.judge(error))?;
     Ok(repo_summary(app, &repo))
 }
