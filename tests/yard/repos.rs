@@ -341,11 +341,11 @@ async fn a_repository_comes_with_tasks_environment_and_build_output() {
     for (field, value) in [
         ("tasks.greet", json!({ "greet": [] })),
         ("tasks.no name", json!({ "no name": ["true"] })),
-        ("env", json!({ "no name": "x" })),
-        ("build_output", json!(["["])),
+        ("env.no name", json!({ "no name": "x" })),
+        ("build_output[0]", json!(["["])),
     ] {
         let mut wrong = wish.clone();
-        wrong[field.split('.').next().unwrap()] = value;
+        wrong[field.split(['.', '[']).next().unwrap()] = value;
         let (status, problem) = problem_of(yard.post("/api/repos", wrong).await).await;
         assert_eq!(
             (status, &problem["field"]),

@@ -124,8 +124,8 @@ async fn make_for(
         // For a workspace whose HEAD had no commit: something to start from.
         None => standing::remote_tip(workspace).await?,
     };
-    let nothing = "the salvage holds no commit to start from";
-    let start = start.ok_or_else(|| conflict("nothing_to_restore", nothing))?;
+    let detail = "the salvage holds no commit to start from";
+    let start = start.ok_or_else(|| conflict("nothing_to_restore", detail))?;
     let is_new = create::make_at(workspace, &start, report).await?;
     Ok(is_new.then_some(start))
 }

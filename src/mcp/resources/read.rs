@@ -133,8 +133,7 @@ async fn file(
         // The beginning of an image or an archive is of no use to anybody.
         if !whole {
             let (path, size) = (&file.path, file.size);
-            let detail =
-                format!("{path} is no text, and {size} bytes of it do not fit into an answer");
+            let detail = format!("{path} is no text, and its {size} bytes do not fit an answer");
             let problem = Problem::new(ErrorKind::TooLarge, "file_too_large", detail);
             return Err(problem.field("uri"));
         }

@@ -25,15 +25,11 @@ pub(super) fn tool() -> Tool {
 
 async fn machine(call: Call, _: Nothing) -> Result<Reply, Problem> {
     let now = call.in_time(load::current(call.app())).await?;
-    let runs = &now.runs;
+    let (runs, free) = (&now.runs, now.disk.free);
+    let free = free.map_or("unknown".to_owned(), |free| format!("{free} bytes"));
     let text = format!(
-        "load {:.2} on {} cores; runs: {} running, {} waiting, at most {} at once; {} bytes of disk free",
-        now.load[0],
-        now.cores,
-        runs.queue.running,
-        runs.queue.waiting,
-        runs.at_once,
-        now.disk.free.unwrap_or(0),
+        "load {:.2} on {} cores; runs: {} running, {} waiting, at most {} at once; disk free: {free}",
+        now.load[0], now.cores, runs.queue.running, runs.queue.waiting, runs.at_once,
     );
     call.reply(&now, text)
 }
