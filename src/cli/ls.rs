@@ -71,7 +71,7 @@ fn row(entry: Entry) -> Vec<Cell> {
     vec![
         Cell::word(entry.kind).tone(Tone::Faint),
         Cell::text(entry.mode).tone(Tone::Faint),
-        // The size of a directory entry means nothing to anybody.
+        // The size of a directory entry says nothing about the files in it.
         Cell::size(Some(entry.size).filter(|_| !is_dir)),
         path,
         Cell::text(entry.target.unwrap_or_default()),

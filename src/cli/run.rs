@@ -106,7 +106,7 @@ impl RunFlags {
     }
 }
 
-/// What a request was answered with that nobody waits for.
+/// The answer to a run that is started and not followed.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Started {

@@ -50,7 +50,7 @@ async fn metadata(State(app): State<App>, uri: Uri) -> HttpResult<Json<Metadata>
         return Err(not_configured().into());
     }
     Ok(Json(Metadata {
-        // Never what the request calls itself: that is up to whoever sent it.
+        // Never what the request calls itself: the sender chooses that.
         resource: oauth.audience.as_str().to_owned(),
         authorization_servers: [oauth.issuer.as_str().to_owned()],
         scopes_supported: Scope::ALL.map(Scope::as_str),

@@ -12,7 +12,7 @@ use crate::app::{
     AuthorizedApp, MadeToken, RevokedTokens, TokenFilter, TokenRequest, TokenView, WhoAmI, tokens,
 };
 
-/// Whoever may do something may make a token for less; the app says who sees and revokes which.
+/// A caller can make a token for at most what the caller may do; the app says who sees and revokes which.
 pub(super) fn routes() -> Vec<Route> {
     vec![
         reads("whoami", "What one may do, where, and until when")

@@ -492,11 +492,11 @@ fn the_defaults_are_what_the_example_says() {
     // An operator's own text is an example.
     default.mcp.wrap_up_file = shown.mcp.wrap_up_file.clone();
     assert_eq!(shown.mcp, default.mcp);
-    // Its role and its tenant are examples, and nobody is let in unknown.
+    // Its role and its tenant are examples; by default a request without a credential is refused.
     default.auth.none = shown.auth.none.clone();
     default.auth.roles.extend(shown.auth.roles.clone());
     default.auth.tenants = shown.auth.tenants.clone();
-    // Nobody's tokens are taken; what they would need is shown, the rest is as it is without being said.
+    // By default no issuer's tokens are accepted. The required keys are examples, the others show their defaults.
     default.auth.jwt = shown.auth.jwt.clone();
     default.auth.oauth = shown.auth.oauth.clone();
     let (jwt, oauth) = (

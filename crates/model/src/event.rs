@@ -78,7 +78,7 @@ impl Event {
         let state = match (record.state, &record.error) {
             (_, Some(problem)) => return Self::Error(problem.clone()),
             (RunState::Ended(state), None) => state,
-            // Nobody asks this of a run that goes on.
+            // Not reached: callers ask for the end of runs that have ended.
             (_, None) => EndState::Lost,
         };
         Self::Complete(Complete {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Where processes other than this one have their working directory or an open file, at one moment.
 /// Processes that cannot be looked at, being another user's, cannot write here either.
-/// `None` where processes cannot be seen at all: then somebody may be anywhere.
+/// `None` where processes cannot be seen at all: then any directory may be in use.
 #[derive(Debug)]
 pub struct Presence(Option<Vec<OpenPath>>);
 

@@ -29,7 +29,7 @@ const SAVE_AGAIN: Duration = Duration::from_millis(250);
 
 /// Runs one command as the launch on standard output says, and writes down how it ended.
 pub fn supervisor_main() -> ExitCode {
-    // Nobody listens to an error; the missing exit record says it.
+    // There is no caller left to tell of an error; the missing exit record shows it.
     attend().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 

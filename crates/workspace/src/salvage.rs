@@ -119,7 +119,7 @@ fn files_of(
     Ok(())
 }
 
-/// Tells whoever asked that their work was saved, if any was, and how to have it back.
+/// Tells the caller that work was saved, if any was, and how to restore it.
 pub(super) fn tell(report: &Reporter, saved: Option<&Salvage>) {
     if let Some(salvage) = saved {
         let (work, id) = (salvage.summary(), salvage.id);

@@ -1,6 +1,6 @@
-//! Scans of all files of a workspace, each shared by those who ask together. Whoever asks during a scan waits for the
-//! next one, which begins after they asked, and so do all others until then: no caller is told what was found too
-//! early, and however many ask, there is one scan at a time.
+//! Scans of all files of a workspace, each shared by those who ask together. A caller who asks during a scan waits for
+//! the next one, and so do all others until that begins: no caller is told what was found before the question, and
+//! however many ask, there is one scan at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

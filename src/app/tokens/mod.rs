@@ -1,5 +1,5 @@
-//! Tokens, and who one is. Whoever may do something may make a token for less; who sees and revokes which
-//! is decided here.
+//! Tokens, and who one is. A caller can make a token for at most what the caller may do; who sees and
+//! revokes which is decided here.
 
 mod request;
 mod view;

@@ -119,7 +119,7 @@ impl Daemon {
         true
     }
 
-    /// Waits before the next try, after so many; gives up where nobody has answered for too long.
+    /// Waits before the next try, after so many; gives up where the daemon has not answered for too long.
     pub(super) async fn wait(&self, waits: &mut u32, failure: Failure) -> Result<(), Failure> {
         let pause = (FIRST_RETRY * 2_u32.saturating_pow(*waits)).min(SLOWEST_RETRY);
         let now = Instant::now();

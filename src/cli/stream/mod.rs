@@ -55,7 +55,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    /// The stream of what somebody started, after `cursor`.
+    /// The stream of a run or group that was started before, after `cursor`.
     pub(super) async fn follow(
         client: Client,
         subject: Subject,

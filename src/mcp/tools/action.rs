@@ -5,7 +5,7 @@ use serde_json::json;
 
 use branchyard_model::Problem;
 
-/// Refuses a field that was given though the action is none of `actions`, such as "list and show": whoever gave it
+/// Refuses a field that was given though the action is none of `actions`, such as "list and show": the caller
 /// means something else than what would be done.
 pub(super) fn only_for(
     field: &str,

@@ -35,7 +35,7 @@ impl Repo {
         }
         progress(Phase::Clone, Some(0));
         if self.store().path().exists() {
-            // Part of a store: nobody knows what is missing.
+            // Part of a store: what is missing has to be found out.
             self.suspect();
         }
         ensure(self, |percent| progress(Phase::Clone, Some(percent))).await

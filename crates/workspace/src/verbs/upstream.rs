@@ -55,7 +55,7 @@ pub(super) async fn verify(
     Err(Failed::Rejected(why))
 }
 
-/// Whether `there`, which the remote has for `branch`, has `commit`: somebody may have gone on from it already.
+/// Whether `there`, which the remote has for `branch`, has `commit`: another push may have gone on from it already.
 /// That the remote has it is noted where `branch` is the workspace's own.
 pub(super) async fn has(
     workspace: &Arc<Workspace>,
