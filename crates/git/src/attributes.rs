@@ -7,23 +7,28 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Whether git may convert the file at `path` by these attributes. `directory` is where they stand, with a slash at
 /// its end.
 pub(crate) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
+    converting(attributes).any(|line| may_match(line, directory, path))
+}
+
+/// The lines of these attributes that could convert a file.
+pub(crate) fn converting(attributes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = attributes
         .strip_prefix(BYTE_ORDER_MARK)
         .unwrap_or(attributes);
     text.split(|byte| *byte == b'\n')
-        .any(|line| line_may_apply(line.trim_ascii_start(), directory, path))
+        .map(<[u8]>::trim_ascii_start)
+        .filter(|line| !line.starts_with(b"#"))
+        .filter(|line| line.split(u8::is_ascii_whitespace).any(may_convert))
 }
 
-fn line_may_apply(line: &[u8], directory: &[u8], path: &[u8]) -> bool {
-    let mut words = line.split(u8::is_ascii_whitespace);
-    if line.starts_with(b"#") || !words.clone().any(may_convert) {
-        return false;
-    }
+/// Whether a line could be about the file at `path`.
+pub(crate) fn may_match(line: &[u8], directory: &[u8], path: &[u8]) -> bool {
     // A name for such an attribute, which may be used anywhere.
     if line.starts_with(b"[attr]") {
         return true;
     }
-    let ending = words.next().map(ending_of).unwrap_or_default();
+    let pattern = line.split(u8::is_ascii_whitespace).next();
+    let ending = pattern.map(ending_of).unwrap_or_default();
     path.starts_with(directory) && path.ends_with(ending)
 }
 

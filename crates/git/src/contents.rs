@@ -8,6 +8,7 @@ use std::path::Path;
 
 use git2::Oid;
 
+use super::checkout::write_files;
 use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
 use super::scan::untimed_entry;
@@ -218,7 +219,14 @@ fn clear_traps(worktree: &Worktree, repo: &Repository) -> Result<(), Error> {
 
 /// Writes all files of HEAD into a worktree that is being prepared, and marks it whole.
 pub async fn fill(worktree: &Worktree, git: &Git) -> Result<(), Error> {
-    fill_missing(worktree, git).await?;
+    let this = worktree.clone();
+    let written = tokio::task::spawn_blocking(move || write_files(&this)).await?;
+    if let Err(why) = &written {
+        tracing::debug!(path = %worktree.path().display(), %why, "left to git");
+    }
+    if !matches!(written, Ok(true)) {
+        fill_missing(worktree, git).await?;
+    }
     worktree.mark_whole()
 }
 

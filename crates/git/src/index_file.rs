@@ -1,6 +1,8 @@
 //! Git's index as a file: which paths are tracked, and what is known of their files without looking into
-//! them. Read and written here because what is copied has an inode and a change time of its own, which have
-//! to be in the index in place of the original's; git would have to look at every file to find out.
+//! them. Read and written here because what is copied or checked out has an inode and a change time of its own, which
+//! have to be in the index; git would have to look at every file to find out.
+
+mod new;
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -13,6 +15,7 @@ use rustix::fs::{FileType, Stat};
 
 use super::plain_file::open_plain;
 use crate::{Error, ObjectId, Repository};
+pub(crate) use new::{CachedTree, NewIndex};
 
 /// What every entry has before its path.
 const FIXED: usize = 62;

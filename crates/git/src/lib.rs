@@ -4,6 +4,7 @@
 
 mod attributes;
 mod broken;
+mod checkout;
 mod command;
 mod commits;
 mod committed_ignores;

@@ -8,7 +8,8 @@ use std::fs;
 use git2::{ObjectType, Oid};
 use proptest::prelude::*;
 
-use crate::{Error, Worktree, contents};
+use crate::checkout::write_files;
+use crate::{Error, IndexFile, Worktree, contents};
 use beside::{Beside, nameless};
 use trees::{Item, tree};
 
@@ -57,9 +58,14 @@ async fn files_of_every_kind_leave_an_index_that_is_true() {
         ("sub", Item::Submodule),
     ]);
     let commit = beside.commit(root.write(&beside.repo));
-    let worktree = beside.filled(&commit, "feature").await;
+    let worktree = beside.registered(&commit, "feature").await;
+    assert!(write_files(&worktree).unwrap(), "something was left to git");
     assert_eq!(beside::listing(worktree.path()).len(), 8);
     beside::assert_true_index(&worktree, false);
+    let index = IndexFile::read(&worktree.admin().join("index")).unwrap();
+    let index = index.unwrap();
+    let is_racy = |entry| index.is_racy(&index.stat(entry));
+    assert!(!index.entries().iter().any(is_racy), "git reads them again");
 }
 
 #[tokio::test]
@@ -71,6 +77,9 @@ async fn attributes_convert_what_is_written() {
         ("a.sh", Item::file("one\ntwo\n")),
     ]);
     let commit = beside.commit(root.write(&beside.repo));
+    let worktree = beside.registered(&commit, "in-part").await;
+    assert!(!write_files(&worktree).unwrap());
+    assert!(!worktree.path().join("a.bat").exists());
     let whole = beside.filled(&commit, "whole").await;
     let content = |name| fs::read_to_string(whole.path().join(name)).unwrap();
     assert_eq!(content("a.bat"), "one\r\ntwo\r\n");
@@ -118,7 +127,8 @@ async fn what_is_unusual_is_refused_or_written_as_git_does_it() {
     let full = beside.raw_tree(&[("100644", b"x", blob)]);
     let empty = beside.raw_tree(&[]);
     let long = [b'n'; 300];
-    let cases: [&[(&str, &[u8], Oid)]; 14] = [
+    let deep = beside.raw_tree(&[("40000", b"b", full)]);
+    let cases: [&[(&str, &[u8], Oid)]; 17] = [
         &[("100644", b"a", blob), ("100644", b".git", blob)],
         &[("100644", b"a", blob), ("40000", b".GIT", full)],
         &[("100644", b"a", blob), ("40000", b"git~1", full)],
@@ -131,13 +141,20 @@ async fn what_is_unusual_is_refused_or_written_as_git_does_it() {
         &[("100644", b"a", blob), ("100644", b"a", blob)],
         // A link, and a directory of the same name to write through it.
         &[("120000", b"a", blob), ("40000", b"a", full)],
+        &[("120000", b"a", blob), ("40000", b"a", deep)],
+        &[("40000", b"a", full), ("40000", b"a", deep)],
         &[("100664", b"a", blob)],
+        &[("100600", b"a", blob)],
         &[("100644", b"a", blob), ("40000", b"b", empty)],
         &[],
     ];
     for (number, entries) in cases.iter().enumerate() {
         let commit = beside.commit(beside.raw_tree(entries));
         let ours = beside.registered(&commit, &format!("ours-{number}")).await;
+        if write_files(&ours).is_err() {
+            assert!(beside::listing(ours.path()).is_empty(), "{entries:?}");
+            assert!(!ours.admin().join("index").exists());
+        }
         let filled = contents::fill(&ours, &beside.git).await;
         let theirs = beside
             .filled_by_git(&commit, &format!("theirs-{number}"))

@@ -1,0 +1,157 @@
+//! The files themselves. Links come last, so that there is none that a path could lead through; and no path is
+//! resolved through one in any case.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use git2::Blob;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use super::plan::{CheckoutEntry, CheckoutKind};
+use crate::Repository;
+use branchyard_runtime::disk::parallel::share;
+
+/// A thread takes so many files at a time, and is not worth starting for fewer.
+const AT_ONCE: usize = 32;
+/// Git writes larger files without holding all of them in memory.
+const MAX_SIZE: usize = 32 << 20;
+const TO_DIRECTORY: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// Writes all entries that are not left to git at `root`, an empty directory, with blobs of the store at `store`.
+/// Returns what the file system says of each, or nothing where it was left after all.
+pub(super) fn files(
+    entries: &[CheckoutEntry],
+    root: &Path,
+    store: &Path,
+) -> io::Result<Vec<Option<Stat>>> {
+    let root = rustix::fs::openat(CWD, root, TO_DIRECTORY, Mode::empty())?;
+    let writer = || FileWriter {
+        entries,
+        root: &root,
+        store,
+        repo: None,
+        place: None,
+        written: Vec::new(),
+    };
+    let is_link = |n: usize| entries[n].kind() == CheckoutKind::Link;
+    let mut writers = share(entries.len(), AT_ONCE, writer, |writer, n| {
+        match is_link(n) {
+            true => Ok(()),
+            false => writer.write(n),
+        }
+    })?;
+    let mut links = writer();
+    (0..entries.len())
+        .filter(|n| is_link(*n))
+        .try_for_each(|n| links.write(n))?;
+    writers.push(links);
+    let mut stats = vec![None; entries.len()];
+    for (n, stat) in writers.into_iter().flat_map(|writer| writer.written) {
+        stats[n] = Some(stat);
+    }
+    Ok(stats)
+}
+
+/// What one thread has: a handle of its own on the objects, and the directory that it writes to.
+struct FileWriter<'a> {
+    entries: &'a [CheckoutEntry],
+    root: &'a OwnedFd,
+    store: &'a Path,
+    repo: Option<Repository>,
+    place: Option<(&'a [u8], OwnedFd)>,
+    written: Vec<(usize, Stat)>,
+}
+
+impl<'a> FileWriter<'a> {
+    fn write(&mut self, n: usize) -> io::Result<()> {
+        let entry = &self.entries[n];
+        if entry.is_left() {
+            return Ok(());
+        }
+        let repo = match &self.repo {
+            Some(repo) => repo,
+            None => {
+                let repo = Repository::open_bare(self.store).map_err(io::Error::other)?;
+                self.repo.insert(repo)
+            }
+        };
+        let path = entry.directory();
+        let place = match &self.place {
+            Some((known, place)) if *known == path => place,
+            _ => &self.place.insert((path, directory(self.root, path)?)).1,
+        };
+        if let Some(stat) = put(repo, place, entry)? {
+            self.written.push((n, stat));
+        }
+        Ok(())
+    }
+}
+
+/// Writes one entry; nothing of a large one.
+fn put(repo: &Repository, place: &OwnedFd, entry: &CheckoutEntry) -> io::Result<Option<Stat>> {
+    if entry.kind() == CheckoutKind::Submodule {
+        rustix::fs::mkdirat(place, entry.name(), Mode::from_raw_mode(0o777))?;
+        return stat_of(place, entry).map(Some);
+    }
+    let Some(blob) = blob(repo, entry).map_err(io::Error::other)? else {
+        return Ok(None);
+    };
+    let mode = match entry.kind() {
+        CheckoutKind::Link => {
+            rustix::fs::symlinkat(blob.content(), place, entry.name())?;
+            return stat_of(place, entry).map(Some);
+        }
+        CheckoutKind::Program => Mode::from_raw_mode(0o777),
+        _ => Mode::from_raw_mode(0o666),
+    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(place, entry.name(), flags, mode)?);
+    if let Err(error) = file.write_all(blob.content()) {
+        // A part of it would pass for what a person wrote.
+        rustix::fs::unlinkat(place, entry.name(), AtFlags::empty())?;
+        return Err(error);
+    }
+    Ok(Some(rustix::fs::fstat(&file)?))
+}
+
+fn blob<'r>(repo: &'r Repository, entry: &CheckoutEntry) -> Result<Option<Blob<'r>>, git2::Error> {
+    match repo.git2().odb()?.read_header(entry.id())?.0 > MAX_SIZE {
+        true => Ok(None),
+        false => repo.git2().find_blob(entry.id()).map(Some),
+    }
+}
+
+fn stat_of(place: &OwnedFd, entry: &CheckoutEntry) -> io::Result<Stat> {
+    Ok(rustix::fs::statat(
+        place,
+        entry.name(),
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?)
+}
+
+/// The directory of that path, made unless another thread was first. There was nothing here before, so one
+/// that exists is ours.
+fn directory(root: &OwnedFd, path: &[u8]) -> io::Result<OwnedFd> {
+    let open = || {
+        let path: &[u8] = if path.is_empty() { b"." } else { path };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(root, path, TO_DIRECTORY, Mode::empty(), resolve)
+    };
+    match open() {
+        Err(Errno::NOENT) => {}
+        opened => return Ok(opened?),
+    }
+    let parent = path.rsplitn(2, |byte| *byte == b'/').nth(1);
+    let parent = directory(root, parent.unwrap_or_default())?;
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(open()?),
+        Err(errno) => Err(errno.into()),
+    }
+}
