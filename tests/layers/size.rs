@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::source::{Files, Source};
 
 /// Size is a cost. A commit that needs more than this says why where it raises it.
-const MOST_CODE_LINES: usize = 81_947;
+const MOST_CODE_LINES: usize = 82_037;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

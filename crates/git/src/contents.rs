@@ -11,6 +11,7 @@ use git2::Oid;
 use super::checkout::write_files;
 use super::moves::diff_to_index;
 use super::refs::{move_ref, set_head};
+use super::repository::mode_of;
 use super::scan::untimed_entry;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, head_if_born};
 use super::verbs::conflicts::Working;
@@ -167,7 +168,7 @@ fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Erro
         let wanted = delta.old_file();
         if wanted.exists() {
             let path = wanted.path_bytes().unwrap_or_default();
-            entries.push(untimed_entry(wanted.mode().into(), wanted.id(), path));
+            entries.push(untimed_entry(mode_of(&wanted).into(), wanted.id(), path));
         }
     }
     // After all of what goes: a file may be where a directory was.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Delta, Diff, DiffFile, DiffOptions, FileMode, Index, Oid};
 
 use super::file_comparer::hash_at;
+use super::repository::mode_of;
 use super::status::{ASSUME_UNCHANGED, SKIP_WORKTREE, overlooked_change};
 use super::{Error, GITLINK, files_of, head, tracked_statuses, unstaged_changes};
 use crate::{ObjectId, Repository};
@@ -44,7 +45,7 @@ pub fn changed_by_move(repo: &Repository, target: ObjectId) -> Result<BTreeSet<P
     for delta in diff.deltas() {
         let sides = [delta.old_file(), delta.new_file()];
         // Git leaves a submodule's directory as it is.
-        let is_submodule = |file: &DiffFile<'_>| file.mode() == FileMode::Commit;
+        let is_submodule = |file: &DiffFile<'_>| mode_of(file) == FileMode::Commit;
         if !sides.iter().any(is_submodule) {
             let path = sides.iter().find_map(DiffFile::path_bytes);
             changed.insert(PathBuf::from(OsStr::from_bytes(path.unwrap_or_default())));

@@ -1,9 +1,16 @@
 //! An open repository. libgit2's own types stay in this crate: others hold this handle and ask by functions.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use git2::{Diff, Index, Oid, Tree};
+use git2::{Diff, DiffFile, FileMode, Index, Oid, Tree};
+
+/// The bits of a mode that say what kind of file it is, those of a file, and the one that git keeps of the others.
+pub(crate) const TYPE: u32 = 0o170_000;
+pub(crate) const REGULAR: u32 = 0o100_000;
+const EXECUTABLE: u32 = 0o100;
 
 /// A store, or what git keeps of one worktree.
 pub struct Repository(git2::Repository);
@@ -74,4 +81,25 @@ impl fmt::Debug for Repository {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Repository").field(&self.path()).finish()
     }
+}
+
+/// The mode of a file in a difference, as git reads it. A tree that was written by hand may have one such as 100600,
+/// at which git2 panics with its number, and keeps it from those who ask.
+pub(crate) fn mode_of(file: &DiffFile<'_>) -> FileMode {
+    let known = catch_unwind(AssertUnwindSafe(|| file.mode()));
+    let mode = known.map_or_else(|panic| number_of(&*panic), u32::from);
+    match mode & TYPE {
+        0 => FileMode::Unreadable,
+        REGULAR if mode & EXECUTABLE != 0 => FileMode::BlobExecutable,
+        REGULAR => FileMode::Blob,
+        0o120_000 => FileMode::Link,
+        0o040_000 => FileMode::Tree,
+        _ => FileMode::Commit,
+    }
+}
+
+fn number_of(panic: &(dyn Any + Send)) -> u32 {
+    let said = panic.downcast_ref::<String>().map_or("", String::as_str);
+    let number = said.rsplit(' ').next().unwrap_or_default();
+    number.parse().unwrap_or(u32::from(FileMode::Blob))
 }

@@ -8,9 +8,12 @@ use std::fs;
 use git2::{ObjectType, Oid};
 use proptest::prelude::*;
 
+use super::Moved;
 use crate::checkout::write_files;
+use crate::verbs::delta::{ChangeKind, Side};
 use crate::{Error, IndexFile, Worktree, contents};
 use beside::{Beside, nameless};
+use branchyard_model::CommitId;
 use trees::{Item, tree};
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -207,4 +210,27 @@ async fn what_cannot_be_read_is_told_by_git() {
     assert!(matches!(told, Error::Refused { .. }), "{told}");
     assert!(told.to_string().contains(&missing.to_string()), "{told}");
     assert!(worktree.is_preparing());
+}
+
+#[tokio::test]
+async fn a_mode_that_git_never_writes_is_taken_as_git_takes_it() {
+    let beside = Beside::new();
+    let blob = beside.repo.git2().blob(b"x").unwrap();
+    let plain = beside.commit(beside.raw_tree(&[("100644", b"a", blob)]));
+    let odd = beside.raw_tree(&[("100644", b"a", blob), ("100600", b"b", blob)]);
+    let odd = beside.commit(odd);
+    let worktree = beside.filled(&plain, "moved").await;
+    let seen = contents::tips(&worktree).unwrap();
+    let moved = contents::move_to(&worktree, &beside.git, &odd, seen).await;
+    assert!(matches!(moved, Ok(Moved::Done(None))), "{moved:?}");
+    let theirs = beside.filled_by_git(&odd, "theirs").await.unwrap();
+    beside.assert_equal(&worktree, &theirs).await;
+
+    let tree = |commit: &CommitId| beside.repo.tree_of(Oid::from_str(commit.as_str()).unwrap());
+    let (old, new) = (tree(&plain).unwrap(), tree(&odd).unwrap());
+    let diff = beside.repo.diff_trees(Some(&old), Some(&new)).unwrap();
+    let delta = diff.get_delta(0).unwrap();
+    assert_eq!(ChangeKind::of(&delta), Some(ChangeKind::Added));
+    let side = Side::of(&delta.new_file()).unwrap();
+    assert_eq!(side, Side::new(0o100_644, Some(blob)));
 }

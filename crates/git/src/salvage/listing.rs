@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 use git2::Delta;
 
 use super::{Manifest, PREFIX, Saved, archive, name};
+use crate::repository::mode_of;
 use crate::{Error, Repository, delete_ref};
 use branchyard_model::{FileChange, SalvageId, SalvagedFile};
 use branchyard_runtime::disk::if_there;
@@ -53,7 +54,7 @@ pub fn salvaged_files(
             _ => (FileChange::Changed, delta.new_file()),
         };
         // A submodule has no file of its own here.
-        if file.mode() == git2::FileMode::Commit {
+        if mode_of(&file) == git2::FileMode::Commit {
             continue;
         }
         files.push(SalvagedFile {

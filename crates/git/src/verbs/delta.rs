@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::person::text;
 use crate::Error;
+use crate::repository::{REGULAR, TYPE, mode_of};
 
 /// Patches name blobs by their whole ids, so that they apply wherever those are.
 const WHOLE_ID: u16 = 40;
@@ -15,9 +16,6 @@ const WHOLE_ID: u16 = 40;
 const LIKENESS: u16 = 50;
 /// With more pairs than that git looks only for files that were renamed without a change.
 const MOST_PAIRS: usize = 1000 * 1000;
-
-/// The bits of a mode that say what kind of file it is.
-const TYPE: u32 = 0o170_000;
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,9 +35,16 @@ pub enum ChangeKind {
 impl ChangeKind {
     /// `None` where it is no change.
     pub(crate) fn of(delta: &DiffDelta<'_>) -> Option<Self> {
-        let [old, new] = [delta.old_file(), delta.new_file()].map(|file| u32::from(file.mode()));
+        let sides = [delta.old_file(), delta.new_file()];
+        let [old, new] = sides.each_ref().map(|file| u32::from(mode_of(file)));
         Some(match delta.status() {
             Delta::Added => Self::Added,
+            // Modes that differ only in what git does not keep. A submodule has the same id with changes in it.
+            Delta::Modified
+                if old == new && old & TYPE == REGULAR && sides[0].id() == sides[1].id() =>
+            {
+                return None;
+            }
             // What was changed in the index, and became something else in the files.
             Delta::Modified if old & TYPE != new & TYPE => Self::TypeChanged,
             // Whatever cannot be read is not what it was.
@@ -88,7 +93,7 @@ impl Side {
 
     /// `None` where there is no file on this side.
     pub(crate) fn of(file: &DiffFile<'_>) -> Option<Self> {
-        let mode = u32::from(file.mode());
+        let mode = u32::from(mode_of(file));
         let id = Some(file.id()).filter(|id| !id.is_zero());
         (mode != 0).then(|| Self::new(mode, id))
     }
