@@ -2,34 +2,55 @@
 //! convert anything counts for every file that its pattern could match.
 
 pub(crate) const FILE_NAME: &[u8] = b".gitattributes";
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether git may convert the file at `path` by these attributes. `directory` is where they stand, with a slash at
-/// its end.
-pub(crate) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
-    converting(attributes).any(|line| may_match(line, directory, path))
+/// The files that a line could convert: those beneath a directory whose paths end in the last part of its
+/// pattern that stands for itself.
+#[derive(Debug)]
+pub(crate) struct Convertible {
+    beneath: Vec<u8>,
+    ending: Vec<u8>,
 }
 
-/// The lines of these attributes that could convert a file.
-pub(crate) fn converting(attributes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let text = attributes
-        .strip_prefix(BYTE_ORDER_MARK)
-        .unwrap_or(attributes);
-    text.split(|byte| *byte == b'\n')
-        .map(<[u8]>::trim_ascii_start)
-        .filter(|line| !line.starts_with(b"#"))
-        .filter(|line| line.split(u8::is_ascii_whitespace).any(may_convert))
-}
-
-/// Whether a line could be about the file at `path`.
-pub(crate) fn may_match(line: &[u8], directory: &[u8], path: &[u8]) -> bool {
-    // A name for such an attribute, which may be used anywhere.
-    if line.starts_with(b"[attr]") {
-        return true;
+impl Convertible {
+    /// What these attributes could convert. `directory` is where they stand, with a slash at its end.
+    pub(crate) fn by(attributes: &[u8], directory: &[u8]) -> impl Iterator<Item = Self> {
+        let text = attributes
+            .strip_prefix(BYTE_ORDER_MARK)
+            .unwrap_or(attributes);
+        text.split(|byte| *byte == b'\n')
+            .filter_map(|line| Self::by_line(line, directory))
     }
-    let pattern = line.split(u8::is_ascii_whitespace).next();
-    let ending = pattern.map(ending_of).unwrap_or_default();
-    path.starts_with(directory) && path.ends_with(ending)
+
+    fn by_line(line: &[u8], directory: &[u8]) -> Option<Self> {
+        let mut words = line.split(is_blank).filter(|word| !word.is_empty());
+        let pattern = words.next()?;
+        // After a quoted pattern, an attribute may stand without a blank.
+        let is_quoted = pattern.starts_with(b"\"");
+        if pattern.starts_with(b"#") || !(is_quoted || words.any(may_convert)) {
+            return None;
+        }
+        // A name for such an attribute, which may be used anywhere.
+        let is_name = pattern.starts_with(b"[attr]");
+        Some(Self {
+            beneath: if is_name { &[] } else { directory }.to_vec(),
+            ending: if is_name { &[] } else { ending_of(pattern) }.to_vec(),
+        })
+    }
+
+    pub(crate) fn includes(&self, path: &[u8]) -> bool {
+        path.starts_with(&self.beneath) && path.ends_with(&self.ending)
+    }
+}
+
+/// Whether git may convert the file at `path` by these attributes.
+pub(crate) fn may_apply(attributes: &[u8], directory: &[u8], path: &[u8]) -> bool {
+    Convertible::by(attributes, directory).any(|files| files.includes(path))
+}
+
+/// What git takes for a blank in a line.
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
 }
 
 /// Whether this word of a line sets an attribute that changes contents, with the settings that we have: `text` by
@@ -102,6 +123,7 @@ mod tests {
             "[ab].bat eol=crlf",
             "\\b.bat eol=crlf",
             "\"b.bat\" eol=crlf",
+            "\"b.bat\"eol=crlf",
             "a/ ident",
             "[attr]dos text eol=crlf",
             "*.c text\n*.bat eol=crlf",

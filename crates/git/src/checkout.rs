@@ -12,7 +12,7 @@ mod write;
 use std::fs;
 use std::io;
 
-use super::attributes::{FILE_NAME, converting, may_match};
+use super::attributes::{BYTE_ORDER_MARK, Convertible, FILE_NAME};
 use super::index_file::NewIndex;
 use super::{Error, FileStat, Worktree};
 use crate::Repository;
@@ -28,7 +28,7 @@ const KNOWN: [&str; 5] = [
 ];
 const HARMLESS: [&str; 5] = ["branch.", "gc.", "maintenance.", "push.", "remote."];
 /// Every file is held against every line that could convert it; beyond these, a bounded process does it.
-const MAX_ATTRIBUTES: usize = 256 << 10;
+const MAX_ATTRIBUTES: usize = 1 << 20;
 const MAX_LINES: usize = 1000;
 
 /// Writes the files of HEAD and the index into a worktree that has neither. Returns whether that was all of them: those
@@ -97,28 +97,31 @@ fn check_untouched(worktree: &Worktree) -> Result<(), Error> {
 
 /// Leaves to git what it might not write as it is in the repository.
 fn leave_what_is_converted(repo: &Repository, entries: &mut [CheckoutEntry]) -> Result<(), Error> {
-    let mut lines: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    // Git reads a link of that name as well, when it looks into the index.
-    let is_read = |entry: &&CheckoutEntry| {
-        entry.name() == FILE_NAME && entry.kind() != CheckoutKind::Submodule
-    };
-    for entry in entries.iter().filter(is_read) {
-        let inside = &entry.path()[..entry.path().len() - FILE_NAME.len()];
-        if repo.git2().odb()?.read_header(entry.id())?.0 > MAX_ATTRIBUTES || lines.len() > MAX_LINES
-        {
+    let (mut convertible, mut size) = (Vec::new(), 0);
+    let odb = repo.git2().odb()?;
+    for entry in entries.iter().filter(|entry| entry.name() == FILE_NAME) {
+        size += odb.read_header(entry.id())?.0;
+        if size > MAX_ATTRIBUTES {
             return Err(unusual("there are too many attributes"));
         }
         let blob = repo.git2().find_blob(entry.id())?;
-        lines.extend(converting(blob.content()).map(|line| (inside.to_vec(), line.to_vec())));
+        // Git heeds this one only where it is a file already.
+        if blob.content().starts_with(BYTE_ORDER_MARK) {
+            return Err(unusual("attributes begin with a byte order mark"));
+        }
+        let inside = &entry.path()[..entry.path().len() - FILE_NAME.len()];
+        convertible.extend(Convertible::by(blob.content(), inside).take(MAX_LINES));
+        if convertible.len() >= MAX_LINES {
+            return Err(unusual("there are too many attributes"));
+        }
     }
     for entry in entries.iter_mut() {
         // Links and directories are never converted.
         let is_file = matches!(entry.kind(), CheckoutKind::File | CheckoutKind::Program);
-        let mut lines = lines.iter();
-        let is_meant = lines.any(|(inside, line)| may_match(line, inside, entry.path()));
+        let is_meant = convertible.iter().any(|files| files.includes(entry.path()));
         entry.leave_if(is_file && is_meant);
     }
-    match !entries.is_empty() && entries.iter().all(|entry| entry.is_left()) {
+    match entries.iter().all(CheckoutEntry::is_left) {
         true => Err(unusual("every file may be converted")),
         false => Ok(()),
     }

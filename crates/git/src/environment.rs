@@ -54,6 +54,7 @@ impl Git {
             ("HOME", &settings.home),
             ("LC_ALL", "C"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
             ("GIT_CONFIG_GLOBAL", "/dev/null"),
             ("GIT_TERMINAL_PROMPT", "0"),
             // A build could plant refs/replace/*, and history would read differently for everyone.

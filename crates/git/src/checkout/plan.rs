@@ -14,6 +14,8 @@ use crate::{Error, Repository};
 /// The longest path that the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
 const MAX_DEPTH: usize = 256;
+/// What all paths together may take; few trees can have many of them. Beyond it, a bounded process does it.
+const MAX_PATHS: usize = 64 << 20;
 /// As trees say it.
 const DIRECTORY: u32 = 0o040_000;
 
@@ -100,6 +102,7 @@ impl CheckoutPlan {
     pub(super) fn of(repo: &Repository, tree: &Tree<'_>, root: &Path) -> Result<Self, Error> {
         let mut walk = TreeWalk {
             repo,
+            bytes: 0,
             room: PATH_MAX.saturating_sub(root.as_os_str().as_bytes().len() + 2),
             entries: Vec::new(),
             directories: HashSet::new(),
@@ -118,6 +121,8 @@ impl CheckoutPlan {
 
 struct TreeWalk<'repo> {
     repo: &'repo Repository,
+    /// Of all paths so far.
+    bytes: usize,
     /// How long a path may be.
     room: usize,
     entries: Vec<CheckoutEntry>,
@@ -140,7 +145,11 @@ impl TreeWalk<'_> {
             let mut path = [inside, name].concat();
             let kind = CheckoutKind::of(mode);
             let is_link = kind == Some(CheckoutKind::Link);
-            let is_fine = is_plain(name, is_link) && path.len() <= self.room;
+            self.bytes += path.len();
+            let is_fine = is_plain(name, is_link)
+                && path.len() <= self.room
+                && self.bytes <= MAX_PATHS
+                && !id.is_zero();
             match kind {
                 Some(kind) if is_fine => self.entries.push(CheckoutEntry {
                     path,

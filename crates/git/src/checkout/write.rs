@@ -93,31 +93,60 @@ impl<'a> FileWriter<'a> {
     }
 }
 
-/// Writes one entry; nothing of a large one.
+/// Writes one entry, where nothing is. Not a large one, and none that was written to meanwhile.
 fn put(repo: &Repository, place: &OwnedFd, entry: &CheckoutEntry) -> io::Result<Option<Stat>> {
     if entry.kind() == CheckoutKind::Submodule {
-        rustix::fs::mkdirat(place, entry.name(), Mode::from_raw_mode(0o777))?;
-        return stat_of(place, entry).map(Some);
+        let made = rustix::fs::mkdirat(place, entry.name(), Mode::from_raw_mode(0o777));
+        return match is_made(made)? {
+            Some(()) => stat_of(place, entry).map(Some),
+            None => Ok(None),
+        };
     }
     let Some(blob) = blob(repo, entry).map_err(io::Error::other)? else {
         return Ok(None);
     };
-    let mode = match entry.kind() {
+    let stat = match entry.kind() {
         CheckoutKind::Link => {
-            rustix::fs::symlinkat(blob.content(), place, entry.name())?;
-            return stat_of(place, entry).map(Some);
+            let made = rustix::fs::symlinkat(blob.content(), place, entry.name());
+            is_made(made)?.map(|()| stat_of(place, entry))
         }
-        CheckoutKind::Program => Mode::from_raw_mode(0o777),
-        _ => Mode::from_raw_mode(0o666),
+        CheckoutKind::Program => file(place, entry, 0o777, blob.content())?.map(Ok),
+        _ => file(place, entry, 0o666, blob.content())?.map(Ok),
     };
+    let is_whole = |stat: &Stat| u64::try_from(stat.st_size) == Ok(blob.size() as u64);
+    Ok(stat.transpose()?.filter(is_whole))
+}
+
+fn file(
+    place: &OwnedFd,
+    entry: &CheckoutEntry,
+    mode: u32,
+    content: &[u8],
+) -> io::Result<Option<Stat>> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::openat(place, entry.name(), flags, mode)?);
-    if let Err(error) = file.write_all(blob.content()) {
-        // A part of it would pass for what a person wrote.
-        rustix::fs::unlinkat(place, entry.name(), AtFlags::empty())?;
+    let opened = rustix::fs::openat(place, entry.name(), flags, Mode::from_raw_mode(mode));
+    let Some(mut file) = is_made(opened)?.map(File::from) else {
+        return Ok(None);
+    };
+    let written = file.write_all(content);
+    let stat = rustix::fs::fstat(&file)?;
+    if let Err(error) = written {
+        // A part of it would pass for what a person wrote; what stands there in its place is a person's.
+        if stat_of(place, entry).is_ok_and(|there| there.st_ino == stat.st_ino) {
+            rustix::fs::unlinkat(place, entry.name(), AtFlags::empty())?;
+        }
         return Err(error);
     }
-    Ok(Some(rustix::fs::fstat(&file)?))
+    Ok(Some(stat))
+}
+
+/// What was made; `None` where something is there already, which stays.
+fn is_made<T>(made: Result<T, Errno>) -> Result<Option<T>, Errno> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(Errno::EXIST) => Ok(None),
+        Err(errno) => Err(errno),
+    }
 }
 
 fn blob<'r>(repo: &'r Repository, entry: &CheckoutEntry) -> Result<Option<Blob<'r>>, git2::Error> {

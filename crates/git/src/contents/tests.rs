@@ -131,7 +131,11 @@ async fn what_is_unusual_is_refused_or_written_as_git_does_it() {
     let empty = beside.raw_tree(&[]);
     let long = [b'n'; 300];
     let deep = beside.raw_tree(&[("40000", b"b", full)]);
-    let cases: [&[(&str, &[u8], Oid)]; 17] = [
+    let bomb = beside.repo.git2().blob(&b"* ident\n".repeat(2000)).unwrap();
+    let quoted = beside.repo.git2().blob(b"\"a\"eol=crlf\n").unwrap();
+    let blank = beside.repo.git2().blob(b"\x0c# eol=crlf\n").unwrap();
+    let lines = beside.repo.git2().blob(b"1\n2\n").unwrap();
+    let cases: [&[(&str, &[u8], Oid)]; 22] = [
         &[("100644", b"a", blob), ("100644", b".git", blob)],
         &[("100644", b"a", blob), ("40000", b".GIT", full)],
         &[("100644", b"a", blob), ("40000", b"git~1", full)],
@@ -140,6 +144,17 @@ async fn what_is_unusual_is_refused_or_written_as_git_does_it() {
         &[("100644", b"a", blob), ("100644", b"a\\b", blob)],
         &[("120000", b".gitmodules", blob)],
         &[("100644", &long, blob)],
+        &[("120000", b"gi7e~100", blob)],
+        &[("160000", b"sub", Oid::ZERO_SHA1)],
+        &[("100644", b".gitattributes", bomb), ("100644", b"a", lines)],
+        &[
+            ("100644", b".gitattributes", quoted),
+            ("100644", b"a", lines),
+        ],
+        &[
+            ("100644", b"\x0c#", lines),
+            ("100644", b".gitattributes", blank),
+        ],
         &[("100644", b"b", blob), ("100644", b"a", blob)],
         &[("100644", b"a", blob), ("100644", b"a", blob)],
         // A link, and a directory of the same name to write through it.
@@ -217,7 +232,12 @@ async fn a_mode_that_git_never_writes_is_taken_as_git_takes_it() {
     let beside = Beside::new();
     let blob = beside.repo.git2().blob(b"x").unwrap();
     let plain = beside.commit(beside.raw_tree(&[("100644", b"a", blob)]));
-    let odd = beside.raw_tree(&[("100644", b"a", blob), ("100600", b"b", blob)]);
+    let odd = beside.raw_tree(&[
+        ("100644", b"a", blob),
+        ("100600", b"b", blob),
+        ("100700", b"c", blob),
+        ("120001", b"d", blob),
+    ]);
     let odd = beside.commit(odd);
     let worktree = beside.filled(&plain, "moved").await;
     let seen = contents::tips(&worktree).unwrap();
@@ -229,8 +249,18 @@ async fn a_mode_that_git_never_writes_is_taken_as_git_takes_it() {
     let tree = |commit: &CommitId| beside.repo.tree_of(Oid::from_str(commit.as_str()).unwrap());
     let (old, new) = (tree(&plain).unwrap(), tree(&odd).unwrap());
     let diff = beside.repo.diff_trees(Some(&old), Some(&new)).unwrap();
-    let delta = diff.get_delta(0).unwrap();
-    assert_eq!(ChangeKind::of(&delta), Some(ChangeKind::Added));
-    let side = Side::of(&delta.new_file()).unwrap();
-    assert_eq!(side, Side::new(0o100_644, Some(blob)));
+    let modes = [0o100_644, 0o100_755, 0o120_000];
+    assert_eq!(diff.deltas().len(), modes.len());
+    for (delta, mode) in diff.deltas().zip(modes) {
+        assert_eq!(ChangeKind::of(&delta), Some(ChangeKind::Added));
+        let side = Side::of(&delta.new_file());
+        assert_eq!(side, Some(Side::new(mode, Some(blob))));
+    }
+    let same = beside.raw_tree(&[("100600", b"a", blob)]);
+    let same = beside.repo.git2().find_tree(same).unwrap();
+    let diff = beside.repo.diff_trees(Some(&old), Some(&same)).unwrap();
+    assert_eq!(
+        diff.get_delta(0).map(|delta| ChangeKind::of(&delta)),
+        Some(None)
+    );
 }

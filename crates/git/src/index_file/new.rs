@@ -1,7 +1,7 @@
 //! The index of files that were just written. It is settled, which means later than every file that it tells of: git
 //! reads the contents of files that are no older than the index, at every look.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -51,7 +51,7 @@ impl NewIndex {
         self.newest = self.newest.max(stat.modified);
     }
 
-    /// Writes it to `path`, a new file. `trees` are those that all entries together are, where that is known.
+    /// Writes it to `path`, where there is none. `trees` are those that all entries together are, where that is known.
     pub(crate) fn write(mut self, path: &Path, trees: Option<&CachedTree>) -> io::Result<()> {
         self.bytes[..4].copy_from_slice(b"DIRC");
         self.bytes[4..8].copy_from_slice(&2_u32.to_be_bytes());
@@ -62,8 +62,16 @@ impl NewIndex {
             self.bytes.extend_from_slice(&size.to_be_bytes());
             self.bytes.extend_from_slice(&trees.0);
         }
-        write_hashed(path, self.bytes)?;
-        settle(path, self.newest)
+        // As git does it: another may be about to write it, too.
+        let lock = path.with_extension("lock");
+        drop(File::create_new(&lock)?);
+        let written = write_hashed(&lock, self.bytes)
+            .and_then(|()| settle(&lock, self.newest))
+            .and_then(|()| fs::rename(&lock, path));
+        if written.is_err() {
+            fs::remove_file(&lock)?;
+        }
+        written
     }
 }
 
