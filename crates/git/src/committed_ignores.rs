@@ -10,13 +10,13 @@ use git2::Tree;
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
+use super::attributes::BYTE_ORDER_MARK;
 use super::{Error, MAX_RULES, parse_rules};
 use crate::{ObjectId, Repository};
 
 const IGNORE: &str = ".gitignore";
 const REGULAR_FILE: i32 = 0o100_000;
 const FILE_TYPE: i32 = 0o170_000;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The ignore rules of one commit. Each file is read when the first path in its directory is asked about.
 pub struct CommittedIgnores<'repo> {

@@ -23,6 +23,7 @@ use super::verbs::ChangeKind;
 use super::verbs::conflicts::{Read, Working};
 use super::{Error, files_of, small_index};
 use crate::Repository;
+use crate::repository::TYPE;
 
 const LINK: u32 = 0o120_000;
 const REGULAR: u32 = 0o100_644;
@@ -106,7 +107,7 @@ impl<'repo> FileComparer<'repo> {
             _ => return Ok(gone),
         };
         let differs = |kind, id| is_now(kind, now, id);
-        let kind_of = |mode: u32| mode & 0o170_000;
+        let kind_of = |mode: u32| mode & TYPE;
         if kind_of(mode) != kind_of(now) {
             return Ok(differs(ChangeKind::TypeChanged, None));
         }

@@ -14,6 +14,7 @@ use git2::Oid;
 use rustix::fs::{FileType, Stat};
 
 use super::plain_file::open_plain;
+use crate::repository::{EXECUTABLE, REGULAR};
 use crate::{Error, ObjectId, Repository};
 pub(crate) use new::{CachedTree, NewIndex};
 
@@ -32,9 +33,7 @@ const ASSUME_UNCHANGED: u16 = 0x8000;
 const STAGE: u16 = 0x3000;
 const OURS: u16 = 0x2000;
 
-const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
-const EXECUTABLE: u32 = 0o100;
 
 #[derive(Debug)]
 pub struct IndexFile {

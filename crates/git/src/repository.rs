@@ -10,7 +10,7 @@ use git2::{Diff, DiffFile, FileMode, Index, Oid, Tree};
 /// The bits of a mode that say what kind of file it is, those of a file, and the one that git keeps of the others.
 pub(crate) const TYPE: u32 = 0o170_000;
 pub(crate) const REGULAR: u32 = 0o100_000;
-const EXECUTABLE: u32 = 0o100;
+pub(crate) const EXECUTABLE: u32 = 0o100;
 
 /// A store, or what git keeps of one worktree.
 pub struct Repository(git2::Repository);

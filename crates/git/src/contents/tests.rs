@@ -264,3 +264,19 @@ async fn a_mode_that_git_never_writes_is_taken_as_git_takes_it() {
         Some(None)
     );
 }
+
+#[tokio::test]
+async fn few_trees_of_many_long_paths_are_not_taken_into_memory() {
+    let beside = Beside::new();
+    let blob = beside.repo.git2().blob(b"x").unwrap();
+    let (one, other) = ([b'a'; 250], [b'b'; 250]);
+    let mut tree = beside.raw_tree(&[("100644", &one, blob), ("100644", &other, blob)]);
+    // Twice as many paths with each: 32,768 of 3,764 bytes, 123 MB.
+    for _ in 1..15 {
+        tree = beside.raw_tree(&[("40000", &one, tree), ("40000", &other, tree)]);
+    }
+    let worktree = beside.registered(&beside.commit(tree), "bomb").await;
+    let left = write_files(&worktree).unwrap_err();
+    assert!(left.to_string().contains("leave files to git"), "{left}");
+    assert!(beside::listing(worktree.path()).is_empty());
+}

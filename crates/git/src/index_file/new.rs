@@ -28,7 +28,8 @@ pub(crate) struct NewIndex {
 impl NewIndex {
     pub(crate) fn new() -> Self {
         Self {
-            bytes: vec![0; HEADER],
+            // Version 2, of no entries yet.
+            bytes: b"DIRC\0\0\0\x02\0\0\0\0".to_vec(),
             entries: 0,
             newest: Moment::default(),
         }
@@ -53,8 +54,6 @@ impl NewIndex {
 
     /// Writes it to `path`, where there is none. `trees` are those that all entries together are, where that is known.
     pub(crate) fn write(mut self, path: &Path, trees: Option<&CachedTree>) -> io::Result<()> {
-        self.bytes[..4].copy_from_slice(b"DIRC");
-        self.bytes[4..8].copy_from_slice(&2_u32.to_be_bytes());
         self.bytes[8..HEADER].copy_from_slice(&self.entries.to_be_bytes());
         if let Some(trees) = trees {
             let size = u32::try_from(trees.0.len()).map_err(io::Error::other)?;
@@ -68,8 +67,10 @@ impl NewIndex {
         let written = write_hashed(&lock, self.bytes)
             .and_then(|()| settle(&lock, self.newest))
             .and_then(|()| fs::rename(&lock, path));
-        if written.is_err() {
-            fs::remove_file(&lock)?;
+        if let Err(error) = &written
+            && let Err(stays) = fs::remove_file(&lock)
+        {
+            tracing::warn!(lock = %lock.display(), %error, %stays, "git waits for a lock");
         }
         written
     }

@@ -118,3 +118,24 @@ fn a_file_that_is_no_index_is_none() {
         }
     }
 }
+
+#[test]
+fn a_new_index_waits_for_no_lock_and_breaks_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (index, lock) = (dir.path().join("index"), dir.path().join("index.lock"));
+    fs::write(&lock, "another's").unwrap();
+    let refused = NewIndex::new().write(&index, None).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+    assert!(!index.exists());
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "another's");
+    fs::remove_file(&lock).unwrap();
+    NewIndex::new().write(&index, None).unwrap();
+    assert!(
+        IndexFile::read(&index)
+            .unwrap()
+            .unwrap()
+            .entries()
+            .is_empty()
+    );
+    assert!(!lock.exists());
+}
