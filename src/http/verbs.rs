@@ -1,4 +1,4 @@
-//! Git verbs: one address for each, under the branch that it is about.
+//! Verbs: one address for each, under the branch that it is about.
 
 use axum::Json;
 use axum::response::IntoResponse;
@@ -19,22 +19,22 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn route(verb: &'static Verb) -> Route {
     let entry = verb.entry();
-    let id = format!("git_{}", entry.name);
+    let id = verb.full_name();
     let operation = match entry.effect.writes {
-        true => does(of_verb(entry.name), id, entry.title),
+        true => does(of_verb(verb), id, entry.title),
         false => reads(id, entry.title),
     };
     let takes = move |schemas: &mut Schemas| {
         let takes = whole(SchemaSettings::draft2020_12(), verb.takes());
-        schemas.named(&format!("{}Request", type_name(entry.name)), takes)
+        schemas.named(&format!("{}Request", type_name(verb)), takes)
     };
     let gives = move |schemas: &mut Schemas| {
         let common = schemas.given(of::<Common>());
         let gives = whole(SchemaSettings::draft2020_12().for_serialize(), verb.gives());
         let gives = json!({ "allOf": [common, gives] });
-        schemas.named(&format!("{}Answer", type_name(entry.name)), gives)
+        schemas.named(&format!("{}Answer", type_name(verb)), gives)
     };
-    let path = format!("/api/repos/{{repo}}/branches/{{branch}}/git/{}", entry.name);
+    let path = format!("/api/repos/{{repo}}/branches/{{branch}}/{}", verb.address());
     operation
         .says(entry.description)
         .takes_content(Box::new(takes))
@@ -44,10 +44,10 @@ fn route(verb: &'static Verb) -> Route {
         })
 }
 
-/// `cherry_pick` is `GitCherryPick`.
-fn type_name(verb: &str) -> String {
-    let mut name = "Git".to_owned();
-    for word in verb.split('_') {
+/// `git_cherry_pick` is `GitCherryPick`.
+fn type_name(verb: &Verb) -> String {
+    let mut name = String::new();
+    for word in verb.full_name().split('_') {
         let (first, rest) = word.split_at(1);
         name.push_str(&first.to_ascii_uppercase());
         name.push_str(rest);

@@ -8,13 +8,16 @@ use serde_json::Value;
 use super::call::Call;
 use super::panics::caught;
 use super::reply::Reply;
-use crate::app::audit::{Answer, AuditCall, AuditEntry, AuditOutcome, Auditor, Named, Via};
+use crate::app::audit::{
+    Answer, AuditCall, AuditEntry, AuditOutcome, Auditor, Named, Via, of_verb,
+};
+use crate::app::verbs::verbs;
 use branchyard_auth::Principal;
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_runs::argv::{self, Args};
 
 /// Those tools that change the yard only for some arguments. All others that are not read-only always do,
-/// and their names are those that the audit has, but for a dot: `git_push` is `git.push`.
+/// and their names are those that the audit has, but for a dot: `token_create` is `token.create`.
 const DEEDS: [(&str, Deed); 6] = [
     ("git", Deed::Git),
     (
@@ -56,6 +59,9 @@ enum Deed {
 fn action(tool: &str, read_only: bool, arguments: &JsonObject) -> Option<Cow<'static, str>> {
     if read_only {
         return None;
+    }
+    if let Some(verb) = verbs().iter().find(|verb| verb.full_name() == tool) {
+        return Some(of_verb(verb).into());
     }
     let known = DEEDS.iter().find(|(name, _)| *name == tool);
     let Some((_, deed)) = known else {

@@ -17,6 +17,7 @@ mod bytes;
 mod checkout;
 mod cli;
 mod coalescing;
+mod code;
 mod concurrent_edits;
 mod copies;
 mod crashes;

@@ -16,6 +16,7 @@ use super::attributes::{BYTE_ORDER_MARK, Convertible, FILE_NAME};
 use super::index_file::NewIndex;
 use super::{Error, FileStat, Worktree};
 use crate::Repository;
+pub use names::is_plain_name;
 use plan::{CheckoutEntry, CheckoutKind, CheckoutPlan};
 
 /// What a store and its workspaces set, and what means nothing to a checkout.

@@ -62,6 +62,7 @@ mod version;
 mod worktree;
 
 pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
+pub use checkout::is_plain_name;
 pub use command::Git;
 pub use commits::{CommitTree, has_commit, is_ahead, is_ancestor, is_published};
 pub use committed_ignores::CommittedIgnores;

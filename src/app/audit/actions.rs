@@ -1,6 +1,7 @@
 //! What is done to the yard, by the names that the audit has for it. Both faces use the same, so that one
 //! can ask who removed a branch without knowing by which way.
 
+use crate::app::verbs::{Verb, VerbFamily};
 use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
@@ -42,7 +43,10 @@ pub const ACTIONS: [&str; 33] = [
     MISSING,
 ];
 
-/// The action of a git verb.
-pub fn of_verb(name: &str) -> String {
-    format!("git.{name}")
+/// The action of a verb.
+pub fn of_verb(verb: &Verb) -> String {
+    match verb.family() {
+        VerbFamily::Git => format!("git.{}", verb.entry().name),
+        VerbFamily::Files => format!("code.{}", verb.entry().name),
+    }
 }

@@ -1,7 +1,8 @@
-//! Git verbs: one table, of which HTTP and MCP are two faces. What a verb takes, gives and tells is in its module of
+//! Verbs of git and of single files: one table, of which HTTP and MCP are two faces. What a verb takes, gives and tells is in its module of
 //! `branchyard_git::verbs`; here is what it needs of the yard, and of its caller.
 
 mod branch;
+mod files;
 mod integrate;
 mod network;
 mod refs;
@@ -17,11 +18,14 @@ use branchyard_model::{ErrorKind, Problem};
 use branchyard_workspace::{Files, verbs as workspace};
 
 pub use run_verb::{At, VerbOutput};
-pub use verb::{Common, ErasedOutput, Verb, leave_out_nulls};
+pub use verb::{Common, ErasedOutput, Verb, VerbFamily, leave_out_nulls};
 
 /// The verb of this name.
 pub fn verb(name: &str) -> Result<&'static Verb, Problem> {
-    let found = verbs().iter().find(|verb| verb.entry().name == name);
+    let mut git = verbs()
+        .iter()
+        .filter(|verb| verb.family() == VerbFamily::Git);
+    let found = git.find(|verb| verb.entry().name == name);
     found.ok_or_else(|| {
         let detail = format!("there is no git verb named {name:?}");
         Problem::new(ErrorKind::NotFound, "no_such_verb", detail)
@@ -36,6 +40,7 @@ pub fn verbs() -> &'static [Verb] {
         all.extend(refs::verbs());
         all.extend(integrate::verbs());
         all.extend(network::verbs());
+        all.extend(files::verbs());
         all
     });
     &VERBS
@@ -169,15 +174,19 @@ mod tests {
 
     #[test]
     fn every_verb_is_described_once_and_has_a_name_of_its_own() {
-        let described = include_str!("../../../docs/GIT.md");
-        let mut names: Vec<_> = verbs().iter().map(|verb| verb.entry().name).collect();
-        for name in &names {
+        for verb in verbs() {
+            let (page, described) = match verb.family() {
+                VerbFamily::Git => ("GIT.md", include_str!("../../../docs/GIT.md")),
+                VerbFamily::Files => ("CODE.md", include_str!("../../../docs/CODE.md")),
+            };
+            let name = verb.entry().name;
             let rows = described.lines().filter(|line| {
                 let cells = line.strip_prefix("| ").and_then(|row| row.split_once(" |"));
                 cells.is_some_and(|(first, _)| first.contains(&format!("`{name}`")))
             });
-            assert_eq!(rows.count(), 1, "docs/GIT.md on {name}");
+            assert_eq!(rows.count(), 1, "docs/{page} on {name}");
         }
+        let mut names: Vec<_> = verbs().iter().map(|verb| verb.entry().name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), verbs().len());

@@ -97,12 +97,15 @@ where
         app.check_unprotected(workspace.repo(), &at.branch, "changed")
             .await?;
     }
-    let beside = looks || matches!(files, Files::Untouched | Files::Stay);
+    let beside = looks || matches!(files, Files::Untouched | Files::Stay | Files::Edited);
     let lock = match beside && workspace_lock::is_with_running(app, &workspace) {
         true => None,
         false => {
             // Those who wait behind it are told.
-            let what = format!("git {}", verb.name.replace('_', "-"));
+            let what = match files {
+                Files::Edited => verb.name.to_owned(),
+                _ => format!("git {}", verb.name.replace('_', "-")),
+            };
             Some(workspace_lock::lock_of(app, &workspace, &what).await?)
         }
     };

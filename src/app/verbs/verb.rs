@@ -1,4 +1,4 @@
-//! A git verb as the faces see it: what it is called, what it does to the yard, and how it is called
+//! A verb as the faces see it: what it is called, what it does to the yard, and how it is called
 //! without its types being known.
 
 use std::future::Future;
@@ -29,8 +29,17 @@ type Shape = fn(SchemaGenerator) -> Schema;
 /// Tells an answer in words that was truncated as JSON.
 type Retell = fn(&Value) -> serde_json::Result<String>;
 
+/// What a verb is about, which decides where callers find it and what they need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerbFamily {
+    Git,
+    /// Single files of a workspace.
+    Files,
+}
+
 pub struct Verb {
     entry: VerbEntry,
+    family: VerbFamily,
     /// What it takes, besides repo and branch.
     takes: Shape,
     /// What it gives, besides what every answer says.
@@ -91,6 +100,7 @@ impl Verb {
     {
         Self {
             entry,
+            family: VerbFamily::Git,
             takes: SchemaGenerator::into_root_schema_for::<In>,
             gives: shape_of_answer::<Out>,
             looks: &[],
@@ -167,6 +177,14 @@ impl Verb {
         })
     }
 
+    /// The same of single files.
+    pub(super) fn of_files(self) -> Self {
+        Self {
+            family: VerbFamily::Files,
+            ..self
+        }
+    }
+
     /// The same, of which these actions only look.
     pub(super) fn looking(self, looks: &'static [&'static str]) -> Self {
         Self { looks, ..self }
@@ -184,10 +202,32 @@ impl Verb {
         self.gives
     }
 
+    pub fn family(&self) -> VerbFamily {
+        self.family
+    }
+
+    /// What agents know it by, and the OpenAPI document.
+    pub fn full_name(&self) -> String {
+        match self.family {
+            VerbFamily::Git => format!("git_{}", self.entry.name),
+            VerbFamily::Files => self.entry.name.to_owned(),
+        }
+    }
+
+    /// Where it is, beneath its branch.
+    pub fn address(&self) -> String {
+        match self.family {
+            VerbFamily::Git => format!("git/{}", self.entry.name),
+            VerbFamily::Files => self.entry.name.to_owned(),
+        }
+    }
+
     pub fn right(&self) -> Scope {
-        match self.entry.effect.writes {
-            true => Scope::GitWrite,
-            false => Scope::GitRead,
+        match (self.family, self.entry.effect.writes) {
+            (VerbFamily::Git, true) => Scope::GitWrite,
+            (VerbFamily::Git, false) => Scope::GitRead,
+            (VerbFamily::Files, true) => Scope::CodeRun,
+            (VerbFamily::Files, false) => Scope::RepoRead,
         }
     }
 

@@ -85,6 +85,9 @@ struct PartRead<'a> {
     total_lines: Option<usize>,
     /// Of the whole file, in bytes.
     size: u64,
+    /// Of the whole file, for the `expected` of a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<&'a str>,
     /// The file differs from the commit, or is not in it.
     modified: bool,
 }
@@ -224,6 +227,7 @@ impl<'a> PartRead<'a> {
             excerpt: source.excerpt(most),
             total_lines: part.lines.map(|lines| lines.total),
             size: part.size,
+            sha256: part.sha256.as_deref(),
             modified: part.modified,
         }
     }

@@ -1,10 +1,10 @@
-//! Git verbs as tools: `git_` and the verb's name.
+//! Verbs as tools.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::app::verbs::{At, Common, ErasedOutput, Verb, verbs};
+use crate::app::verbs::{At, Common, ErasedOutput, Verb, VerbFamily, verbs};
 use crate::mcp::call::Call;
 use crate::mcp::reply::{CONTENT, Reply};
 use crate::mcp::tool::{Tool, ToolEntry, read};
@@ -28,14 +28,15 @@ pub(super) fn tools() -> Vec<Tool> {
 
 fn tool(verb: &'static Verb) -> Tool {
     let effect = verb.entry().effect;
-    let name = format!("git_{}", verb.entry().name);
+    let name = verb.full_name();
     let entry = ToolEntry {
         name: &name,
         title: verb.entry().title,
         description: verb.entry().description,
-        set: match effect.writes {
-            true => Toolset::GitWrite,
-            false => Toolset::GitRead,
+        set: match (verb.family(), effect.writes) {
+            (VerbFamily::Git, true) => Toolset::GitWrite,
+            (VerbFamily::Git, false) => Toolset::GitRead,
+            (VerbFamily::Files, _) => Toolset::Code,
         },
         right: verb.right(),
         effect,

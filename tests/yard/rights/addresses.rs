@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::About::{AllBranches, Branch, Nothing, Repo, WholeYard};
 use super::{About, Holder, Place, There, Verdict, cast, saved};
 use crate::support::Yard;
+use branchyard::app::verbs::VerbFamily;
 
 /// An address, the right that it needs, and what it is about.
 type Row = (
@@ -18,7 +19,7 @@ type Row = (
     &'static str,
 );
 
-const GIT: &str = "/api/repos/{repo}/branches/{branch}/git";
+const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -96,14 +97,16 @@ fn verbs() -> Vec<(Method, String, String, About, String)> {
     let all = branchyard::app::verbs::verbs().iter();
     all.map(|verb| {
         let name = verb.entry().name;
-        let (right, body) = if LOOKS.contains(&name) {
+        let (right, body) = if verb.family() == VerbFamily::Files {
+            ("code:run", "")
+        } else if LOOKS.contains(&name) {
             ("git:read", "")
         } else if LOOKS_TOO.contains(&name) {
             ("git:read", r#"{"action":"list"}"#)
         } else {
             ("git:write", "")
         };
-        let path = format!("{GIT}/{name}");
+        let path = format!("{BRANCH}/{}", verb.address());
         (
             Method::POST,
             path,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::About::{AllBranches, Branch, Nothing, Repo, WholeYard};
 use super::{About, Holder, Place, There, Verdict, cast, saved};
 use crate::support::Agent;
+use branchyard::app::verbs::VerbFamily;
 
 /// A tool, its set, the right that it needs, what it is about, and what it is called with.
 type Row = (
@@ -58,12 +59,14 @@ const ROWS: &[Row] = &[
 
 fn rows() -> Vec<(String, String, String, About, String)> {
     let verbs = branchyard::app::verbs::verbs().iter().map(|verb| {
-        let (set, right) = match super::addresses::LOOKS.contains(&verb.entry().name) {
-            true => ("git_read", "git:read"),
-            false => ("git_write", "git:write"),
+        let is_look = super::addresses::LOOKS.contains(&verb.entry().name);
+        let (set, right) = match verb.family() {
+            VerbFamily::Files => ("code", "code:run"),
+            VerbFamily::Git if is_look => ("git_read", "git:read"),
+            VerbFamily::Git => ("git_write", "git:write"),
         };
         let place = r#"{"repo":"{repo}","branch":"{branch}"}"#;
-        let name = format!("git_{}", verb.entry().name);
+        let name = verb.full_name();
         (
             name,
             set.to_owned(),

@@ -4,6 +4,11 @@
 /// The longest name that file systems take.
 const MAX_NAME: usize = 255;
 
+/// Whether a file or directory may have this name for sure, on every file system.
+pub fn is_plain_name(name: &[u8]) -> bool {
+    is_plain(name, false)
+}
+
 /// Whether a file, directory or, with `is_link`, a symbolic link may have this name for sure.
 pub(super) fn is_plain(name: &[u8], is_link: bool) -> bool {
     if name.is_empty() || name.len() > MAX_NAME || name == b"." || name == b".." {

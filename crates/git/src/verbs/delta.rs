@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions, Oid};
+use git2::{Delta, Diff, DiffDelta, DiffFile, DiffFindOptions, DiffOptions, Oid, Patch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +114,13 @@ pub(crate) fn options(paths: &[PathBuf]) -> DiffOptions {
         }
     }
     options
+}
+
+/// How two contents of the file at `path` differ, as a unified diff.
+pub fn diff_of_contents(path: &Path, old: &[u8], new: &[u8]) -> Result<String, Error> {
+    let mut options = options(&[]);
+    let mut patch = Patch::from_buffers(old, Some(path), new, Some(path), Some(&mut options))?;
+    Ok(String::from_utf8_lossy(&patch.to_buf()?).into_owned())
 }
 
 /// Finds what was renamed.

@@ -80,7 +80,7 @@ pub(crate) fn relative(workspace: &Workspace, path: &str) -> Result<PathBuf, Pro
     Ok(clean)
 }
 
-fn git_directory() -> Problem {
+pub(super) fn git_directory() -> Problem {
     let detail = "git's own files are not served";
     Problem::new(ErrorKind::Forbidden, "git_directory", detail).field("path")
 }
@@ -104,6 +104,11 @@ fn outside(path: &str) -> Problem {
     .field("path")
 }
 
+pub(super) fn not_found(path: &Path) -> Problem {
+    let detail = format!("there is no {} in the workspace", shown(path));
+    Problem::new(ErrorKind::NotFound, "file_not_found", detail).field("path")
+}
+
 /// Names a file beneath `root` without opening it for anything.
 pub(super) fn open_beneath(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Problem> {
     name_beneath(root, path, OFlags::empty())
@@ -121,12 +126,7 @@ fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, P
         Ok(fd) if leads_to_git(root, &fd) => Err(git_directory()),
         Ok(fd) => Ok(fd),
         Err(Errno::XDEV | Errno::LOOP) => Err(outside(&shown(path))),
-        Err(Errno::NOENT | Errno::NOTDIR) => Err(Problem::new(
-            ErrorKind::NotFound,
-            "file_not_found",
-            format!("there is no {} in the workspace", shown(path)),
-        )
-        .field("path")),
+        Err(Errno::NOENT | Errno::NOTDIR) => Err(not_found(path)),
         Err(Errno::NAMETOOLONG) => Err(Problem::bad("path", "the path is too long")),
         Err(errno) => Err(Problem::bad(
             "path",

@@ -1,9 +1,13 @@
-//! Reading a workspace's files. Every path is resolved by the kernel beneath the workspace's own
+//! Reading a workspace's files, and changing single ones. Every path is resolved by the kernel beneath the workspace's own
 //! directory (`openat2`), so that no `..`, symlink or race can lead out of it.
 
 pub(crate) mod beneath;
+mod change;
+pub mod delete_file;
+pub mod edit_file;
 mod lines;
 mod list;
+pub mod move_file;
 mod query;
 mod raw;
 mod read;
@@ -11,6 +15,7 @@ pub(crate) mod regular;
 mod search;
 mod stamp;
 mod walk;
+pub mod write_file;
 
 pub use beneath::check_beneath;
 pub use list::list;

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, shown};
+use super::change::{MAX_CHANGED, sha256};
 use super::regular::{MAX_LINED, open_regular, too_long};
 use crate::files::beneath;
 use crate::{Error, Workspace};
@@ -46,6 +47,8 @@ pub struct FilePart {
     pub size: u64,
     /// `bytes` ends before what was asked for does.
     pub truncated: bool,
+    /// Of the whole file, unless it is larger than what can be changed.
+    pub sha256: Option<String>,
     /// The file differs from the commit that the answer names, or is not in it.
     pub modified: bool,
 }
@@ -85,6 +88,9 @@ pub struct FileText {
     /// `text` ends before what was asked for does: `start_byte` of the next request is the `end_byte` of this
     /// answer.
     pub truncated: bool,
+    /// Of the whole file, for the `expected` of a change; not of files of more than 16 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The file differs from the commit that the answer names, or is not in it.
     pub modified: bool,
 }
@@ -116,6 +122,7 @@ impl From<FilePart> for FileText {
             end_byte,
             size: part.size,
             truncated: part.truncated,
+            sha256: part.sha256,
             modified: part.modified,
         }
     }
@@ -140,10 +147,21 @@ pub async fn read(
                 read_part(&file, size, &request, max).map_err(Error::io("read a file"))?;
             let repo = this.worktree().open()?;
             part.path = shown(&path);
+            part.sha256 = sha256_of(&file, size).map_err(Error::io("read a file"))?;
             part.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
             Ok((beneath::standing_for_read(this)?, part))
         })
         .await
+}
+
+fn sha256_of(mut file: &File, size: u64) -> io::Result<Option<String>> {
+    if size > MAX_CHANGED {
+        return Ok(None);
+    }
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.take(MAX_CHANGED).read_to_end(&mut content)?;
+    Ok(Some(sha256(&content)))
 }
 
 impl ReadRequest {
@@ -209,6 +227,7 @@ fn read_part(file: &File, size: u64, request: &ReadRequest, max: usize) -> io::R
         lines,
         size,
         truncated,
+        sha256: None,
         modified: false,
     })
 }

@@ -60,6 +60,8 @@ pub enum Files {
     Untouched,
     /// They stay as they are: reads go on.
     Stay,
+    /// Single files are replaced at once: reads and builds go on, and see one or the other.
+    Edited,
     /// They may change by our hand: reads wait, and never see half of it.
     Move,
     /// The work itself locks the files when it comes to that, for it also waits for others.
@@ -116,7 +118,7 @@ where
             let before = this.blocking(move |this| {
                 let repo = this.worktree().open()?;
                 standing::check_head(this, &repo, &git::head(&repo)?)?;
-                if matches!(files, Files::Move | Files::Later) {
+                if matches!(files, Files::Edited | Files::Move | Files::Later) {
                     built_from::note_files_changed(this)?;
                 }
                 // What cannot be told is the work's own to find.
@@ -141,7 +143,9 @@ where
 async fn hold(workspace: &Workspace, files: Files) -> Held {
     match files {
         Files::Later => Held::Later,
-        Files::Untouched | Files::Stay => Held::Shared(workspace.share_files().await),
+        Files::Untouched | Files::Stay | Files::Edited => {
+            Held::Shared(workspace.share_files().await)
+        }
         Files::Move => Held::Alone(workspace.files().lock().await),
     }
 }

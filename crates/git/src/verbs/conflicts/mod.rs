@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hunks::{Hunk, has_markers};
 pub use kind::ConflictKind;
-pub use working::{Read, Standing, Working};
+pub use working::{NewFile, Read, Standing, Working};
 
 use super::Verbosity;
 use crate::{Error, GITLINK, Repository, files_of};

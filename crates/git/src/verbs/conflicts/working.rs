@@ -1,16 +1,22 @@
 //! Files of a worktree, each reached from its top down through directories alone: a link in between is not
 //! followed, wherever it leads, and what is no regular file is not opened.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, renameat_with};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, renameat_with,
+};
 use rustix::io::Errno;
 
 use crate::Error;
 use crate::plain_file::{WITHOUT_WAITING, read_whole, regular};
+use branchyard_runtime::disk::if_there;
+
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o777;
 
 #[derive(Debug)]
 pub struct Working(OwnedFd);
@@ -20,6 +26,17 @@ pub enum Read {
     TooLarge,
     /// Nothing, or nothing that has a content.
     NoFile,
+}
+
+/// What [`Working::place`] puts somewhere.
+#[derive(Debug)]
+pub struct NewFile<'a> {
+    pub content: &'a [u8],
+    /// Its permissions; as new files have them where not given.
+    pub mode: Option<u32>,
+    /// Whether it can be run; as `mode` says where not given.
+    pub executable: Option<bool>,
+    pub is_new: bool,
 }
 
 /// What is at a path.
@@ -114,6 +131,48 @@ impl Working {
     pub fn create(&self, path: &Path, mode: u32) -> io::Result<File> {
         self.make_way(path)?;
         self.create_new(path, mode)
+    }
+
+    /// Puts a file at `path` at once: in place of the file that is there, or, if it `is_new`, only where nothing is, and
+    /// says whether that was so. It is written at `spare` first, which is on the same file system.
+    pub fn place(&self, path: &Path, file: &NewFile<'_>, spare: &Path) -> io::Result<bool> {
+        if_there(fs::remove_file(spare))?;
+        let mut written = File::create_new(spare)?;
+        written.write_all(file.content)?;
+        let mode = match file.mode {
+            Some(mode) => mode,
+            None => rustix::fs::fstat(&written)?.st_mode & PERMISSIONS,
+        };
+        let mode = match file.executable {
+            None => mode,
+            // For those who may read it.
+            Some(true) => mode | ((mode & 0o444) >> 2),
+            Some(false) => mode & !0o111,
+        };
+        rustix::fs::fchmod(&written, Mode::from_raw_mode(mode))?;
+        let placed = || -> Result<(), Errno> {
+            let (dir, name) = self.parent(path)?;
+            renameat_with(CWD, spare, &dir, name, replacing(!file.is_new))
+        };
+        match placed() {
+            Err(Errno::EXIST) if file.is_new => Ok(false),
+            placed => Ok(placed.map(|()| true)?),
+        }
+    }
+
+    /// Moves the file or link at `from`. Not if something is at `to`, unless it may be replaced, or in the place of a
+    /// directory on the way; says whether it was done.
+    pub fn rename(&self, from: &Path, to: &Path, may_replace: bool) -> io::Result<bool> {
+        let moved = || -> Result<(), Errno> {
+            self.make_dirs_above(to)?;
+            let ((from_dir, from_name), (to_dir, to_name)) = (self.parent(from)?, self.parent(to)?);
+            renameat_with(from_dir, from_name, to_dir, to_name, replacing(may_replace))
+        };
+        let is_moved = unless_in_the_way(moved())?;
+        if is_moved {
+            self.remove_empty_above(from);
+        }
+        Ok(is_moved)
     }
 
     fn create_new(&self, path: &Path, mode: u32) -> io::Result<File> {
@@ -220,6 +279,13 @@ impl Working {
         };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)
+    }
+}
+
+fn replacing(may_replace: bool) -> RenameFlags {
+    match may_replace {
+        true => RenameFlags::empty(),
+        false => RenameFlags::NOREPLACE,
     }
 }
 

@@ -1,0 +1,67 @@
+//! `delete_file`: a file or link goes.
+
+use std::sync::Arc;
+
+use rustix::fs::FileType;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::beneath::{not_found, shown};
+use super::change::{check_expected, check_hash, path_of, present};
+use crate::{Error, Workspace};
+use branchyard_git::verbs::conflicts::Working;
+use branchyard_git::verbs::{Effect, Render, VerbEntry};
+use branchyard_model::Problem;
+
+pub const VERB: VerbEntry = VerbEntry {
+    name: "delete_file",
+    title: "Delete a file",
+    description: "Deletes a file or link of a branch's workspace, and the directories that it leaves empty. A tracked file \
+                  comes back with git_checkout; of others nothing is kept.",
+    effect: Effect::DESTROYS,
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Relative to the workspace.
+    pub path: String,
+    /// The SHA-256 of what is deleted, as `read_file` tells it.
+    pub expected: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Deleted {
+    pub path: String,
+}
+
+impl Request {
+    pub fn check(&self) -> Result<(), Problem> {
+        check_hash(self.expected.as_ref())
+    }
+}
+
+pub async fn delete_file(workspace: &Arc<Workspace>, request: Request) -> Result<Deleted, Error> {
+    workspace
+        .blocking(move |this| {
+            let path = path_of(this, "path", &request.path)?;
+            let files = Working::open(this.path())?;
+            let stat = files.stat(&path).map_err(Error::io("look at a file"))?;
+            let is_link =
+                stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+            // A link goes by itself, wherever it leads.
+            if !is_link || request.expected.is_some() {
+                let old = present(&files, "path", &path)?.ok_or_else(|| not_found(&path))?;
+                check_expected(&path, Some(&old), request.expected.as_deref())?;
+            }
+            files.remove(&path)?;
+            Ok(Deleted { path: shown(&path) })
+        })
+        .await
+}
+
+impl Render for Deleted {
+    fn text(&self) -> String {
+        format!("deleted {}", self.path)
+    }
+}

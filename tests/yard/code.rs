@@ -1,0 +1,3 @@
+//! What agents write.
+
+mod files;

@@ -1,0 +1,247 @@
+//! Single files: written, edited, moved and deleted, each at once, and nowhere but in their workspace.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::support::{Yard, encode, problem_of};
+
+const BRANCH: &str = "feature";
+
+async fn yard() -> Yard {
+    let yard = Yard::new().await;
+    yard.origin.push(BRANCH);
+    yard
+}
+
+impl Yard {
+    async fn change(&self, verb: &str, body: Value) -> (u16, Value) {
+        let path = format!("/api/repos/demo/branches/{}/{verb}", encode(BRANCH));
+        let response = self.post(&path, body).await;
+        match response.status().is_success() {
+            true => (200, response.json().await.unwrap()),
+            false => problem_of(response).await,
+        }
+    }
+
+    async fn changed(&self, verb: &str, body: Value) -> Value {
+        let (status, answer) = self.change(verb, body).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    async fn refused(&self, verb: &str, body: Value) -> (u16, String) {
+        let (status, answer) = self.change(verb, body).await;
+        (
+            status,
+            answer["code"].as_str().unwrap_or_default().to_owned(),
+        )
+    }
+
+    fn content(&self, path: &str) -> String {
+        std::fs::read_to_string(self.workspace(BRANCH).join(path)).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_written_edited_moved_and_deleted() {
+    let mut yard = yard().await;
+    let path = "src/deep/a.txt";
+    let made = yard
+        .changed(
+            "write_file",
+            json!({ "path": path, "content": "one\ntwo\n" }),
+        )
+        .await;
+    assert_eq!((&made["created"], &made["size"]), (&json!(true), &json!(8)));
+    assert_eq!(yard.content(path), "one\ntwo\n");
+    let again = json!({ "path": path, "content": "x" });
+    assert_eq!(
+        yard.refused("write_file", again).await,
+        (409, "file_exists".to_owned())
+    );
+
+    let hash = made["sha256"].as_str().unwrap();
+    let read = yard.changed("read_file", json!({ "path": path })).await;
+    assert_eq!(read["sha256"], hash);
+    let edit = json!({ "path": path, "expected": hash, "edits": [{ "old": "two", "new": "2" }] });
+    let mut dry = edit.clone();
+    dry["dry_run"] = json!(true);
+    let would = yard.changed("edit_file", dry).await;
+    assert!(
+        would["diff"].as_str().unwrap().contains("-two\n+2\n"),
+        "{would}"
+    );
+    assert_eq!(yard.content(path), "one\ntwo\n");
+    let edited = yard.changed("edit_file", edit.clone()).await;
+    assert_eq!(
+        (&edited["sha256"], &edited["diff"]),
+        (&would["sha256"], &would["diff"])
+    );
+    assert_eq!(yard.content(path), "one\n2\n");
+    assert_eq!(
+        yard.refused("edit_file", edit).await,
+        (409, "stale".to_owned())
+    );
+
+    let file = yard.workspace(BRANCH).join(path);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let more =
+        json!({ "path": path, "content": "dGhyZWUK", "encoding": "base64", "mode": "append" });
+    yard.changed("write_file", more).await;
+    assert_eq!(yard.content(path), "one\n2\nthree\n");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+
+    yard.changed("move_file", json!({ "from": path, "to": "b/c.txt" }))
+        .await;
+    assert_eq!(yard.content("b/c.txt"), "one\n2\nthree\n");
+    assert!(!yard.workspace(BRANCH).join("src").exists());
+    let onto = json!({ "from": "b/c.txt", "to": "name.txt" });
+    assert_eq!(
+        yard.refused("move_file", onto).await,
+        (409, "file_exists".to_owned())
+    );
+    let gone = json!({ "path": "b/c.txt", "expected": hash });
+    assert_eq!(
+        yard.refused("delete_file", gone).await,
+        (409, "stale".to_owned())
+    );
+    yard.changed("delete_file", json!({ "path": "b/c.txt" }))
+        .await;
+    assert!(!yard.workspace(BRANCH).join("b").exists());
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_but_files_of_the_workspace_is_written() {
+    let mut yard = yard().await;
+    yard.changed("write_file", json!({ "path": "plain", "content": "" }))
+        .await;
+    let workspace = yard.workspace(BRANCH);
+    let outside = yard.dir.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("kept"), "kept").unwrap();
+    symlink(&outside, workspace.join("out")).unwrap();
+    symlink(outside.join("kept"), workspace.join("link")).unwrap();
+    let long = "n".repeat(300);
+    let paths = [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "a\0b",
+        &long,
+        "out/kept",
+        "out/new",
+        "link",
+        ".git",
+        ".git/config",
+        ".GIT/hooks/x",
+        "a/.git/x",
+        ".git /x",
+        "git~1/x",
+        ".g\u{200c}it/x",
+        "a/",
+    ];
+    for path in paths {
+        let write = json!({ "path": path, "content": "evil", "mode": "overwrite" });
+        let (status, code) = yard.refused("write_file", write).await;
+        assert!(
+            [400, 403, 422].contains(&status),
+            "{path:?}: {status} {code}"
+        );
+        let edit = json!({ "path": path, "edits": [{ "old": "k", "new": "evil" }] });
+        let (status, code) = yard.refused("edit_file", edit).await;
+        assert!(
+            [400, 403, 404, 422].contains(&status),
+            "{path:?}: {status} {code}"
+        );
+        for (from, to) in [(path, "taken"), ("plain", path)] {
+            let (status, code) = yard
+                .refused("move_file", json!({ "from": from, "to": to }))
+                .await;
+            assert!(
+                [400, 403, 404, 409, 422].contains(&status),
+                "{path:?}: {status} {code}"
+            );
+        }
+        if path != "link" {
+            let (status, code) = yard.refused("delete_file", json!({ "path": path })).await;
+            assert!(
+                [400, 403, 404, 422].contains(&status),
+                "{path:?}: {status} {code}"
+            );
+        }
+    }
+    // The link goes, and what it leads to stays.
+    yard.changed("delete_file", json!({ "path": "link" })).await;
+    let there: Vec<_> = std::fs::read_dir(&outside).unwrap().collect();
+    assert_eq!(there.len(), 1);
+    assert_eq!(
+        std::fs::read_to_string(outside.join("kept")).unwrap(),
+        "kept"
+    );
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_writers_of_one_file_none_is_lost() {
+    let yard = yard().await;
+    let made = yard
+        .changed("write_file", json!({ "path": "log", "content": "" }))
+        .await;
+    let yard_ref = std::sync::Arc::new(yard);
+    let mut writers = JoinSet::new();
+    for writer in 0..32 {
+        let (yard, mut hash) = (yard_ref.clone(), made["sha256"].clone());
+        writers.spawn(async move {
+            let own = json!({ "path": format!("own/{writer}"), "content": writer.to_string() });
+            yard.changed("write_file", own).await;
+            loop {
+                let add = json!({
+                    "path": "log", "content": format!("{writer}\n"), "mode": "append", "expected": hash,
+                });
+                match yard.change("write_file", add).await {
+                    (200, _) => break,
+                    (409, problem) => assert_eq!(problem["code"], "stale"),
+                    (status, problem) => panic!("{status}: {problem}"),
+                }
+                hash = yard.changed("read_file", json!({ "path": "log" })).await["sha256"].clone();
+            }
+        });
+    }
+    writers.join_all().await;
+    let mut lines: Vec<u32> = yard_ref
+        .content("log")
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect();
+    lines.sort_unstable();
+    assert_eq!(lines, (0..32).collect::<Vec<_>>());
+    for writer in 0..32 {
+        assert_eq!(
+            yard_ref.content(&format!("own/{writer}")),
+            writer.to_string()
+        );
+    }
+    std::sync::Arc::into_inner(yard_ref).unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_does_not_wait_for_a_build() {
+    let mut yard = yard().await;
+    let mut build = yard
+        .start_run("make", BRANCH, json!({ "args": ["gate"] }))
+        .await;
+    build.until_line("waiting").await;
+    // The gate that the build waits for.
+    yard.changed("write_file", json!({ "path": "open", "content": "" }))
+        .await;
+    let end = build.end().await;
+    assert_eq!(end.data["state"], "succeeded", "{:?}", end.data);
+    yard.stop().await;
+}
