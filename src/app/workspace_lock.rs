@@ -3,18 +3,30 @@
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_model::{ErrorKind, Problem, RunKind, RunState};
+use branchyard_model::{ErrorKind, Problem, RunId, RunKind};
 use branchyard_runs::Live;
 use branchyard_workspace::{Workspace, WorkspaceLock};
 
-/// Whether a command has the lock that runs already: nothing of ours moves files until it ends.
-pub(super) fn is_with_running(app: &AuthorizedApp, workspace: &Workspace) -> bool {
-    let live = run_with_lock(app, workspace);
+/// The lock of a workspace; or, once its command runs, the run that has it: nothing of ours moves files until that ends.
+pub(super) async fn lock_or_run(
+    app: &AuthorizedApp,
+    workspace: &Workspace,
+    what: &str,
+) -> Result<(Option<WorkspaceLock>, Option<RunId>), Problem> {
     // What git does there may be to move files.
-    live.is_some_and(|live| {
-        let record = live.record();
-        record.state == RunState::Running && record.spec.kind != RunKind::Git
-    })
+    let run = run_with_lock(app, workspace).filter(|run| run.record().spec.kind != RunKind::Git);
+    let begun = async {
+        match run {
+            Some(run) if run.command_begins().await => run.id(),
+            // The lock is let go.
+            _ => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        run = begun => Ok((None, Some(run))),
+        lock = lock_of(app, workspace, what) => Ok((Some(lock?), None)),
+    }
 }
 
 fn run_with_lock(app: &AuthorizedApp, workspace: &Workspace) -> Option<Arc<Live>> {

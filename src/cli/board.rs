@@ -194,6 +194,7 @@ fn sentence(ended: &MemberEnded) -> String {
             ..ended.end.clone()
         },
         head_moved: false,
+        edited_meanwhile: Vec::new(),
         cached: None,
         warm: None,
     });

@@ -18,6 +18,7 @@ mod diagnostics;
 mod doctor;
 mod endpoint;
 mod env;
+mod exec;
 mod exit;
 mod follow;
 mod git;
@@ -164,6 +165,7 @@ enum ClientCommand {
     Make(make::Args),
     Git(git::Args),
     Task(task::Args),
+    Exec(exec::Args),
     Ls(ls::Args),
     Cat(cat::Args),
     Env(env::Args),
@@ -328,6 +330,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Make(args) => make::run(context, &args).await,
         On::Git(args) => git::run(context, &args).await,
         On::Task(args) => task::run(context, args).await,
+        On::Exec(args) => exec::run(context, args).await,
         On::Ls(args) => ls::run(context, args).await,
         On::Cat(args) => cat::run(context, args).await,
         On::Env(args) => env::run(context, &args).await,

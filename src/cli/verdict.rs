@@ -35,6 +35,10 @@ pub(super) fn words(complete: &Complete) -> String {
         (None, Some(true)) => text.push_str(", incremental"),
         (None, _) => {}
     }
+    if !complete.edited_meanwhile.is_empty() {
+        let files = complete.edited_meanwhile.join(", ");
+        text.push_str(&format!(", edited meanwhile: {files}"));
+    }
     if let Some(earlier) = &complete.cached {
         text.push_str(&format!(", cached from run {earlier}"));
     }

@@ -114,8 +114,8 @@ pub fn addresses() -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::audit::ACTIONS;
-    use crate::app::verbs::verb;
+    use crate::app::audit::{ACTIONS, of_verb};
+    use crate::app::verbs::verbs;
     use branchyard_reference::{Table, check, heading};
 
     #[test]
@@ -124,9 +124,7 @@ mod tests {
             let Some(action) = action else {
                 continue;
             };
-            let is_verb = action
-                .strip_prefix("git.")
-                .is_some_and(|name| verb(name).is_ok());
+            let is_verb = verbs().iter().any(|verb| of_verb(verb) == action);
             assert!(
                 is_verb || ACTIONS.contains(&action.as_str()),
                 "{path}: {action}"

@@ -69,6 +69,9 @@ pub(super) fn routes() -> Vec<Route> {
             .starts::<RunRecord>(EVENTS)
             .needs(&["task"])
             .post(at("task"), Needs(Scope::BuildRun), starting(RunBody::task)),
+        does("exec", "startExec", "Run a command of one's own")
+            .starts::<RunRecord>(EVENTS)
+            .post(at("exec"), Needs(Scope::CodeRun), starting(RunBody::exec)),
         does("run.rerun", "rerun", "Run the same again")
             .starts::<RunRecord>(EVENTS)
             .post("/stream/runs/{run}/rerun", Needs(Scope::BuildRun), rerun),

@@ -18,8 +18,9 @@ use branchyard_runs::argv::{self, Args};
 
 /// Those tools that change the yard only for some arguments. All others that are not read-only always do,
 /// and their names are those that the audit has, but for a dot: `token_create` is `token.create`.
-const DEEDS: [(&str, Deed); 6] = [
+const DEEDS: [(&str, Deed); 7] = [
     ("git", Deed::Git),
+    ("execute_code", Deed::As("exec")),
     (
         "workspace",
         Deed::By(&[
@@ -47,6 +48,8 @@ const TOKENS: &str = "token_";
 /// When a call of a tool is one that is recorded, and as what.
 #[derive(Debug, Clone, Copy)]
 enum Deed {
+    /// Always, by another name than the tool's.
+    As(&'static str),
     /// By what `action` says; all others are looks.
     By(&'static [(&'static str, &'static str)]),
     /// Where an argument is given so; else it is a look.
@@ -68,6 +71,7 @@ fn action(tool: &str, read_only: bool, arguments: &JsonObject) -> Option<Cow<'st
         return Some(tool.replacen('_', ".", 1).into());
     };
     match *deed {
+        Deed::As(action) => Some(action.into()),
         Deed::By(actions) => {
             let asked = arguments.get("action").and_then(Value::as_str)?;
             let mut actions = actions.iter();
@@ -224,15 +228,13 @@ mod tests {
         for tool in tools::all().iter().filter(|tool| !tool.is_read_only()) {
             let deed = DEEDS.iter().find(|(name, _)| *name == tool.name());
             let names = match deed.map(|(_, deed)| *deed) {
-                Some(Deed::If(_, _, action)) => vec![action.to_owned()],
+                Some(Deed::If(_, _, action) | Deed::As(action)) => vec![action.to_owned()],
                 Some(Deed::By(actions)) => actions.iter().map(|(_, a)| (*a).to_owned()).collect(),
                 Some(Deed::Git) => vec!["git".to_owned()],
                 None => Vec::from_iter(action_of(tool.name(), &json!({}))),
             };
             for name in names {
-                let is_verb = name
-                    .strip_prefix("git.")
-                    .is_some_and(|verb| crate::app::verbs::verb(verb).is_ok());
+                let is_verb = verbs().iter().any(|verb| of_verb(verb) == name);
                 assert!(
                     is_verb || ACTIONS.contains(&name.as_str()),
                     "{}: {name}",

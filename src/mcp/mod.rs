@@ -16,6 +16,7 @@ mod fit;
 mod handler;
 pub mod headers;
 mod log_cursor;
+mod log_matches;
 mod mend;
 mod message;
 mod outcome;

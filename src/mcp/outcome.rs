@@ -8,15 +8,20 @@ use serde::Serialize;
 use super::call::Call;
 use super::complaints::{self, Complaint};
 use super::log_cursor::LogCursor;
+use super::log_matches::LogMatches;
 use super::reply::{self, Reply, cut, fitted};
 use super::window::Window;
 use crate::app::runs;
+use branchyard_journal::{Query, Stream, Totals};
 use branchyard_model::{
     BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState, Warning,
 };
+use branchyard_runs::View;
 
 /// So many complaints are shown at once; `diagnostics` has them all.
 const MOST_COMPLAINTS: usize = 5;
+/// So many files are named that were changed meanwhile.
+const MOST_EDITED: usize = 10;
 /// What is shown of a command line and of a reason.
 const COMMAND: usize = 200;
 const REASON: usize = 1_000;
@@ -53,6 +58,9 @@ pub(super) struct RunOutcome<'a> {
     /// Whether the branch was moved while the command ran, as by a commit: it may have seen either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     head_moved: bool,
+    /// Files that were changed through the yard while the command ran: it may have seen either content.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    edited_meanwhile: &'a [String],
     /// What to know of how the run was made ready and ended, such as work that was left alone or saved.
     notices: &'a [Warning],
     /// Why it was refused or ended as it did, where the state does not say all.
@@ -61,8 +69,13 @@ pub(super) struct RunOutcome<'a> {
     warnings: usize,
     /// The first that matter, each with the log around it.
     diagnostics: &'a [Complaint],
-    /// The end of what it printed, since the cursor that was given.
+    /// The end of what it printed, since the cursor that was given; or the lines that were asked for.
     output: String,
+    /// Of a script, in place of output: what it printed on each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
     /// Output or diagnostics were left out: `run_log` and `diagnostics` have all of it.
     truncated: bool,
     /// Where the output shown ends: `run_wait` and `run_log` go on from there.
@@ -71,8 +84,61 @@ pub(super) struct RunOutcome<'a> {
     next: Option<String>,
 }
 
-/// The run as it is now, with the output after byte `since`.
-pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Reply, Problem> {
+/// What of the output is to be shown.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// The end, but nothing before this byte.
+    Since(u64),
+    /// So many of the last lines.
+    Tail(u64),
+    Matching(Query),
+}
+
+/// What is shown of the output.
+enum Printed {
+    Together(Window),
+    Apart { stdout: Window, stderr: Window },
+}
+
+impl Printed {
+    async fn of(view: &View, record: &RunRecord, wanted: Wanted) -> Result<Self, Problem> {
+        Ok(match wanted {
+            Wanted::Since(since) if record.spec.code_sha256.is_some() => Self::Apart {
+                stdout: Window::of_stream(view, Stream::Stdout, since).await?,
+                stderr: Window::of_stream(view, Stream::Stderr, since).await?,
+            },
+            Wanted::Since(since) => Self::Together(Window::before_end(view, since).await?),
+            Wanted::Tail(lines) => Self::Together(Window::last_lines(view, lines).await?),
+            Wanted::Matching(query) => Self::Together(LogMatches::window(view, query).await?),
+        })
+    }
+
+    fn total(&self) -> Totals {
+        match self {
+            Self::Together(window) | Self::Apart { stdout: window, .. } => window.total(),
+        }
+    }
+
+    /// The output, or stdout and stderr, within `room`; and whether there is more.
+    fn fill(&self, room: usize) -> (String, Option<[String; 2]>, bool) {
+        match self {
+            Self::Together(window) => {
+                let shown = window.tail(room);
+                (shown.text, None, shown.cut)
+            }
+            Self::Apart { stdout, stderr } => {
+                // What went wrong comes first, and leaves half to what was asked for.
+                let wrong = stderr.tail(room / 2);
+                let shown = stdout.tail(room - wrong.text.len().min(room));
+                let cut = wrong.cut || shown.cut;
+                (String::new(), Some([shown.text, wrong.text]), cut)
+            }
+        }
+    }
+}
+
+/// The run as it is now, with what is `wanted` of the output.
+pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Result<Reply, Problem> {
     let id = record.run_id;
     let view = runs::view_run(call.app(), id)?;
     let found = match record.state.is_ended() {
@@ -81,7 +147,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];
     let shown = complaints::with_context(&view, first).await?;
-    let window = Window::before_end(&view, since).await?;
+    let printed = Printed::of(&view, record, wanted).await?;
     let room = match record.state {
         RunState::Ended(EndState::Succeeded) => ROOM_IF_WELL,
         _ => ROOM,
@@ -93,8 +159,9 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             spent += shown[count].size();
             count += 1;
         }
-        let output = window.tail(room - spent);
-        let truncated = output.cut || count < found.items.len();
+        let (output, apart, cut) = printed.fill(room - spent);
+        let [stdout, stderr] = apart.map_or([None, None], |apart| apart.map(Some));
+        let truncated = cut || count < found.items.len();
         let outcome = RunOutcome {
             run_id: id,
             repo: &record.spec.repo,
@@ -110,14 +177,18 @@ pub(super) async fn of(call: &Call, record: &RunRecord, since: u64) -> Result<Re
             warm_from: record.warm.as_ref().map(|warm| &warm.branch),
             incremental: record.incremental,
             head_moved: record.head_moved,
+            edited_meanwhile: &record.edited_meanwhile
+                [..record.edited_meanwhile.len().min(MOST_EDITED)],
             notices: &record.warnings,
             reason: reason(record),
             errors: found.summary.errors,
             warnings: found.summary.warnings,
             diagnostics: &shown[..count],
-            output: output.text,
+            output,
+            stdout,
+            stderr,
             truncated,
-            next_cursor: LogCursor::Byte(output.to).to_string(),
+            next_cursor: LogCursor::Byte(printed.total().bytes).to_string(),
             next: next(call, record, found.items.len() > count),
         };
         call.reply(&outcome, text(&outcome))
@@ -189,6 +260,10 @@ fn text(outcome: &RunOutcome<'_>) -> String {
     if outcome.head_moved {
         text.push_str(", and the branch was moved meanwhile");
     }
+    if !outcome.edited_meanwhile.is_empty() {
+        let edited = outcome.edited_meanwhile.join(", ");
+        text.push_str(&format!(", and edited meanwhile: {edited}"));
+    }
     if let Some(earlier) = outcome.cached {
         text.push_str(&format!(", cached: answered by run {earlier}"));
     }
@@ -202,8 +277,16 @@ fn text(outcome: &RunOutcome<'_>) -> String {
         text.push_str(&format!("errors: {errors}, warnings: {warnings}\n"));
     }
     text.extend(outcome.diagnostics.iter().map(Complaint::text));
-    if !outcome.output.is_empty() {
-        text.push_str(&format!("--- output\n{}", outcome.output));
+    let parts = [
+        ("output", Some(&outcome.output)),
+        ("stdout", outcome.stdout.as_ref()),
+        ("stderr", outcome.stderr.as_ref()),
+    ];
+    for (name, part) in parts {
+        if let Some(part) = part.filter(|part| !part.is_empty()) {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            text.push_str(&format!("{end}--- {name}\n{part}"));
+        }
     }
     if let Some(next) = &outcome.next {
         text.push_str(&format!("\n--- next\n{next}"));

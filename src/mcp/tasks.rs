@@ -9,7 +9,8 @@ use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task, TaskPaylo
 use serde_json::Value;
 
 use super::call::Call;
-use super::{outcome, reply};
+use super::outcome::{self, Wanted};
+use super::reply;
 use crate::app::runs;
 use branchyard_model::{EndState, Problem, RunId, RunRecord, RunState, Scope};
 
@@ -31,7 +32,9 @@ pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, Problem>
         RunState::Queued | RunState::Preparing | RunState::Running => TaskPayload::Working,
         RunState::Ended(EndState::Cancelled) => TaskPayload::Cancelled,
         RunState::Ended(_) => {
-            let reply = outcome::of(call, &record, 0).await?.bounded()?;
+            let reply = outcome::of(call, &record, Wanted::Since(0))
+                .await?
+                .bounded()?;
             let Ok(Value::Object(result)) = serde_json::to_value(reply.into_result()) else {
                 return Err(reply::unwritable("it is no object"));
             };

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::fit;
-use branchyard_journal::{AnsiFilter, Output, Totals};
+use branchyard_journal::{AnsiFilter, Output, Stream, Totals};
 use branchyard_model::Problem;
 use branchyard_runs::View;
 
@@ -97,6 +97,42 @@ impl Window {
             })
         })
         .await
+    }
+
+    /// The end of what was printed on one stream, after byte `from` of both.
+    pub(super) async fn of_stream(view: &View, stream: Stream, from: u64) -> Result<Self, Problem> {
+        view.with_output(move |mut output| {
+            let total = output.totals()?;
+            output.seek_byte(from)?;
+            let (mut raw, mut cut) = (Vec::new(), false);
+            while let Some((of, bytes)) = output.more_of_stream()? {
+                if of != stream {
+                    continue;
+                }
+                raw.extend_from_slice(bytes);
+                if raw.len() as u64 > 2 * READ {
+                    raw.drain(..raw.len() - usize::try_from(READ).map_err(io::Error::other)?);
+                    cut = true;
+                }
+            }
+            Ok(Self {
+                start: 0,
+                raw,
+                cut,
+                total,
+            })
+        })
+        .await
+    }
+
+    /// A text in place of the output that it was made of, all of it or not.
+    pub(super) async fn instead(view: &View, text: String, cut: bool) -> Result<Self, Problem> {
+        Ok(Self {
+            start: 0,
+            raw: text.into_bytes(),
+            cut,
+            total: view.with_output(|mut output| output.totals()).await?,
+        })
     }
 
     fn read(mut output: Output, start: u64, total: Totals) -> io::Result<Self> {

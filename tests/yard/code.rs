@@ -1,3 +1,4 @@
-//! What agents write.
+//! What agents write and run.
 
+mod exec;
 mod files;

@@ -165,7 +165,7 @@ async fn cast() -> (Yard, Vec<Holder>) {
     }
     let tables = format!(
         "[auth.roles.ci]\nscopes = [\"build:run\"]\ntoolsets = [\"yard\", \"build\", \"admin\"]\n\
-         [repos.other]\nurl = {:?}\n",
+         [code]\nwithout_sandbox = true\n[repos.other]\nurl = {:?}\n",
         yard.origin.url()
     );
     yard.configure(Options {

@@ -11,6 +11,7 @@ mod access;
 mod audit;
 mod auth;
 mod build;
+mod code;
 mod config_file;
 mod count;
 mod crash;
@@ -73,6 +74,7 @@ pub use access::Access;
 pub use audit::AuditConfig;
 pub use auth::{AuthConfig, Role};
 pub use build::{BuildConfig, MakeArg, SearchPath};
+pub use code::{CodeConfig, ProgramName};
 pub use crash::{crash_point, crash_variable};
 pub use credential::{Credential, CredentialConfig, Scheme, Token};
 pub use environment::Environment;
@@ -133,6 +135,7 @@ pub struct Config {
     /// How remotes are reached: what `[git]` and `[repos.NAME]` say of that, found and checked.
     pub access: Access,
     pub build: BuildConfig,
+    pub code: CodeConfig,
     /// What `[secrets]` names, and which runs are given which.
     pub secrets: Secrets,
     pub reaper: ReaperConfig,

@@ -123,6 +123,7 @@ impl Config {
             git: values.git,
             access,
             build: values.build,
+            code: values.code,
             secrets,
             reaper: values.reaper,
             history: values.history,

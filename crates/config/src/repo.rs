@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::build::MakeArg;
 use super::{
-    BuildOutput, CredentialConfig, EnvName, EnvValue, RepoSandbox, RepoUrl, SecretName, Task,
-    TaskName, Tool,
+    BuildOutput, CredentialConfig, EnvName, EnvValue, ProgramName, RepoSandbox, RepoUrl,
+    SecretName, Task, TaskName, Tool,
 };
 use super::{count, value};
 use branchyard_model::BranchName;
@@ -72,6 +72,10 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// Extra environment variables that callers may set in this repo.
     #[serde(default)]
     pub allow_env: Vec<EnvName>,
+    /// Programs that callers may start by `exec` in this repo, each exactly as they write it; interpreters of scripts are
+    /// among them. An empty list allows none.
+    #[schemars(extend("example" = ["cargo", "pytest"], "x-default" = "all"))]
+    pub allow_exec: Option<Vec<ProgramName>>,
     /// Runs that execute in this repo at the same time.
     #[serde(default, deserialize_with = "count::count")]
     #[schemars(extend("example" = 16, "x-default" = "limits.max_concurrent_runs_per_repo"))]
@@ -115,6 +119,7 @@ impl<Url> RepoConfig<Url> {
             warm: self.warm,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
+            allow_exec: self.allow_exec,
             max_concurrent_runs: self.max_concurrent_runs,
             sandbox: self.sandbox,
         }

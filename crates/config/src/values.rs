@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::value;
 use super::{
-    AuditConfig, AuthConfig, BuildConfig, GitConfig, HistoryConfig, HostName, Limits, LogFilter,
-    McpConfig, ReaperConfig, RepoConfig, SandboxConfig, SecretConfig, SecretName, Timeouts,
-    TlsConfig, WebOrigin,
+    AuditConfig, AuthConfig, BuildConfig, CodeConfig, GitConfig, HistoryConfig, HostName, Limits,
+    LogFilter, McpConfig, ReaperConfig, RepoConfig, SandboxConfig, SecretConfig, SecretName,
+    Timeouts, TlsConfig, WebOrigin,
 };
 use branchyard_model::RepoName;
 
@@ -45,6 +45,7 @@ pub(super) struct Values {
     pub timeouts: Timeouts,
     pub git: GitConfig,
     pub build: BuildConfig,
+    pub code: CodeConfig,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
     pub audit: AuditConfig,
@@ -72,6 +73,7 @@ impl Default for Values {
             timeouts: Timeouts::default(),
             git: GitConfig::default(),
             build: BuildConfig::default(),
+            code: CodeConfig::default(),
             reaper: ReaperConfig::default(),
             history: HistoryConfig::default(),
             audit: AuditConfig::default(),

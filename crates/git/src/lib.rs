@@ -35,6 +35,7 @@ mod origin;
 mod plain_file;
 mod progress;
 mod public_host;
+mod quoted_path;
 mod reflog;
 mod refs;
 mod register;
@@ -93,6 +94,7 @@ use plain_file::open_plain;
 pub use plain_file::read_plain;
 pub use progress::Percent;
 pub use public_host::PublicHost;
+pub use quoted_path::unquoted;
 pub use refs::{
     Seen, colliding_refs, delete_ref, delete_ref_at, forget_parked, park, parked_tip, read_ref,
     remote_branches, unpark, unpark_branch,

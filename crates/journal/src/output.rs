@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::index::{Mark, marks, newlines};
 use super::reader::damaged;
-use super::{Cursor, FrameKind, Reader};
+use super::{Cursor, FrameKind, Reader, Stream};
 
 #[derive(Debug)]
 pub struct Output {
@@ -90,6 +90,17 @@ impl Output {
         Ok(self.next_frame()?.map(|(_, payload)| payload))
     }
 
+    /// The same, and where it was printed.
+    pub fn more_of_stream(&mut self) -> io::Result<Option<(Stream, &[u8])>> {
+        while self.reader.position() < self.end {
+            let passed = self.reader.advance(self.end)?.ok_or_else(damaged)?;
+            if let FrameKind::Output(stream) = passed.kind {
+                return Ok(Some((stream, self.reader.payload(&passed))));
+            }
+        }
+        Ok(None)
+    }
+
     /// Gives back the memory that reading takes, until it goes on.
     pub fn release(&mut self) {
         self.reader.release();
@@ -130,7 +141,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::{Stream, Writer, pack};
+    use super::super::{Writer, pack};
     use super::*;
 
     /// A journal of frames that vary in length from none to a whole read, with events between them.

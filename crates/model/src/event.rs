@@ -85,6 +85,7 @@ impl Event {
             end: RunEnd::of(record, state),
             cached: record.cached,
             head_moved: record.head_moved,
+            edited_meanwhile: record.edited_meanwhile.clone(),
             warm: record.warm.clone(),
         })
     }
@@ -130,6 +131,9 @@ pub struct Complete {
     /// Whether the branch was moved while the command ran, as by a commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub head_moved: bool,
+    /// Files that were changed through the yard while the command ran: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited_meanwhile: Vec<String>,
     /// What its workspace was made from, if it was made for it from a sibling's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,

@@ -12,13 +12,14 @@ use super::{
     SandboxProfile, Warm, Warning,
 };
 
-/// What is executed: `make`, a git verb, or a task that the operator declared.
+/// What is executed: `make`, a git verb, a task that the operator declared, or a command of the caller's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
     Make,
     Git,
     Task,
+    Exec,
 }
 
 /// How the workspace is brought up to date before the command starts.
@@ -54,8 +55,12 @@ pub struct RunSpec {
     /// The task's name, of a run that is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The program and its arguments, exactly as they are executed.
+    /// The program and its arguments, exactly as they are executed; but for a script of the caller's, whose place is told
+    /// by the word `script`.
     pub argv: Vec<String>,
+    /// The SHA-256 of that script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_sha256: Option<String>,
     /// What was asked for, where `argv` names a number of jobs that the caller did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_argv: Option<Vec<String>>,
@@ -177,6 +182,10 @@ pub struct RunRecord {
     /// Whether the branch was moved while the command ran, as by a commit: the command may have seen either.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub head_moved: bool,
+    /// Files that were changed through the yard while the command ran, which may have seen either content: the first
+    /// of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited_meanwhile: Vec<String>,
     /// What its command was kept from: known once it runs. A git command runs outside of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxProfile>,
@@ -275,6 +284,7 @@ impl RunKind {
             Self::Make => "make",
             Self::Git => "git",
             Self::Task => "task",
+            Self::Exec => "exec",
         }
     }
 }
@@ -295,6 +305,7 @@ impl RunRecord {
             warm: None,
             incremental: None,
             head_moved: false,
+            edited_meanwhile: Vec::new(),
             sandbox: None,
             error: None,
             reason: None,

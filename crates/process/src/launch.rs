@@ -15,6 +15,8 @@ pub struct Launch {
     /// The run's directory: its journal and, at the end, its exit record.
     pub home: PathBuf,
     pub argv: Vec<String>,
+    /// What it reads from its standard input; nothing, where there is none.
+    pub stdin: Option<PathBuf>,
     pub cwd: PathBuf,
     /// The whole environment but for the run's id; nothing is inherited.
     pub env: Vec<(String, String)>,

@@ -1,5 +1,6 @@
 //! The start of a run's command: bare, or in its sandbox.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -57,7 +58,7 @@ fn bare(launch: &Launch) -> io::Result<Spawned> {
         .current_dir(&launch.cwd)
         .env_clear()
         .envs(environment)
-        .stdin(Stdio::null())
+        .stdin(stdin(launch)?)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
@@ -91,6 +92,14 @@ fn contained(launch: &Launch, sandbox: &Sandbox, limits: Inheritable) -> io::Res
         pid: Pid::from_child(&child),
         streams: streams.map(Some),
         link: Some(link),
+    })
+}
+
+/// What the command reads.
+fn stdin(launch: &Launch) -> io::Result<Stdio> {
+    Ok(match &launch.stdin {
+        Some(path) => File::open(path)?.into(),
+        None => Stdio::null(),
     })
 }
 

@@ -18,4 +18,6 @@ pub(super) struct Checks {
     pub(super) guards_branch: bool,
     /// Words of the command line whose number of jobs depends on who else is at work.
     pub(super) open_jobs: Vec<usize>,
+    /// The word of the command line that stands for a script of the caller's.
+    pub(super) script_at: Option<usize>,
 }

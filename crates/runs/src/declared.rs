@@ -27,6 +27,7 @@ pub(super) fn note_begin(
                 (is_clean && is_declared).then_some(&about.commit),
             )
         }
+        RunKind::Exec => work::command_begins(workspace, None),
     }
 }
 
@@ -53,6 +54,7 @@ pub(super) fn supplied(spec: &RunSpec, repo: &RepoConfig) -> Option<String> {
             (!is_declared).then(|| "the caller passed arguments to the task".to_owned())
         }
         RunKind::Git => Some("it is a git command".to_owned()),
+        RunKind::Exec => Some("it is a command of the caller's own".to_owned()),
     }
 }
 

@@ -11,7 +11,7 @@ use super::live::Live;
 use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
-use crate::{parallel, reuse, secrets};
+use crate::{exec, parallel, reuse, secrets};
 use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
@@ -195,7 +195,11 @@ impl Drive {
             self.warn(withheld.clone());
         }
         let kind = self.live.record().spec.kind;
-        let sandbox = self.shared.sandboxes.of_run(workspace, kind, checks)?;
+        let script = exec::script(&self.shared.history.home(self.live.id()), checks);
+        let sandbox = self
+            .shared
+            .sandboxes
+            .of_run(workspace, kind, checks, script)?;
         if let Some(answered) =
             reuse::answer_from_earlier(self, workspace, &about, &secrets, job.asker.as_ref()).await
         {
@@ -221,8 +225,8 @@ impl Drive {
         let (config, repo) = (&self.shared.config, workspace.repo().config());
         let max = match (spec.kind, repo.max_concurrent_runs) {
             (RunKind::Git, _) => GIT_AT_ONCE,
-            (RunKind::Make | RunKind::Task, Some(of_repo)) => of_repo,
-            (RunKind::Make | RunKind::Task, None) => config.limits.max_concurrent_runs_per_repo,
+            (_, Some(of_repo)) => of_repo,
+            (_, None) => config.limits.max_concurrent_runs_per_repo,
         };
         let queued = |position| self.wait(position, None);
         let slot = self
@@ -249,6 +253,10 @@ impl Drive {
             sync: match &spec.sync {
                 // Clean means exactly what the remote has, where a secret depends on it.
                 SyncMode::Auto if spec.clean && is_due => SyncMode::Reset,
+                // A command of one's own sees what is there, once something is.
+                SyncMode::None if spec.kind == RunKind::Exec && !workspace.exists() => {
+                    SyncMode::Auto
+                }
                 sync => sync.clone(),
             },
             clean: spec.clean,

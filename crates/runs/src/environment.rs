@@ -36,7 +36,7 @@ pub(super) fn of_run(
     let git = || repo.git().environment(workspace, reach).into_iter();
     let mut env = match spec.kind {
         RunKind::Git => git().collect(),
-        RunKind::Make | RunKind::Task => declared(config, repo.config()),
+        RunKind::Make | RunKind::Task | RunKind::Exec => declared(config, repo.config()),
     };
     for (name, value) in [
         ("TMPDIR", tmp.to_string_lossy().into_owned()),

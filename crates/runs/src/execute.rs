@@ -13,6 +13,7 @@ use super::declared::note_begin;
 use super::drive::Drive;
 use super::ending::Ending;
 use super::environment;
+use super::exec;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};
@@ -48,7 +49,8 @@ impl Drive {
         };
         let is_incremental = warm::is_incremental(workspace);
         let profile = sandbox.as_ref().map(|sandbox| sandbox.profile());
-        let launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
+        let mut launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
+        exec::hand_over(&mut launch, checks);
         self.live().change(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
@@ -226,6 +228,7 @@ impl Drive {
             env: env.into_iter().collect(),
             sandbox,
             argv: spec.argv,
+            stdin: None,
             cwd: path.to_owned(),
             timeout: spec.timeout,
             grace: config.timeouts.grace,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::drive::{Drive, Held};
+use super::edit_note;
 use super::ending::Ending;
 use super::open::RunsInner;
 use crate::reuse;
@@ -37,6 +38,7 @@ impl Drive {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
                 self.note_head(held.as_ref()).await;
+                self.note_edits();
                 self.note_output(exit, held.as_ref()).await;
                 reuse::settle_reuse(self, exit, held.as_ref()).await;
             }
@@ -178,6 +180,17 @@ impl Drive {
         if now.is_ok_and(|now| before.is_some_and(|before| before != now)) {
             self.live().change(|record| {
                 record.head_moved = true;
+                record.reusable = None;
+            });
+        }
+    }
+
+    /// Notes which files were changed beneath the command. If some were, no later run is answered by this one.
+    fn note_edits(&self) {
+        let edited = edit_note::read(&self.shared().history.home(self.live().id()));
+        if !edited.is_empty() {
+            self.live().change(|record| {
+                record.edited_meanwhile = edited;
                 record.reusable = None;
             });
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::drive::{Drive, RunJob, line_up};
+use super::exec;
 use super::history::{Asked, History};
 use super::live::Live;
 use super::open::Runs;
@@ -36,6 +37,7 @@ pub(super) fn launch(
     };
     let history = &runs.inner().history;
     history.create(id, &asked)?;
+    exec::keep(&history.home(id), &asked.written.request).inspect_err(|_| history.discard(id))?;
     let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
     crash_point("recorded");
     let place = line_up(&job.workspace, &record);

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::coalescing::Coalescing;
 use super::viewers::Viewers;
 use branchyard_journal::Extent;
-use branchyard_model::{RunId, RunRecord};
+use branchyard_model::{RunId, RunRecord, RunState};
 
 #[derive(Debug)]
 pub struct Live {
@@ -60,6 +60,17 @@ impl Live {
             // The sender is our own, so it cannot go while we wait.
             _ = record.wait_for(|record| record.state.is_ended()) => {}
             () = self.leaving.cancelled() => {}
+        }
+    }
+
+    /// Returns once the command runs: true; or once it is clear that it will not, or not under this daemon.
+    pub async fn command_begins(&self) -> bool {
+        let mut record = self.record.subscribe();
+        let begun = record
+            .wait_for(|record| matches!(record.state, RunState::Running | RunState::Ended(_)));
+        tokio::select! {
+            begun = begun => begun.is_ok_and(|record| record.state == RunState::Running),
+            () = self.leaving.cancelled() => false,
         }
     }
 

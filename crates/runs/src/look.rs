@@ -1,9 +1,12 @@
 //! Finding runs again: live or ended, one or many.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::edit_note;
 use super::live::Live;
 use super::open::Runs;
 use super::request::RunRequest;
@@ -147,6 +150,11 @@ impl Runs {
         let more = seen.len() > limit;
         seen.truncate(limit);
         Ok((seen.into_iter().map(RunRecord::shown).collect(), more))
+    }
+
+    /// Notes that these files are about to be changed beneath a run.
+    pub fn note_edits(&self, id: RunId, paths: &[&Path]) -> io::Result<()> {
+        edit_note::add(&self.inner().history.home(id), paths)
     }
 
     /// Stops a run that has not ended; an ended one stays as it is. Where several asked for it, each

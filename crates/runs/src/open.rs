@@ -87,7 +87,7 @@ impl RunsInner {
     pub(super) fn slots_for(&self, kind: RunKind) -> &Slots {
         match kind {
             RunKind::Git => &self.git_slots,
-            RunKind::Make | RunKind::Task => &self.slots,
+            RunKind::Make | RunKind::Task | RunKind::Exec => &self.slots,
         }
     }
 

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::argv::Args;
 use branchyard_model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, RunKind, SyncMode};
 
+/// A longer script or input belongs in a file of the workspace.
+const MAX_TEXT: usize = 512 << 10;
+
 /// The body of a request for a run. Unknown fields are refused.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +26,18 @@ pub struct RunBody {
     pub operation: Option<String>,
     /// For `task`: the name of a task that the operator declared for the repo.
     pub task: Option<String>,
+    /// For `exec`: the program and its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// For `exec`, in place of `argv`: a text for `interpreter`, which is given `args` too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// What executes `script`: python, shell, bash, node or another that the configuration names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
+    /// For `exec`: what the command reads from its standard input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
     /// For a group: the branches, by name or glob.
     pub branches: Vec<String>,
     /// For a group: whether the stream carries the output of its runs too.
@@ -94,10 +109,78 @@ impl RunBody {
             .of_kind(RunKind::Task)
     }
 
+    /// A command of the caller's own sees what is there: it is not brought up to date first, and no other run stands in
+    /// for it.
+    pub fn exec(self) -> Result<RunRequest, Problem> {
+        let body = self
+            .without("branches", |body| !body.branches.is_empty())?
+            .without("output", |body| body.output)?
+            .without("operation", |body| body.operation.is_some())?
+            .without("task", |body| body.task.is_some())?
+            .without("sync", |body| body.sync != Sync::Auto)?
+            .without("commit", |body| body.commit.is_some())?
+            .without("clean", |body| body.clean)?
+            .without("cold", |body| body.cold)?
+            .without("stale", |body| body.stale)?
+            .without("reuse", |body| body.reuse)?
+            .without("coalesce", |body| body.coalesce)?
+            .without("supersede", |body| body.supersede)?;
+        body.check_command()?;
+        let mut request = body.of_kind(RunKind::Exec)?;
+        request.sync = SyncMode::None;
+        Ok(request)
+    }
+
+    /// Either `argv`, or `script` with `interpreter` and perhaps `args`.
+    fn check_command(&self) -> Result<(), Problem> {
+        let refused = |field, detail: &str| Err(Problem::unprocessable(field, detail));
+        let has_args = self.args != Args::default();
+        match (&*self.argv, &self.script, &self.interpreter) {
+            ([], None, _) => {
+                return refused(
+                    "argv",
+                    "argv is missing: the program and its arguments, such as [\"pytest\", \"-q\"]",
+                );
+            }
+            ([_, ..], Some(_), _) => {
+                return refused("script", "there is argv and a script: choose one");
+            }
+            ([_, ..], None, Some(_)) => {
+                return refused("interpreter", "interpreter goes with script");
+            }
+            ([_, ..], None, None) if has_args => {
+                return refused("args", "arguments are a part of argv");
+            }
+            ([], Some(_), None) => {
+                return refused(
+                    "interpreter",
+                    "interpreter is missing: what executes the script, such as python",
+                );
+            }
+            ([program, ..], None, None) if program.is_empty() => {
+                return refused("argv", "the program has no name");
+            }
+            _ => {}
+        }
+        for (field, text) in [("script", &self.script), ("stdin", &self.stdin)] {
+            if text.as_ref().is_some_and(|text| text.len() > MAX_TEXT) {
+                let detail = format!(
+                    "{field} has more than {MAX_TEXT} bytes; write it to a file of the workspace"
+                );
+                return Err(Problem::unprocessable(field, detail));
+            }
+        }
+        Args::List(self.argv.clone())
+            .into_words()
+            .map(drop)
+            .map_err(|problem| problem.field("argv"))
+    }
+
     /// As a request for a group: its branches, and what is asked for on each of them.
     pub(super) fn for_each_branch(self, repo: &RepoName) -> Result<(Vec<String>, Self), Problem> {
         check_same("repo", self.repo.as_ref(), repo)?;
         let mut body = self
+            .without_own_command()?
             .without("operation", |body| body.operation.is_some())?
             .without("branch", |body| body.branch.is_some())?
             .without("coalesce", |body| body.coalesce)?;
@@ -137,7 +220,15 @@ impl RunBody {
 
     fn of_one_branch(self) -> Result<Self, Problem> {
         self.without("branches", |body| !body.branches.is_empty())?
-            .without("output", |body| body.output)
+            .without("output", |body| body.output)?
+            .without_own_command()
+    }
+
+    fn without_own_command(self) -> Result<Self, Problem> {
+        self.without("argv", |body| !body.argv.is_empty())?
+            .without("script", |body| body.script.is_some())?
+            .without("interpreter", |body| body.interpreter.is_some())?
+            .without("stdin", |body| body.stdin.is_some())
     }
 
     fn without(self, field: &str, has: impl Fn(&Self) -> bool) -> Result<Self, Problem> {
@@ -215,7 +306,8 @@ impl RunRequest {
 
     /// A client that gave up on an answer asks again, and means the same build.
     pub fn join_own_build(&mut self) {
-        self.joins_own = self.kind != RunKind::Git && !self.body.supersede;
+        let is_build = matches!(self.kind, RunKind::Make | RunKind::Task);
+        self.joins_own = is_build && !self.body.supersede;
     }
 
     /// Whether no viewer is going to watch.

@@ -87,6 +87,19 @@ impl Sandboxes {
         repo: &RepoConfig,
         kind: RunKind,
     ) -> Result<SandboxProfile, Problem> {
+        match self.usual_profile(repo, kind)? {
+            SandboxProfile::None if kind == RunKind::Exec && !self.config.code.without_sandbox => {
+                let detail = "builds of this repo have no sandbox, and commands of callers are run in one alone";
+                Err(Problem::new(ErrorKind::Forbidden, "exec_needs_sandbox", detail).help(
+                    "declare a task for it, or have the operator set sandbox.profile (`branchyard doctor` tells what \
+                     the machine lacks), or code.without_sandbox where callers may do all that the daemon may",
+                ))
+            }
+            profile => Ok(profile),
+        }
+    }
+
+    fn usual_profile(&self, repo: &RepoConfig, kind: RunKind) -> Result<SandboxProfile, Problem> {
         let named = self.config.named_profile(Some(repo));
         let profile = named.unwrap_or(SandboxProfile::Standard);
         if profile == SandboxProfile::None {
@@ -125,6 +138,7 @@ impl Sandboxes {
         workspace: &Workspace,
         kind: RunKind,
         checks: &Checks,
+        script: Option<PathBuf>,
     ) -> Result<Option<Sandbox>, Problem> {
         let (config, repo) = (&self.config, &workspace.repo());
         let profile = self.profile(repo.config(), kind)?;
@@ -135,9 +149,12 @@ impl Sandboxes {
         let (store, path) = (repo.store().path(), workspace.path());
         let (of_yard, [read_only, writable]) = match kind {
             RunKind::Git => (git_mounts(path, checks), Default::default()),
-            RunKind::Make | RunKind::Task => (build_mounts(store, path), self.binds(repo.config())),
+            RunKind::Make | RunKind::Task | RunKind::Exec => {
+                (build_mounts(store, path), self.binds(repo.config()))
+            }
         };
-        let of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
+        let mut of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
+        of_yard.extend(script.map(Mount::ReadOnly));
         let declared = environment::declared(config, repo.config());
         let shown = Shown {
             workspaces: &config.workspaces,

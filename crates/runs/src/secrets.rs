@@ -203,7 +203,7 @@ fn given<'a>(
     let called = match spec.kind {
         RunKind::Make => Some(MAKE),
         RunKind::Task => spec.task.as_deref(),
-        RunKind::Git => None,
+        RunKind::Git | RunKind::Exec => None,
     };
     let of_repo = secrets.of_repo(&spec.repo);
     of_repo.filter_map(move |(run, variable, secret)| {

@@ -3,6 +3,7 @@
 
 use super::argv::{self, GitAccess, MakePolicy};
 use super::checks::Checks;
+use super::exec;
 use super::request::RunRequest;
 use super::secrets;
 use branchyard_auth::Principal;
@@ -24,10 +25,15 @@ pub(super) fn of(
     let (build, own) = (&config.build, repo.config());
     let allow = build.allow_env.iter().chain(&own.allow_env);
     let allow: Vec<String> = allow.map(|name| name.as_str().to_owned()).collect();
-    let env = argv::caller_env(body.env.clone(), &allow)?;
+    let env = match (kind, &own.allow_exec) {
+        // It could run whatever a variable would have it run.
+        (RunKind::Exec, None) => argv::own_env(body.env.clone())?,
+        _ => argv::caller_env(body.env.clone(), &allow)?,
+    };
     let args = body.args.clone().into_words()?;
     let [operation, task] =
         [&body.operation, &body.task].map(|name| name.as_deref().unwrap_or_default());
+    let mut code_sha256 = None;
     let (argv, asked_argv, checks) = match kind {
         RunKind::Make => {
             principal.require(Scope::BuildRun)?;
@@ -38,6 +44,11 @@ pub(super) fn of(
             principal.require(Scope::BuildRun)?;
             (task_argv(repo, task, args)?, None, Checks::default())
         }
+        RunKind::Exec => {
+            let exec = exec::command(&config.code, (repo, branch), body, args, principal)?;
+            code_sha256 = exec.code_sha256;
+            (exec.argv, None, exec.checks)
+        }
     };
     let spec = RunSpec {
         kind,
@@ -45,6 +56,7 @@ pub(super) fn of(
         branch: branch.clone(),
         task: body.task.clone(),
         argv,
+        code_sha256,
         asked_argv,
         env,
         timeout,
@@ -113,7 +125,7 @@ fn git(
         // No option keeps `describe --dirty` out of a repository at a gitlink; only what writes does not see them.
         reads: call.access == GitAccess::Read && operation != "describe",
         guards_branch,
-        open_jobs: Vec::new(),
+        ..Checks::default()
     };
     Ok((program("git", call.args), None, checks))
 }

@@ -18,6 +18,7 @@ pub(super) enum RequestKind {
     Make,
     Git { operation: String },
     Task { task: String },
+    Exec,
 }
 
 impl From<RunRequest> for Written {
@@ -33,6 +34,7 @@ impl From<RunRequest> for Written {
                 RunKind::Task => RequestKind::Task {
                     task: name(&body.task),
                 },
+                RunKind::Exec => RequestKind::Exec,
             },
             request: body,
         }
@@ -46,6 +48,7 @@ impl TryFrom<Written> for RunRequest {
             RequestKind::Make => written.request.make(),
             RequestKind::Git { .. } => written.request.git(),
             RequestKind::Task { .. } => written.request.task(),
+            RequestKind::Exec => written.request.exec(),
         }
     }
 }
@@ -82,6 +85,9 @@ mod tests {
             }))}),
             json!({"action": {"task": {"task": "lint"}}, "request": body(json!({
                 "task": "lint", "env": {"B": "2"}, "sync": "reset", "coalesce": true,
+            }))}),
+            json!({"action": "exec", "request": body(json!({
+                "script": "print(1)", "interpreter": "python", "args": ["-v"], "stdin": "x",
             }))}),
         ];
         for written in all {

@@ -1,35 +1,69 @@
 //! What is done to single files of a workspace.
 
-use super::{Verb, any};
-use branchyard_workspace::Files;
-use branchyard_workspace::files::{delete_file, edit_file, move_file, write_file};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::verb::Check;
+use super::{Verb, any, run_verb};
+use branchyard_git::verbs::{Render, VerbEntry};
+use branchyard_workspace::files::{
+    Editor, apply_patch, delete_file, edit_file, move_file, write_file,
+};
+use branchyard_workspace::{Error, Files};
 
 pub(super) fn verbs() -> Vec<Verb> {
-    let verbs = vec![
-        Verb::changes(
+    vec![
+        edits(
             write_file::VERB,
-            write_file::Request::check,
-            Files::Edited,
-            |it, request| async move { write_file::write_file(&it.workspace, request).await },
+            (write_file::Request::check, |request| request.after_run),
+            write_file::write_file,
         ),
-        Verb::changes(
+        edits(
             edit_file::VERB,
-            edit_file::Request::check,
-            Files::Edited,
-            |it, request| async move { edit_file::edit_file(&it.workspace, request).await },
+            (edit_file::Request::check, |request| request.after_run),
+            edit_file::edit_file,
         ),
-        Verb::changes(
+        edits(
+            apply_patch::VERB,
+            (apply_patch::Request::check, |request| request.after_run),
+            apply_patch::apply_patch,
+        ),
+        edits(
             move_file::VERB,
-            any,
-            Files::Edited,
-            |it, request| async move { move_file::move_file(&it.workspace, request).await },
+            (any, |request: &move_file::Request| request.after_run),
+            move_file::move_file,
         ),
-        Verb::changes(
+        edits(
             delete_file::VERB,
-            delete_file::Request::check,
-            Files::Edited,
-            |it, request| async move { delete_file::delete_file(&it.workspace, request).await },
+            (delete_file::Request::check, |request| request.after_run),
+            delete_file::delete_file,
         ),
-    ];
-    verbs.into_iter().map(Verb::of_files).collect()
+    ]
+}
+
+/// A verb that changes single files, once its request was checked. A run that it is done beside is told which, unless the
+/// caller waits for its end.
+fn edits<In, Out, F>(
+    entry: VerbEntry,
+    (check, after_run): (Check<In>, fn(&In) -> bool),
+    work: fn(Editor, In) -> F,
+) -> Verb
+where
+    In: JsonSchema + DeserializeOwned + Send + Sync + 'static,
+    Out: Render,
+    F: Future<Output = Result<Out, Error>> + Send + 'static,
+{
+    let verb = Verb::new(entry, move |app, at, request: In| async move {
+        check(&request)?;
+        let (beside, runs) = (!after_run(&request), app.yard().runs.clone());
+        run_verb::change(&app, &at, entry, (Files::Edited, beside), move |it| {
+            let run = it.beside_run;
+            let tell = move |paths: &[&_]| run.map_or(Ok(()), |run| runs.note_edits(run, paths));
+            work(Editor::new(it.workspace, Arc::new(tell)), request)
+        })
+        .await
+    });
+    verb.of_files()
 }

@@ -69,7 +69,7 @@ async fn push_verb(
     }
     let files = (Files::Later, true);
     run_verb::change(&app, &at, push::VERB, files, |it| async move {
-        verbs::push(&it.workspace, request, it.beside_run, &it.report).await
+        verbs::push(&it.workspace, request, it.beside_run.is_some(), &it.report).await
     })
     .await
 }
@@ -90,7 +90,7 @@ async fn deliver_verb(
     }
     let files = (Files::Later, true);
     run_verb::change(&app, &at, deliver::VERB, files, |it| async move {
-        verbs::deliver(&it.workspace, request, it.beside_run, &it.report).await
+        verbs::deliver(&it.workspace, request, it.beside_run.is_some(), &it.report).await
     })
     .await
 }

@@ -53,7 +53,7 @@ async fn tags(
         tag::Action::Create | tag::Action::Delete => {
             // It is everybody's, whatever their branches.
             app.principal().require_all_branches()?;
-            let files = (Files::Untouched, false);
+            let files = (Files::Untouched, true);
             run_verb::change(&app, &at, tag::VERB, files, |it| async move {
                 verbs::change_tag(&it.workspace, request, &it.report).await
             })

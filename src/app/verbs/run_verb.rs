@@ -9,7 +9,7 @@ use branchyard_git::verbs::VerbEntry;
 
 use crate::app::branches::collecting;
 use crate::app::{AuthorizedApp, inspect, workspace_lock};
-use branchyard_model::{About, BranchName, Problem, RepoName, Warning};
+use branchyard_model::{About, BranchName, Problem, RepoName, RunId, Warning};
 use branchyard_workspace::{Error, Files, Reporter, Workspace, verbs};
 
 /// Where a verb is done.
@@ -44,8 +44,8 @@ pub(super) struct ChangeContext {
     /// The caller, as the record names it.
     pub(super) by: String,
     pub(super) report: Reporter,
-    /// A command runs in the workspace meanwhile: no file may move.
-    pub(super) beside_run: bool,
+    /// The run whose command is under way in the workspace meanwhile: no file may move.
+    pub(super) beside_run: Option<RunId>,
 }
 
 /// Reads something of a workspace, which is made where there is none. Nothing else is waited for.
@@ -78,13 +78,12 @@ pub(super) async fn look<T: Send + 'static>(
     .await
 }
 
-/// Changes a workspace, once it has the lock or, where its files stay as they are, beside a command that runs there. So
-/// does one that `looks` whether a command runs beside it: it moves files in some cases alone.
+/// Changes a workspace, once it has the lock or, if it may be done `beside` a command that runs there, at once.
 pub(super) async fn change<T, F>(
     app: &AuthorizedApp,
     at: &At,
     verb: VerbEntry,
-    (files, looks): (Files, bool),
+    (files, beside): (Files, bool),
     work: impl FnOnce(ChangeContext) -> F + Send + 'static,
 ) -> Result<VerbOutput<T>, Problem>
 where
@@ -97,20 +96,20 @@ where
         app.check_unprotected(workspace.repo(), &at.branch, "changed")
             .await?;
     }
-    let beside = looks || matches!(files, Files::Untouched | Files::Stay | Files::Edited);
-    let lock = match beside && workspace_lock::is_with_running(app, &workspace) {
-        true => None,
-        false => {
-            // Those who wait behind it are told.
-            let what = match files {
-                Files::Edited => verb.name.to_owned(),
-                _ => format!("git {}", verb.name.replace('_', "-")),
-            };
-            Some(workspace_lock::lock_of(app, &workspace, &what).await?)
-        }
+    // Those who wait behind it are told.
+    let what = match files {
+        Files::Edited => verb.name.to_owned(),
+        _ => format!("git {}", verb.name.replace('_', "-")),
+    };
+    let (lock, beside_run) = match beside {
+        true => workspace_lock::lock_or_run(app, &workspace, &what).await?,
+        false => (
+            Some(workspace_lock::lock_of(app, &workspace, &what).await?),
+            None,
+        ),
     };
     let (report, warnings) = collecting();
-    let (by, beside_run) = (app.by(), lock.is_none());
+    let by = app.by();
     let who = by.clone();
     let work = move |workspace, report| {
         work(ChangeContext {

@@ -22,7 +22,7 @@ use branchyard_workspace::{Error, Files, Workspace};
 
 type BoxFuture = Pin<Box<dyn Future<Output = Result<ErasedOutput, Problem>> + Send>>;
 /// Refuses what makes no sense, before anything is looked at or waited for.
-type Check<In> = fn(&In) -> Result<(), Problem>;
+pub(super) type Check<In> = fn(&In) -> Result<(), Problem>;
 type Action = dyn Fn(AuthorizedApp, At, Value) -> BoxFuture + Send + Sync;
 /// The schema of a type, for callers that have a generator.
 type Shape = fn(SchemaGenerator) -> Schema;
@@ -173,7 +173,8 @@ impl Verb {
         Self::new(entry, move |app, at, request: In| async move {
             check(&request)?;
             let work = move |it| work(it, request);
-            run_verb::change(&app, &at, entry, (files, false), work).await
+            let beside = matches!(files, Files::Untouched | Files::Stay);
+            run_verb::change(&app, &at, entry, (files, beside), work).await
         })
     }
 

@@ -49,7 +49,7 @@ pub(crate) enum Channel {
 /// The last event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ending {
-    Complete(Complete),
+    Complete(Box<Complete>),
     /// Refused after it was queued.
     Error(Problem),
     /// All runs of a group have ended.
@@ -85,7 +85,7 @@ pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<String>), Failure>
             let bytes = of_json::<Gap>(line)?.bytes;
             Event::Gap(format!("{bytes} bytes of output were not kept"))
         }
-        "complete" => ended(Ending::Complete(of_json(line)?)),
+        "complete" => ended(Ending::Complete(Box::new(of_json(line)?))),
         "error" => ended(Ending::Error(of_json(line)?)),
         "group" => Event::Group(of_json(line)?),
         "started" => Event::Started(of_json(line)?),

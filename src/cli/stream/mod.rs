@@ -184,7 +184,7 @@ impl EventStream {
             return Ok(Ending::Summary(answer.parse()?));
         }
         match RunEvent::of_end(&answer.parse::<RunRecord>()?) {
-            RunEvent::Complete(complete) => Ok(Ending::Complete(complete)),
+            RunEvent::Complete(complete) => Ok(Ending::Complete(Box::new(complete))),
             RunEvent::Error(problem) => Ok(Ending::Error(problem)),
             _ => Err(Failure::daemon("the run's record does not tell its end")),
         }

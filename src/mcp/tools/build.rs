@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::app::runs;
 use crate::mcp::call::Call;
-use crate::mcp::outcome::{self, RunOutcome};
+use crate::mcp::outcome::{self, RunOutcome, Wanted};
 use crate::mcp::reply::Reply;
 use crate::mcp::tasks::MOMENT;
 use crate::mcp::tool::{Tool, ToolEntry};
@@ -176,9 +176,21 @@ async fn task(call: Call, asked: Task) -> Result<Reply, Problem> {
 pub(super) async fn start_and_wait(
     call: &Call,
     (repo, branch): (&RepoName, &BranchName),
+    request: RunRequest,
+    wait: (Wait, OnCancel),
+    key: Option<&str>,
+) -> Result<Reply, Problem> {
+    start_and_show(call, (repo, branch), request, wait, key, Wanted::Since(0)).await
+}
+
+/// The same, with what is `wanted` of the output.
+pub(super) async fn start_and_show(
+    call: &Call,
+    (repo, branch): (&RepoName, &BranchName),
     mut request: RunRequest,
     (wait, on_cancel): (Wait, OnCancel),
     key: Option<&str>,
+    wanted: Wanted,
 ) -> Result<Reply, Problem> {
     let since = Instant::now();
     request.set_unwatched(true);
@@ -191,7 +203,7 @@ pub(super) async fn start_and_wait(
         false => wait,
     };
     let record = until_ended(call, started.id, (since, wait), on_cancel).await?;
-    let reply = outcome::of(call, &record, 0).await?;
+    let reply = outcome::of(call, &record, wanted).await?;
     Ok(match record.state.is_ended() {
         true => reply,
         false => reply.of_run(started.id),

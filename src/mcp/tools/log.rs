@@ -1,19 +1,19 @@
 //! What a run printed: run_log.
 
-use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::app::runs;
 use crate::mcp::call::Call;
 use crate::mcp::log_cursor::LogCursor;
+use crate::mcp::log_matches::{LogMatches, Match};
 use crate::mcp::outcome;
-use crate::mcp::reply::{Reply, cut, fitted, fitted_items};
+use crate::mcp::reply::{Reply, fitted, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
-use crate::mcp::window::{Window, readable};
+use crate::mcp::window::Window;
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
-use branchyard_journal::{Pieces, Query, Report, Search, SearchLine, pattern};
+use branchyard_journal::{Query, pattern};
 use branchyard_model::{Problem, RunId, RunRecord, Scope, Warning};
 use branchyard_runs::View;
 
@@ -24,8 +24,6 @@ const TAIL: u64 = 100;
 /// Matches that are looked for at once.
 const MATCHES: usize = 200;
 const MOST_CONTEXT: usize = 20;
-/// What is shown of a line that matches.
-const LINE_CHARS: usize = 400;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<RunLog, Logged, _>(
@@ -83,14 +81,6 @@ struct Logged {
     truncated: bool,
     /// Where to go on: after what is shown here, also for what a live run prints later.
     next_cursor: Option<String>,
-}
-
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-struct Match {
-    line: u64,
-    text: String,
-    before: Vec<String>,
-    after: Vec<String>,
 }
 
 async fn run_log(call: Call, asked: RunLog) -> Result<Reply, Problem> {
@@ -183,23 +173,13 @@ async fn search(
         context: asked.context,
         limit: MATCHES,
     };
-    let found = view
-        .with_output(move |output| {
-            let mut search = Search::new(output, query, Matches::default())
-                .from_line(first)?
-                .without_ansi();
-            while search.piece()?.is_some() {}
-            let next = search.next_line();
-            Ok((search.into_report(), next))
-        })
-        .await?;
-    let (found, next_line) = found;
+    let found = LogMatches::find(view, query, first).await?;
     fitted_items(found.items.len(), |count| {
         let shown = &found.items[..count];
         let truncated = count < found.items.len() || found.truncated;
         let next = match truncated {
             true => shown.last().map(|last| last.line + 1),
-            false => (!ended).then_some(next_line),
+            false => (!ended).then_some(found.next_line),
         };
         let logged = Logged {
             run_id: asked.run_id,
@@ -211,56 +191,7 @@ async fn search(
             next_cursor: next.map(|line| LogCursor::Line(line).to_string()),
         };
         let mut text = outcome::notices(&record.warnings);
-        text.extend(shown.iter().map(text_of));
+        text.extend(shown.iter().map(Match::text));
         call.reply(&logged, text)
     })
-}
-
-/// In the manner of `grep -n`.
-fn text_of(found: &Match) -> String {
-    let before = found.before.iter().map(|line| format!("  {line}\n"));
-    let after = found.after.iter().map(|line| format!("  {line}\n"));
-    let line = format!("{}: {}\n", found.line, found.text);
-    before.chain([line]).chain(after).collect()
-}
-
-/// What a search found.
-#[derive(Debug, Default)]
-struct Matches {
-    items: Vec<Match>,
-    truncated: bool,
-}
-
-impl Report for Matches {
-    fn matched(&mut self, number: u64, text: &[u8], before: &[SearchLine]) {
-        self.items.push(Match {
-            line: number,
-            text: shown(text),
-            before: before.iter().map(|line| shown(&line.text)).collect(),
-            after: Vec::new(),
-        });
-    }
-
-    fn after(&mut self, _: u64, text: &[u8]) {
-        if let Some(last) = self.items.last_mut() {
-            last.after.push(shown(text));
-        }
-    }
-
-    fn end(&mut self, truncated: bool) {
-        self.truncated = truncated;
-    }
-
-    /// All of it is taken at the end.
-    fn buffered(&self) -> usize {
-        0
-    }
-
-    fn take(&mut self) -> Bytes {
-        Bytes::new()
-    }
-}
-
-fn shown(line: &[u8]) -> String {
-    cut(&readable(line), LINE_CHARS)
 }

@@ -5,6 +5,7 @@ mod admin;
 mod agents;
 mod audit;
 mod build;
+mod code;
 mod excerpt;
 mod files;
 mod git;
@@ -30,6 +31,7 @@ pub(super) fn all() -> Vec<Tool> {
         vec![read_file::tool()],
         grep::tools(),
         build::tools(),
+        code::tools(),
         runs::tools(),
         log::tools(),
         git::tools(),
@@ -200,7 +202,7 @@ mod tests {
                 .len()
         };
         for (role, most_tokens, most_bytes) in
-            [(None, 3_500, 30_000), (Some("dev"), 11_000, 130_000)]
+            [(None, 3_500, 30_000), (Some("dev"), 13_000, 150_000)]
         {
             let scope = scope(role);
             let tools = all();

@@ -10,7 +10,7 @@ use crate::mcp::call::Call;
 use crate::mcp::complaints::{self, Complaint};
 use crate::mcp::cursor;
 use crate::mcp::log_cursor::LogCursor;
-use crate::mcp::outcome::{self, RunOutcome};
+use crate::mcp::outcome::{self, RunOutcome, Wanted};
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Wait, until_ended};
@@ -102,7 +102,7 @@ async fn run_wait(call: Call, asked: RunWait) -> Result<Reply, Problem> {
         None => 0,
     };
     let record = until_ended(&call, asked.run_id, (began, asked.wait), OnCancel::Detach).await?;
-    outcome::of(&call, &record, since).await
+    outcome::of(&call, &record, Wanted::Since(since)).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{Yard, encode, problem_of};
+use crate::support::{Options, Yard, encode, problem_of};
 
 const BRANCH: &str = "feature";
 
@@ -243,5 +243,194 @@ async fn a_change_does_not_wait_for_a_build() {
         .await;
     let end = build.end().await;
     assert_eq!(end.data["state"], "succeeded", "{:?}", end.data);
+    assert_eq!(end.data["edited_meanwhile"], json!(["open"]));
+    let run = yard
+        .get_json(&format!("/api/runs/{}", build.run_id()))
+        .await;
+    assert_eq!(run["edited_meanwhile"], json!(["open"]));
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_was_edited_beneath_says_so_after_a_kill() {
+    let mut yard = Yard::asleep(Options::default());
+    yard.origin.push(BRANCH);
+    let mut daemon = yard.start_binary(&[]).await;
+    let mut build = yard
+        .start_run("make", BRANCH, json!({ "args": ["gate"], "detach": true }))
+        .await;
+    build.until_line("waiting").await;
+    let run = build.run_id();
+    yard.changed("write_file", json!({ "path": "a\nb", "content": "" }))
+        .await;
+    daemon.kill().await;
+    let mut daemon = yard.start_binary(&[]).await;
+    yard.changed("write_file", json!({ "path": "open", "content": "" }))
+        .await;
+    let run = yard.ended(&run).await;
+    assert_eq!(run["state"], "succeeded", "{run}");
+    assert_eq!(run["edited_meanwhile"], json!(["a\nb", "open"]));
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_can_wait_for_the_build() {
+    let yard = std::sync::Arc::new(yard().await);
+    let mut build = yard
+        .start_run("make", BRANCH, json!({ "args": ["gate"] }))
+        .await;
+    build.until_line("waiting").await;
+    let waiting = tokio::spawn({
+        let yard = yard.clone();
+        async move {
+            let late = json!({ "path": "late", "content": "", "after_run": true });
+            yard.changed("write_file", late).await
+        }
+    });
+    // Nothing tells that it is in line; this much is time enough for it to go wrong.
+    for _ in 0..20 {
+        yard.get_json("/api/repos/demo/branches/feature").await;
+        assert!(!waiting.is_finished());
+    }
+    yard.changed("write_file", json!({ "path": "open", "content": "" }))
+        .await;
+    let end = build.end().await;
+    assert_eq!(end.data["edited_meanwhile"], json!(["open"]));
+    waiting.await.unwrap();
+    assert!(yard.workspace(BRANCH).join("late").exists());
+    std::sync::Arc::into_inner(yard).unwrap().stop().await;
+}
+
+const FEATURE: &str = "\
+diff --git a/name.txt b/title.txt
+similarity index 50%
+rename from name.txt
+rename to title.txt
+--- a/name.txt
++++ b/title.txt
+@@ -1 +1,2 @@
+ yard
++more
+diff --git a/src/new.c b/src/new.c
+new file mode 100755
+--- /dev/null
++++ b/src/new.c
+@@ -0,0 +1,2 @@
++int one;
++int two;
+diff --git a/old.txt b/old.txt
+deleted file mode 100644
+--- a/old.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-old
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_is_applied_whole_or_not_at_all() {
+    let mut yard = yard().await;
+    yard.changed(
+        "write_file",
+        json!({ "path": "old.txt", "content": "old\n" }),
+    )
+    .await;
+    yard.changed(
+        "write_file",
+        json!({ "path": "name.txt", "content": "yard\n", "mode": "overwrite" }),
+    )
+    .await;
+    let broken = FEATURE.replace("-old", "-older");
+    let (status, problem) = yard.change("apply_patch", json!({ "patch": broken })).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (409, &json!("patch_does_not_apply"))
+    );
+    assert!(
+        problem["detail"].as_str().unwrap().contains("old.txt"),
+        "{problem}"
+    );
+    assert_eq!(yard.content("name.txt"), "yard\n");
+    assert!(!yard.workspace(BRANCH).join("src/new.c").exists());
+
+    let patched = yard
+        .changed("apply_patch", json!({ "patch": FEATURE }))
+        .await;
+    let files: Vec<_> = patched["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| {
+            (
+                file["path"].as_str().unwrap(),
+                file["change"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("src/new.c", "created"),
+        ("title.txt", "created"),
+        ("name.txt", "deleted"),
+        ("old.txt", "deleted"),
+    ];
+    assert_eq!(files, expected);
+    assert_eq!(yard.content("title.txt"), "yard\nmore\n");
+    let mode = std::fs::metadata(yard.workspace(BRANCH).join("src/new.c"));
+    assert_ne!(mode.unwrap().permissions().mode() & 0o100, 0);
+    assert!(!yard.workspace(BRANCH).join("old.txt").exists());
+
+    // As models write them: without git's own lines, and with counts that are wrong.
+    let loose = "--- title.txt\n+++ title.txt\n@@ -1,9 +1,9 @@\n yard\n-more\n+less\n";
+    yard.changed("apply_patch", json!({ "patch": loose })).await;
+    assert_eq!(yard.content("title.txt"), "yard\nless\n");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_reaches_nothing_but_files_of_the_workspace() {
+    let mut yard = yard().await;
+    yard.changed("write_file", json!({ "path": "plain", "content": "" }))
+        .await;
+    let outside = yard.dir.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    symlink(&outside, yard.workspace(BRANCH).join("out")).unwrap();
+    symlink(outside.join("x"), yard.workspace(BRANCH).join("link")).unwrap();
+    let new = |path: &str| {
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+evil\n"
+        )
+    };
+    let link = |path: &str, to: &str| {
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 120000\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{to}\n\\ No newline at end of file\n"
+        )
+    };
+    let through = link("way", outside.to_str().unwrap()) + &new("way/x");
+    let paths = [
+        "../x",
+        "a/../../x",
+        "/etc/x",
+        ".git/config",
+        ".git/hooks/x",
+        ".GIT/hooks/x",
+        "a/.git/x",
+        "git~1/x",
+        "out/x",
+        "link",
+    ];
+    let patches = paths.iter().map(|path| new(path));
+    let others = ["", "no patch at all", "--- a/x\n+++ b/x\n"].map(str::to_owned);
+    for patch in patches
+        .chain([through, link("alone", "plain")])
+        .chain(others)
+    {
+        let (status, code) = yard.refused("apply_patch", json!({ "patch": patch })).await;
+        assert!(
+            [400, 403, 409, 422].contains(&status),
+            "{patch}: {status} {code}"
+        );
+    }
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    let left = yard.workspace(BRANCH).join("way").symlink_metadata();
+    assert!(left.is_err());
     yard.stop().await;
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Yard};
+use crate::support::{Agent, Options, Yard};
 
 /// Where `value` is not as `schema` says, for as much of JSON Schema as ours use.
 fn mismatch(schema: &Value, value: &Value, at: &str) -> Option<String> {
@@ -60,7 +60,11 @@ fn mismatch(schema: &Value, value: &Value, at: &str) -> Option<String> {
 
 #[tokio::test]
 async fn what_every_tool_gives_fits_its_schema() {
-    let mut yard = Yard::new().await;
+    let mut yard = Yard::with(Options {
+        tables: "[code]\nwithout_sandbox = true\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
     let agent = Agent::with(&yard, &[("branchyard-toolsets", "all")]);
     let listed = agent.request("tools/list", json!({})).await.unwrap();
     let schemas: HashMap<_, _> = listed["tools"]
@@ -89,6 +93,17 @@ async fn what_every_tool_gives_fits_its_schema() {
     check("ls", main(json!({ "all": true }))).await;
     check("read_file", main(json!({ "path": "Makefile" }))).await;
     check("env", main(json!({}))).await;
+    let file = json!({ "path": "a", "content": "x\n" });
+    check("write_file", main(file)).await;
+    let edits = json!([{ "old": "x", "new": "y" }]);
+    check("edit_file", main(json!({ "path": "a", "edits": edits }))).await;
+    let patch = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-y\n+z\n";
+    check("apply_patch", main(json!({ "patch": patch }))).await;
+    check("move_file", main(json!({ "from": "a", "to": "b" }))).await;
+    check("delete_file", main(json!({ "path": "b" }))).await;
+    check("exec", main(json!({ "argv": ["true"] }))).await;
+    let code = json!({ "language": "shell", "code": "echo x" });
+    check("execute_code", main(code)).await;
     check("grep", main(json!({ "pattern": "who" }))).await;
     check(
         "grep",

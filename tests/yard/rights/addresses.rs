@@ -56,6 +56,7 @@ const ROWS: &[Row] = &[
     ("POST",   "/stream/repos/{repo}/branches/{branch}/make",    "build:run", Branch,      ""),
     ("POST",   "/stream/repos/{repo}/branches/{branch}/git",     "git:read",  Branch,      r#"{"operation":"status"}"#),
     ("POST",   "/stream/repos/{repo}/branches/{branch}/task",    "build:run", Branch,      r#"{"task":"none"}"#),
+    ("POST",   "/stream/repos/{repo}/branches/{branch}/exec",    "code:run",  Branch,      r#"{"argv":["true"]}"#),
     ("POST",   "/stream/repos/{repo}/make",                      "build:run", Branch,      r#"{"branches":["{branch}"]}"#),
     ("POST",   "/stream/repos/{repo}/task",                      "build:run", Branch,      r#"{"branches":["{branch}"],"task":"none"}"#),
     ("GET",    "/stream/events",                                 "repo:read", Nothing,     ""),

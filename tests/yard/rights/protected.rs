@@ -28,7 +28,8 @@ async fn yard() -> Yard {
         git: "protected = [\"frozen/*\"]".to_owned(),
         tables: format!(
             "[secrets.token]\nfile = {file:?}\nbranches = [\"deploy/*\", \"agent-deploy-*\"]\n\
-             [secrets.elsewhere]\nfile = {file:?}\nbranches = [\"**\"]\n"
+             [secrets.elsewhere]\nfile = {file:?}\nbranches = [\"**\"]\n\
+             [code]\nwithout_sandbox = true\n"
         ),
         repo: "[repos.demo.secrets]\nmake = { TOKEN = \"token\" }\n".to_owned(),
         ..Options::default()
@@ -98,6 +99,23 @@ fn changes(branch: &str) -> Vec<(Method, String, Value)> {
         let body = json!({"operation": operation, "args": args});
         all.push((Method::POST, path, body));
     }
+    for (verb, body) in [
+        ("write_file", json!({"path": "x", "content": ""})),
+        (
+            "edit_file",
+            json!({"path": "name.txt", "edits": [{"old": "yard", "new": "x"}]}),
+        ),
+        (
+            "apply_patch",
+            json!({"patch": "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"}),
+        ),
+        ("move_file", json!({"from": "name.txt", "to": "x"})),
+        ("delete_file", json!({"path": "name.txt"})),
+    ] {
+        all.push((Method::POST, at(&format!("/{verb}")), body));
+    }
+    let path = format!("/stream/repos/demo/branches/{}/exec", encode(branch));
+    all.push((Method::POST, path, json!({"argv": ["true"]})));
     all.push((Method::DELETE, at(""), json!({})));
     all
 }

@@ -40,6 +40,8 @@ const ROWS: &[Row] = &[
     ("run_cancel",  "build",     "build:run", Branch,      r#"{"run_id":"{run}"}"#),
     ("make",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","wait":0}"#),
     ("task",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
+    ("exec",        "code",      "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","argv":["true"],"wait":0}"#),
+    ("execute_code", "code",     "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","language":"shell","code":"true","wait":0}"#),
     ("git",         "build",     "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","operation":"status"}"#),
     ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"salvages"}"#),
     ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"branches"}"#),

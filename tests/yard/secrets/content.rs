@@ -40,7 +40,7 @@ fn asleep(more: &str) -> Yard {
     yard.configure(Options {
         tables: format!(
             "[secrets.token]\nfile = {file:?}\nbranches = [\"main\", \"release/*\"]\n\
-             [build]\nallow_make_args = [\"--eval\", \"-f\", \"SHELL=\"]\n"
+             [code]\nwithout_sandbox = true\n[build]\nallow_make_args = [\"--eval\", \"-f\", \"SHELL=\"]\n"
         ),
         git: match more.contains("freshness") {
             true => "freshness = \"1h\"".to_owned(),
@@ -212,6 +212,18 @@ async fn what_a_run_with_variables_left_keeps_the_secret_away_until_it_is_gone()
         make(&yard, json!({"args": ["build"]})).await;
         assert_given(&show(&yard).await);
     }
+    // What callers write and run themselves is theirs, too; so is what git does not show.
+    let write = json!({"path": "local.mk", "content": "x = 1\n"});
+    yard.post_json("/api/repos/demo/branches/main/write_file", write)
+        .await;
+    assert_tainted(&show(&yard).await, "untracked files may come from");
+    clean(&yard).await;
+    let command = json!({"argv": ["sh", "-c", "echo ${TOKEN-none}; touch x.bin"]});
+    let events = yard.run("exec", "main", command).await;
+    assert_eq!(text_of(&events), "none\n");
+    assert_tainted(&show(&yard).await, "untracked files may come from");
+    clean(&yard).await;
+    make(&yard, json!({"args": ["build"]})).await;
     // A task with arguments, which is given no secret, ran what its caller said.
     let lint = json!({"task": "lint", "args": ["x"]});
     yard.run("task", "main", lint).await;

@@ -21,6 +21,7 @@ pub(super) fn record() -> RunRecord {
         branch: BranchName::parse("main").unwrap(),
         task: None,
         argv: vec!["make".to_owned()],
+        code_sha256: None,
         asked_argv: None,
         env: BTreeMap::new(),
         timeout: Duration::from_secs(60),

@@ -53,6 +53,10 @@ fn attend() -> io::Result<()> {
     rustix::io::ioctl_fionbio(&control, true)?;
     let streams = [descriptor::STDOUT, descriptor::STDERR];
     let [stdout, stderr] = streams.map(|number| inherited(number, to_write));
+    let stdin = match orders.has_stdin {
+        true => inherited(descriptor::STDIN, to_read)?.into(),
+        false => Stdio::null(),
+    };
     // Before the command is: its end must not go unheard.
     let ended = signals::on(SIGCHLD)?;
     landlock::restrict(&orders.writable)?;
@@ -60,7 +64,7 @@ fn attend() -> io::Result<()> {
     let spawned = orders
         .limits
         .take_on()
-        .and_then(|()| spawn(&orders, stdout?, stderr?));
+        .and_then(|()| spawn(&orders, stdin, stdout?, stderr?));
     let child = match spawned {
         Ok(child) => child,
         Err(error) => return tell(&mut report, &Report::NotStarted(CommandError::from(&error))),
@@ -99,7 +103,7 @@ fn attend_trial(orders: &Orders) -> io::Result<()> {
     Ok(())
 }
 
-fn spawn(orders: &Orders, stdout: File, stderr: File) -> io::Result<Child> {
+fn spawn(orders: &Orders, stdin: Stdio, stdout: File, stderr: File) -> io::Result<Child> {
     let (program, args) = orders
         .argv
         .split_first()
@@ -109,7 +113,7 @@ fn spawn(orders: &Orders, stdout: File, stderr: File) -> io::Result<Child> {
         .current_dir(&orders.cwd)
         .env_clear()
         .envs(orders.env.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr)
         .process_group(0)

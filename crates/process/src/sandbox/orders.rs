@@ -20,6 +20,7 @@ pub(super) mod descriptor {
     pub(crate) const CONTROL: i32 = 8;
     pub(crate) const STDOUT: i32 = 9;
     pub(crate) const STDERR: i32 = 10;
+    pub(crate) const STDIN: i32 = 11;
 }
 
 /// What init is to do. It may hold secrets, hence no `Debug`.
@@ -27,6 +28,8 @@ pub(super) mod descriptor {
 pub(super) struct Orders {
     /// Empty for a trial: then it restricts itself and tells by what.
     pub argv: Vec<String>,
+    /// Whether the command is given something to read.
+    pub has_stdin: bool,
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
     /// Taken on inside: with them bwrap, or init itself, might not start.

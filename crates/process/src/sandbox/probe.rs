@@ -102,6 +102,7 @@ async fn attempt(
     plan.end();
     let orders = Orders {
         argv: Vec::new(),
+        has_stdin: false,
         cwd: PathBuf::from("/"),
         env: Vec::new(),
         limits: Inheritable::default(),

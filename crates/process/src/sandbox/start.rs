@@ -26,6 +26,7 @@ pub(crate) fn enter(
 ) -> io::Result<([OwnedFd; 2], Link)> {
     let orders = Orders {
         argv: launch.argv.clone(),
+        has_stdin: launch.stdin.is_some(),
         cwd: sandbox.cwd.clone(),
         env,
         limits,
@@ -33,18 +34,17 @@ pub(crate) fn enter(
     };
     let [stdout, stderr, report, words] = [pipe()?, pipe()?, pipe()?, pipe()?];
     let (control_in, control) = pipe()?;
-    give(
-        command,
-        &sandbox.options,
-        &orders,
-        File::open("/proc/self/exe")?,
-        vec![
-            (report.1, descriptor::REPORT),
-            (control_in, descriptor::CONTROL),
-            (stdout.1, descriptor::STDOUT),
-            (stderr.1, descriptor::STDERR),
-        ],
-    )?;
+    let mut more = vec![
+        (report.1, descriptor::REPORT),
+        (control_in, descriptor::CONTROL),
+        (stdout.1, descriptor::STDOUT),
+        (stderr.1, descriptor::STDERR),
+    ];
+    if let Some(stdin) = &launch.stdin {
+        more.push((File::open(stdin)?.into(), descriptor::STDIN));
+    }
+    let program = File::open("/proc/self/exe")?;
+    give(command, &sandbox.options, &orders, program, more)?;
     command.stdout(Stdio::null()).stderr(words.1);
     let link = Link::new(report.0, control, words.0)?;
     Ok(([stdout.0, stderr.0], link))

@@ -16,6 +16,23 @@ pub fn caller_env(
     env: BTreeMap<String, String>,
     allow: &[String],
 ) -> Result<BTreeMap<String, String>, Problem> {
+    check(env, |name, value| {
+        let reserved = is_reserved_variable(name) && !allow.iter().any(|allowed| allowed == name);
+        let rule = reserved.then_some("it changes which programs run or how they start");
+        rule.or_else(|| make_rule(value))
+    })
+}
+
+/// The same for a command that may be anything: it could run whatever a variable would have it run.
+pub fn own_env(env: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Problem> {
+    check(env, |_, _| None)
+}
+
+/// Checks that these are variables and not the yard's own, and what `rule` says of each.
+fn check(
+    env: BTreeMap<String, String>,
+    rule: impl Fn(&str, &str) -> Option<&'static str>,
+) -> Result<BTreeMap<String, String>, Problem> {
     if env.len() > MAX_VARIABLES {
         return Err(Problem::bad(
             "env",
@@ -23,7 +40,8 @@ pub fn caller_env(
         ));
     }
     for (name, value) in &env {
-        if let Some(rule) = name_rule(name, allow).or_else(|| value_rule(value)) {
+        let broken = name_rule(name).or_else(|| value_rule(value));
+        if let Some(rule) = broken.or_else(|| rule(name, value)) {
             let field = format!("env.{}", super::words::shown(name).trim_matches('"'));
             return Err(Problem::bad(&field, format!("{field} is refused: {rule}")).help(
                 "send only variables that the build itself reads; the operator can set others for the repository",
@@ -33,32 +51,25 @@ pub fn caller_env(
     Ok(env)
 }
 
-fn name_rule(name: &str, allow: &[String]) -> Option<&'static str> {
+fn name_rule(name: &str) -> Option<&'static str> {
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if name.is_empty() || !name.bytes().all(word) || name.as_bytes()[0].is_ascii_digit() {
         return Some("a name is letters, digits and '_', and does not start with a digit");
     }
-    if is_own_variable(name) {
-        return Some("the yard alone sets BRANCHYARD_ variables");
-    }
-    if is_reserved_variable(name) && !allow.iter().any(|allowed| allowed == name) {
-        return Some("it changes which programs run or how they start");
-    }
-    None
+    is_own_variable(name).then_some("the yard alone sets BRANCHYARD_ variables")
 }
 
 fn value_rule(value: &str) -> Option<&'static str> {
     if value.contains('\0') {
         return Some("the value holds a NUL");
     }
-    if value.len() > MAX_VALUE_BYTES {
-        return Some("the value is longer than 32 KiB");
-    }
-    // make takes every environment variable as one of its own and expands it, functions included.
-    if value.contains("$(") || value.contains("${") {
-        return Some("make would run what '$(' and '${' enclose");
-    }
-    None
+    (value.len() > MAX_VALUE_BYTES).then_some("the value is longer than 32 KiB")
+}
+
+/// make takes every environment variable as one of its own and expands it, functions included.
+fn make_rule(value: &str) -> Option<&'static str> {
+    let expands = value.contains("$(") || value.contains("${");
+    expands.then_some("make would run what '$(' and '${' enclose")
 }
 
 #[cfg(test)]
@@ -70,6 +81,22 @@ mod tests {
     fn check(name: &str, value: &str, allow: &[&str]) -> Result<(), Problem> {
         let allow: Vec<_> = allow.iter().map(|name| (*name).to_owned()).collect();
         caller_env([(name.to_owned(), value.to_owned())].into(), &allow).map(drop)
+    }
+
+    #[test]
+    fn a_command_of_ones_own_takes_every_variable_but_the_yards() {
+        let own = |name: &str, value: &str| own_env([(name.to_owned(), value.to_owned())].into());
+        for (name, value) in [("PYTHONPATH", "src"), ("PATH", "/x"), ("A", "$(b)")] {
+            assert!(own(name, value).is_ok(), "{name}");
+        }
+        for (name, value) in [
+            ("BRANCHYARD_REPO", "x"),
+            ("A=B", "x"),
+            ("", "x"),
+            ("A", "\0"),
+        ] {
+            assert!(own(name, value).is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod git;
 mod make;
 mod words;
 
-pub use env::caller_env;
+pub use env::{caller_env, own_env};
 pub use git::{GitAccess, GitCall, git, git_options, git_quick};
 pub use make::{Checked, MakePolicy, make, with_jobs};
 pub use words::Args;

@@ -5,16 +5,16 @@
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::FileType;
-use sha2::{Digest, Sha256};
 
 use super::beneath::{self, shown};
 use crate::error::conflict;
 use crate::{Error, Workspace};
 use branchyard_git::is_plain_name;
 use branchyard_git::verbs::conflicts::{NewFile, Read, Working};
-use branchyard_model::Problem;
+use branchyard_model::{Problem, sha256};
 
 /// The largest file that is changed, and that `read_file` tells the hash of.
 pub(super) const MAX_CHANGED: u64 = 16 << 20;
@@ -37,34 +37,99 @@ impl Present {
     }
 }
 
-/// As `expected` names a content, in small hexadecimal digits.
-pub(super) fn sha256(content: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(content) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+/// Who is to know of files, right before they change.
+pub type Tell = Arc<dyn Fn(&[&Path]) -> io::Result<()> + Send + Sync>;
+
+/// Changes files of a workspace for a caller.
+#[derive(Clone)]
+pub struct Editor {
+    workspace: Arc<Workspace>,
+    tell: Tell,
 }
 
-/// The path of a file to change, as a caller gave it in `field`: inside, and nothing that git, on any file system, takes
-/// for its own.
-pub(super) fn path_of(workspace: &Workspace, field: &str, given: &str) -> Result<PathBuf, Problem> {
-    let path = beneath::relative(workspace, given).map_err(|problem| problem.field(field))?;
-    if path.as_os_str().is_empty() || given.ends_with('/') {
-        return Err(Problem::bad(field, format!("{given:?} names no file")));
+impl Editor {
+    pub fn new(workspace: Arc<Workspace>, tell: Tell) -> Self {
+        Self { workspace, tell }
     }
-    for name in &path {
-        let name = name.as_bytes();
-        if name.len() > MAX_NAME {
-            let detail = format!("a name is longer than {MAX_NAME} bytes");
-            return Err(Problem::bad(field, detail));
+
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    fn tell(&self, paths: &[&Path]) -> Result<(), Error> {
+        (self.tell)(paths).map_err(Error::io("note a change beside a run"))
+    }
+
+    /// Has `work` look at the files and change them, where blocking is allowed.
+    pub(super) async fn edit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self, &Working) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let this = self.clone();
+        self.workspace
+            .blocking(move |workspace| work(&this, &Working::open(workspace.path())?))
+            .await
+    }
+
+    /// The path of a file to change, as a caller gave it in `field`: inside, and nothing that git, on any file system,
+    /// takes for its own.
+    pub(super) fn path(&self, field: &str, given: &str) -> Result<PathBuf, Problem> {
+        let path = beneath::relative(&self.workspace, given);
+        let path = path.map_err(|problem| problem.field(field))?;
+        if path.as_os_str().is_empty() || given.ends_with('/') {
+            return Err(Problem::bad(field, format!("{given:?} names no file")));
         }
-        if !is_plain_name(name) {
-            return Err(beneath::git_directory().field(field));
+        for name in &path {
+            let name = name.as_bytes();
+            if name.len() > MAX_NAME {
+                let detail = format!("a name is longer than {MAX_NAME} bytes");
+                return Err(Problem::bad(field, detail));
+            }
+            if !is_plain_name(name) {
+                return Err(beneath::git_directory().field(field));
+            }
+        }
+        Ok(path)
+    }
+
+    /// Puts `file` at the caller's `path`, with the directories above it. Returns whether it was put there: not a new
+    /// file where one is.
+    pub(super) fn put(
+        &self,
+        files: &Working,
+        path: &Path,
+        file: &NewFile<'_>,
+    ) -> Result<bool, Error> {
+        self.tell(&[path])?;
+        let spare = self.workspace.worktree().admin().join(SPARE);
+        let placed = files.make_parents(path);
+        match placed.and_then(|()| files.place(path, file, &spare)) {
+            Ok(is_placed) => Ok(is_placed),
+            Err(error) if is_in_the_way(&error) => {
+                let detail = format!("what is on the way to {} is no directory", shown(path));
+                Err(Problem::bad("path", detail).into())
+            }
+            Err(error) => Err(Error::io("write a file")(error)),
         }
     }
-    Ok(path)
+
+    /// See [`Working::rename`].
+    pub(super) fn rename(
+        &self,
+        files: &Working,
+        (from, to): (&Path, &Path),
+        may_replace: bool,
+    ) -> Result<bool, Error> {
+        self.tell(&[from, to])?;
+        let renamed = files.rename(from, to, may_replace);
+        renamed.map_err(Error::io("move a file"))
+    }
+
+    /// See [`Working::remove`].
+    pub(super) fn remove(&self, files: &Working, path: &Path) -> Result<(), Error> {
+        self.tell(&[path])?;
+        Ok(files.remove(path)?)
+    }
 }
 
 /// What there is at `path`, which is the caller's `field`; `None` where there is nothing. Links are not followed.
@@ -139,26 +204,6 @@ pub(super) fn check_hash(expected: Option<&String>) -> Result<(), Problem> {
             "expected",
             "a SHA-256 is 64 digits from 0 to 9 and a to f, as `sha256` of read_file",
         )),
-    }
-}
-
-/// Puts `file` at the caller's `path`, with the directories above it. Returns whether it was put there: not a new file
-/// where one is.
-pub(super) fn put(
-    workspace: &Workspace,
-    files: &Working,
-    path: &Path,
-    file: &NewFile<'_>,
-) -> Result<bool, Error> {
-    let spare = workspace.worktree().admin().join(SPARE);
-    let placed = files.make_parents(path);
-    match placed.and_then(|()| files.place(path, file, &spare)) {
-        Ok(is_placed) => Ok(is_placed),
-        Err(error) if is_in_the_way(&error) => {
-            let detail = format!("what is on the way to {} is no directory", shown(path));
-            Err(Problem::bad("path", detail).into())
-        }
-        Err(error) => Err(Error::io("write a file")(error)),
     }
 }
 

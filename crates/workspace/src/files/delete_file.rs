@@ -1,15 +1,12 @@
 //! `delete_file`: a file or link goes.
 
-use std::sync::Arc;
-
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{check_expected, check_hash, path_of, present};
-use crate::{Error, Workspace};
-use branchyard_git::verbs::conflicts::Working;
+use super::change::{Editor, check_expected, check_hash, present};
+use crate::Error;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
 use branchyard_model::Problem;
 
@@ -28,6 +25,9 @@ pub struct Request {
     pub path: String,
     /// The SHA-256 of what is deleted, as `read_file` tells it.
     pub expected: Option<String>,
+    /// Wait for the run that is under way, in place of deleting the file beneath it.
+    #[serde(default)]
+    pub after_run: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -41,20 +41,19 @@ impl Request {
     }
 }
 
-pub async fn delete_file(workspace: &Arc<Workspace>, request: Request) -> Result<Deleted, Error> {
-    workspace
-        .blocking(move |this| {
-            let path = path_of(this, "path", &request.path)?;
-            let files = Working::open(this.path())?;
+pub async fn delete_file(editor: Editor, request: Request) -> Result<Deleted, Error> {
+    editor
+        .edit(move |editor, files| {
+            let path = editor.path("path", &request.path)?;
             let stat = files.stat(&path).map_err(Error::io("look at a file"))?;
             let is_link =
                 stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
             // A link goes by itself, wherever it leads.
             if !is_link || request.expected.is_some() {
-                let old = present(&files, "path", &path)?.ok_or_else(|| not_found(&path))?;
+                let old = present(files, "path", &path)?.ok_or_else(|| not_found(&path))?;
                 check_expected(&path, Some(&old), request.expected.as_deref())?;
             }
-            files.remove(&path)?;
+            editor.remove(files, &path)?;
             Ok(Deleted { path: shown(&path) })
         })
         .await

@@ -1,18 +1,16 @@
 //! `edit_file`: parts of a text file replaced.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{MAX_CHANGED, check_expected, check_hash, path_of, present, put, sha256};
+use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present};
+use crate::Error;
 use crate::error::conflict;
-use crate::{Error, Workspace};
-use branchyard_git::verbs::conflicts::{NewFile, Working};
+use branchyard_git::verbs::conflicts::NewFile;
 use branchyard_git::verbs::delta::diff_of_contents;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
-use branchyard_model::Problem;
+use branchyard_model::{Problem, sha256};
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "edit_file",
@@ -32,6 +30,7 @@ const MOST_PLACES: usize = 5;
 pub struct Request {
     /// Relative to the workspace.
     pub path: String,
+    /// What to replace, one after the other.
     #[schemars(length(min = 1, max = MOST_EDITS))]
     pub edits: Vec<Edit>,
     /// The SHA-256 of what is edited, as `read_file` tells it.
@@ -39,6 +38,9 @@ pub struct Request {
     /// Only show what would change.
     #[serde(default)]
     pub dry_run: bool,
+    /// Wait for the run that is under way, in place of changing the file beneath it.
+    #[serde(default)]
+    pub after_run: bool,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -83,12 +85,11 @@ impl Request {
     }
 }
 
-pub async fn edit_file(workspace: &Arc<Workspace>, request: Request) -> Result<Edited, Error> {
-    workspace
-        .blocking(move |this| {
-            let path = path_of(this, "path", &request.path)?;
-            let files = Working::open(this.path())?;
-            let old = present(&files, "path", &path)?.ok_or_else(|| not_found(&path))?;
+pub async fn edit_file(editor: Editor, request: Request) -> Result<Edited, Error> {
+    editor
+        .edit(move |editor, files| {
+            let path = editor.path("path", &request.path)?;
+            let old = present(files, "path", &path)?.ok_or_else(|| not_found(&path))?;
             check_expected(&path, Some(&old), request.expected.as_deref())?;
             let Ok(before) = std::str::from_utf8(&old.content) else {
                 let detail = format!("{} is not UTF-8 text", shown(&path));
@@ -106,7 +107,7 @@ pub async fn edit_file(workspace: &Arc<Workspace>, request: Request) -> Result<E
                     executable: None,
                     is_new: false,
                 };
-                put(this, &files, &path, &file)?;
+                editor.put(files, &path, &file)?;
             }
             Ok(Edited {
                 sha256: sha256(after.as_bytes()),

@@ -1,6 +1,7 @@
 //! Reading a workspace's files, and changing single ones. Every path is resolved by the kernel beneath the workspace's own
 //! directory (`openat2`), so that no `..`, symlink or race can lead out of it.
 
+pub mod apply_patch;
 pub(crate) mod beneath;
 mod change;
 pub mod delete_file;
@@ -8,6 +9,7 @@ pub mod edit_file;
 mod lines;
 mod list;
 pub mod move_file;
+mod patch_paths;
 mod query;
 mod raw;
 mod read;
@@ -18,6 +20,7 @@ mod walk;
 pub mod write_file;
 
 pub use beneath::check_beneath;
+pub use change::{Editor, Tell};
 pub use list::list;
 pub use raw::open;
 pub use read::read;

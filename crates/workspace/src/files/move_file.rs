@@ -1,15 +1,12 @@
 //! `move_file`: a file gets another name.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{path_of, present};
+use super::change::{Editor, present};
+use crate::Error;
 use crate::error::conflict;
-use crate::{Error, Workspace};
-use branchyard_git::verbs::conflicts::Working;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
 
 pub const VERB: VerbEntry = VerbEntry {
@@ -25,10 +22,14 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// Relative to the workspace, as is `to`.
     pub from: String,
+    /// Its new name.
     pub to: String,
     /// Replace a file that is at `to`.
     #[serde(default)]
     pub overwrite: bool,
+    /// Wait for the run that is under way, in place of moving the file beneath it.
+    #[serde(default)]
+    pub after_run: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -37,18 +38,16 @@ pub struct MovedFile {
     pub to: String,
 }
 
-pub async fn move_file(workspace: &Arc<Workspace>, request: Request) -> Result<MovedFile, Error> {
-    workspace
-        .blocking(move |this| {
-            let from = path_of(this, "from", &request.from)?;
-            let to = path_of(this, "to", &request.to)?;
-            let files = Working::open(this.path())?;
-            if present(&files, "from", &from)?.is_none() {
+pub async fn move_file(editor: Editor, request: Request) -> Result<MovedFile, Error> {
+    editor
+        .edit(move |editor, files| {
+            let from = editor.path("from", &request.from)?;
+            let to = editor.path("to", &request.to)?;
+            if present(files, "from", &from)?.is_none() {
                 return Err(not_found(&from).field("from").into());
             }
-            let is_taken = present(&files, "to", &to)?.is_some() && !request.overwrite;
-            let moved = || files.rename(&from, &to, request.overwrite);
-            if is_taken || !moved().map_err(Error::io("move a file"))? {
+            let is_taken = present(files, "to", &to)?.is_some() && !request.overwrite;
+            if is_taken || !editor.rename(files, (&from, &to), request.overwrite)? {
                 let detail = format!(
                     "{} is there already, or something is on the way to it",
                     shown(&to)

@@ -11,12 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{open_beneath, shown};
-use super::change::{MAX_CHANGED, sha256};
+use super::change::MAX_CHANGED;
 use super::regular::{MAX_LINED, open_regular, too_long};
 use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_git as git;
-use branchyard_model::{About, Problem};
+use branchyard_model::{About, Problem, sha256};
 
 /// What `read_file` takes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

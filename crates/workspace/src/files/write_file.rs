@@ -1,18 +1,16 @@
 //! `write_file`: a file made, replaced or added to.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::shown;
-use super::change::{MAX_CHANGED, check_expected, check_hash, path_of, present, put, sha256};
+use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present};
+use crate::Error;
 use crate::error::conflict;
-use crate::{Error, Workspace};
-use branchyard_git::verbs::conflicts::{NewFile, Working};
+use branchyard_git::verbs::conflicts::NewFile;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
-use branchyard_model::Problem;
+use branchyard_model::{Problem, sha256};
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "write_file",
@@ -27,6 +25,7 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// Relative to the workspace.
     pub path: String,
+    /// All of it; with append, what is added.
     pub content: String,
     /// How `content` is written.
     #[serde(default)]
@@ -38,6 +37,9 @@ pub struct Request {
     pub expected: Option<String>,
     /// Whether it is a program; as it was where not given.
     pub executable: Option<bool>,
+    /// Wait for the run that is under way, in place of changing the file beneath it.
+    #[serde(default)]
+    pub after_run: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -59,7 +61,7 @@ pub enum WriteMode {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Written {
+pub struct WrittenFile {
     pub path: String,
     /// Of the whole file, for the `expected` of the next change.
     pub sha256: String,
@@ -94,12 +96,11 @@ impl Request {
     }
 }
 
-pub async fn write_file(workspace: &Arc<Workspace>, request: Request) -> Result<Written, Error> {
-    workspace
-        .blocking(move |this| {
-            let path = path_of(this, "path", &request.path)?;
-            let files = Working::open(this.path())?;
-            let old = present(&files, "path", &path)?;
+pub async fn write_file(editor: Editor, request: Request) -> Result<WrittenFile, Error> {
+    editor
+        .edit(move |editor, files| {
+            let path = editor.path("path", &request.path)?;
+            let old = present(files, "path", &path)?;
             check_expected(&path, old.as_ref(), request.expected.as_deref())?;
             let is_new = request.mode == WriteMode::Create;
             let mut content = request.bytes()?;
@@ -116,7 +117,7 @@ pub async fn write_file(workspace: &Arc<Workspace>, request: Request) -> Result<
                 executable: request.executable,
                 is_new,
             };
-            let is_taken = (is_new && old.is_some()) || !put(this, &files, &path, &file)?;
+            let is_taken = (is_new && old.is_some()) || !editor.put(files, &path, &file)?;
             if is_taken {
                 let detail = format!("{} is there already", shown(&path));
                 return Err(conflict("file_exists", detail)
@@ -124,7 +125,7 @@ pub async fn write_file(workspace: &Arc<Workspace>, request: Request) -> Result<
                     .help("give mode overwrite, and expected with the sha256 that read_file tells")
                     .into());
             }
-            Ok(Written {
+            Ok(WrittenFile {
                 path: shown(&path),
                 sha256: sha256(&content),
                 size: content.len() as u64,
@@ -134,7 +135,7 @@ pub async fn write_file(workspace: &Arc<Workspace>, request: Request) -> Result<
         .await
 }
 
-impl Render for Written {
+impl Render for WrittenFile {
     fn text(&self) -> String {
         let done = if self.created { "created" } else { "wrote" };
         format!("{done} {}, {} bytes", self.path, self.size)

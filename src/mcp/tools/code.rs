@@ -1,0 +1,163 @@
+//! Commands and code of an agent's own.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::build::start_and_show;
+use crate::mcp::call::Call;
+use crate::mcp::outcome::{RunOutcome, Wanted};
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Tool, ToolEntry};
+use crate::mcp::waiting::{OnCancel, Wait};
+use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
+use branchyard_journal::{Query, pattern};
+use branchyard_model::{BranchName, Problem, RepoName, Scope};
+use branchyard_runs::RunBody;
+use branchyard_runs::argv::Args;
+
+/// Matching lines that are looked for at once.
+const MATCHES: usize = 200;
+
+pub(super) fn tools() -> Vec<Tool> {
+    let entry = |name, title, description| ToolEntry {
+        name,
+        title,
+        description,
+        set: Toolset::Code,
+        right: Scope::CodeRun,
+        // A command may do to the workspace whatever it likes.
+        effect: Effect::DESTROYS.reaching_out(),
+    };
+    vec![
+        Tool::new::<Exec, RunOutcome<'_>, _>(
+            &entry(
+                "exec",
+                "Run a command",
+                "Runs any command in a branch's workspace as it is, in a sandbox, without a shell: argv, or a script with \
+                 its interpreter. Answers as make does; tail or grep choose what is shown of the output.",
+            ),
+            exec,
+        ),
+        Tool::new::<ExecuteCode, RunOutcome<'_>, _>(
+            &entry(
+                "execute_code",
+                "Execute code",
+                "Executes a snippet in a branch's workspace, in a sandbox: the file is kept outside of the worktree. Answers \
+                 with stdout, stderr and exit_code apart.",
+            ),
+            execute_code,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Exec {
+    repo: RepoName,
+    branch: BranchName,
+    /// The program and its arguments, such as ["pytest", "-q"].
+    #[serde(default)]
+    argv: Vec<String>,
+    /// In place of argv: a text for interpreter.
+    script: Option<String>,
+    /// python, shell, bash, node or another that the operator named.
+    interpreter: Option<String>,
+    /// What it reads from its standard input.
+    stdin: Option<String>,
+    /// Variables added to the environment.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// How long it may take, such as "10m".
+    timeout: Option<String>,
+    /// Show only so many of the last lines.
+    tail: Option<u64>,
+    /// Show only lines that match this regular expression.
+    grep: Option<String>,
+    /// As for make.
+    #[serde(default)]
+    wait: Wait,
+    /// As for make.
+    #[serde(default)]
+    on_cancel: OnCancel,
+    /// As for make.
+    idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ExecuteCode {
+    repo: RepoName,
+    branch: BranchName,
+    /// python, shell, bash, node or another that the operator named.
+    language: String,
+    /// The text of the program.
+    code: String,
+    /// Arguments for the code.
+    #[serde(default)]
+    args: Args,
+    /// As for exec.
+    stdin: Option<String>,
+    /// As for exec.
+    timeout: Option<String>,
+    /// As for make.
+    #[serde(default)]
+    wait: Wait,
+}
+
+async fn exec(call: Call, asked: Exec) -> Result<Reply, Problem> {
+    let wanted = match (asked.tail, &asked.grep) {
+        (Some(_), Some(_)) => {
+            let detail = "tail and grep cannot be had together";
+            return Err(Problem::unprocessable("grep", detail));
+        }
+        (Some(lines), None) => Wanted::Tail(lines),
+        (None, Some(wanted)) => Wanted::Matching(Query {
+            pattern: pattern(wanted, false)
+                .map_err(|error| Problem::unprocessable("grep", error))?,
+            context: 0,
+            limit: MATCHES,
+        }),
+        (None, None) => Wanted::Since(0),
+    };
+    let request = RunBody {
+        argv: asked.argv,
+        script: asked.script,
+        interpreter: asked.interpreter,
+        stdin: asked.stdin,
+        env: asked.env,
+        timeout: asked.timeout,
+        ..RunBody::default()
+    };
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, asked.on_cancel);
+    let key = asked.idempotency_key.as_deref();
+    start_and_show(&call, place, request.exec()?, wait, key, wanted).await
+}
+
+async fn execute_code(call: Call, asked: ExecuteCode) -> Result<Reply, Problem> {
+    let request = RunBody {
+        script: Some(asked.code),
+        interpreter: Some(asked.language),
+        args: asked.args,
+        stdin: asked.stdin,
+        timeout: asked.timeout,
+        ..RunBody::default()
+    };
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, OnCancel::default());
+    let request = request.exec().map_err(as_of_code)?;
+    let shown = start_and_show(&call, place, request, wait, None, Wanted::Since(0)).await;
+    shown.map_err(as_of_code)
+}
+
+/// Names the fields as callers of `execute_code` know them.
+fn as_of_code(problem: Problem) -> Problem {
+    match problem.field.as_deref() {
+        Some("script") => problem.field("code"),
+        Some("interpreter") => problem.field("language"),
+        _ => problem,
+    }
+}
