@@ -23,6 +23,7 @@ readonly stamp=$home/stamp
 wanted() {
     echo "$home $(python3 --version 2>&1) $(uname -m)"
     cat "$pins"/{package.json,package-lock.json,requirements.txt}
+    [[ ! -f $pins/wheels.txt ]] || cat "$pins/wheels.txt"
 }
 
 install_npm_packages() {
@@ -51,6 +52,13 @@ install_python_packages() {
     "$home/venv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
         --require-hashes --requirement "$pins/requirements.txt" ||
         fail "pip could not fetch what $pins/requirements.txt names; is its package index reachable from here?"
+    [[ -f $pins/wheels.txt ]] || return 0
+    # What tests install, and what they install it with: builds are shown these directories.
+    rm -rf "$home/wheels" "$home/bin"
+    "$home/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --no-deps \
+        --require-hashes --requirement "$pins/wheels.txt" --dest "$home/wheels" ||
+        fail "pip could not fetch what $pins/wheels.txt names; is its package index reachable from here?"
+    install -D "$home/venv/bin/uv" "$home/bin/uv"
 }
 
 case $1 in

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod audit;
 mod authorized_app;
 pub mod branches;
+pub mod code_env;
 pub mod health;
 pub mod inconsistencies;
 pub mod inspect;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::AuthorizedApp;
 use branchyard_model::{ErrorKind, Problem, RunId, RunKind};
 use branchyard_runs::Live;
@@ -13,19 +15,32 @@ pub(super) async fn lock_or_run(
     workspace: &Workspace,
     what: &str,
 ) -> Result<(Option<WorkspaceLock>, Option<RunId>), Problem> {
-    // What git does there may be to move files.
-    let run = run_with_lock(app, workspace).filter(|run| run.record().spec.kind != RunKind::Git);
-    let begun = async {
-        match run {
-            Some(run) if run.command_begins().await => run.id(),
-            // The lock is let go.
-            _ => std::future::pending().await,
+    let place = workspace.queue().enter(what, app.principal().name(), None);
+    let (holders, mut changed) = watch::channel(());
+    let lock = place.wait(|_| {
+        holders.send_replace(());
+    });
+    let lock = tokio::time::timeout(app.config().timeouts.workspace, lock);
+    tokio::pin!(lock);
+    loop {
+        // What git does there may be to move files.
+        let run = run_with_lock(app, workspace);
+        let run = run.filter(|run| run.record().spec.kind != RunKind::Git);
+        let begun = async {
+            match run {
+                Some(run) if run.command_begins().await => run.id(),
+                // The next in line has the lock soon.
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            run = begun => return Ok((None, Some(run))),
+            lock = &mut lock => {
+                return Ok((Some(lock.map_err(|_| busy(workspace))?), None));
+            }
+            _ = changed.changed() => {}
         }
-    };
-    tokio::select! {
-        biased;
-        run = begun => Ok((None, Some(run))),
-        lock = lock_of(app, workspace, what) => Ok((Some(lock?), None)),
     }
 }
 

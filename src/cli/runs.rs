@@ -37,7 +37,7 @@ pub(crate) struct Args {
     ])]
     state: Option<String>,
     /// Only runs of this kind
-    #[arg(long, value_parser = ["make", "git", "task"])]
+    #[arg(long, value_parser = ["make", "git", "task", "exec"])]
     kind: Option<String>,
     /// Only runs asked for since then, such as 2h or 2026-11-15T08:00:00Z
     #[arg(long, value_name = "WHEN", value_parser = values::since)]

@@ -20,6 +20,7 @@ use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Header, NDJSON, Operation, Route, SSE, TEXT, does, reads, text};
 use super::sinks::{Events, Text};
+use crate::app::code_env::{self, InstallRequest};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_journal::{Cursor, Sink};
 use branchyard_model::{BranchName, Problem, RepoName, RunId, RunRecord, Scope};
@@ -72,6 +73,13 @@ pub(super) fn routes() -> Vec<Route> {
         does("exec", "startExec", "Run a command of one's own")
             .starts::<RunRecord>(EVENTS)
             .post(at("exec"), Needs(Scope::CodeRun), starting(RunBody::exec)),
+        does(
+            "exec",
+            "installDependencies",
+            "Install packages into a code environment",
+        )
+        .starts::<RunRecord>(EVENTS)
+        .post(at("install_dependencies"), Needs(Scope::CodeRun), install),
         does("run.rerun", "rerun", "Run the same again")
             .starts::<RunRecord>(EVENTS)
             .post("/stream/runs/{run}/rerun", Needs(Scope::BuildRun), rerun),
@@ -108,6 +116,17 @@ async fn begin(
 ) -> HttpResult {
     body.check_place(&repo, &branch)?;
     start(&app, (repo, branch), &headers, read(body)?).await
+}
+
+/// Starts a run that installs packages.
+async fn install(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+    headers: HeaderMap,
+    Body(body): Body<InstallRequest>,
+) -> HttpResult {
+    let request = code_env::install(&app, (&repo, &branch), body).await?;
+    start(&app, (repo, branch), &headers, request).await
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -155,6 +174,7 @@ async fn start(
     mut request: RunRequest,
 ) -> HttpResult {
     let (key, from) = key_and_place(headers)?;
+    code_env::ensure(app, (&repo, &branch), &request).await?;
     let detached = prefers_async(headers);
     request.set_unwatched(detached);
     let started = runs::start(app, &repo, &branch, request, key).await?;

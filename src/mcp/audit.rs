@@ -18,9 +18,10 @@ use branchyard_runs::argv::{self, Args};
 
 /// Those tools that change the yard only for some arguments. All others that are not read-only always do,
 /// and their names are those that the audit has, but for a dot: `token_create` is `token.create`.
-const DEEDS: [(&str, Deed); 7] = [
+const DEEDS: [(&str, Deed); 8] = [
     ("git", Deed::Git),
     ("execute_code", Deed::As("exec")),
+    ("install_dependencies", Deed::As("exec")),
     (
         "workspace",
         Deed::By(&[

@@ -14,7 +14,7 @@ use super::window::Window;
 use crate::app::runs;
 use branchyard_journal::{Query, Stream, Totals};
 use branchyard_model::{
-    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunRecord, RunState, Warning,
+    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Warning,
 };
 use branchyard_runs::View;
 
@@ -162,6 +162,8 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
         let (output, apart, cut) = printed.fill(room - spent);
         let [stdout, stderr] = apart.map_or([None, None], |apart| apart.map(Some));
         let truncated = cut || count < found.items.len();
+        let wanting = missing_module(record, [&output, stderr.as_deref().unwrap_or_default()]);
+        let next = wanting.or_else(|| next(call, record, found.items.len() > count));
         let outcome = RunOutcome {
             run_id: id,
             repo: &record.spec.repo,
@@ -189,7 +191,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
             stderr,
             truncated,
             next_cursor: LogCursor::Byte(printed.total().bytes).to_string(),
-            next: next(call, record, found.items.len() > count),
+            next,
         };
         call.reply(&outcome, text(&outcome))
             .map(|reply| reply.link(log_of(record)))
@@ -236,6 +238,30 @@ fn next(call: &Call, record: &RunRecord, more: bool) -> Option<String> {
         }
         RunState::Ended(_) => None,
     }
+}
+
+/// What to call where a command of the agent's own failed for want of a package.
+fn missing_module(record: &RunRecord, printed: [&str; 2]) -> Option<String> {
+    let is_failed = record.state == RunState::Ended(EndState::Failed);
+    if record.spec.kind != RunKind::Exec || !is_failed {
+        return None;
+    }
+    let named = |text: &str, mark: &str| {
+        let (_, rest) = text.rsplit_once(mark)?;
+        let (name, _) = rest.split_once('\'')?;
+        Some(name.to_owned())
+    };
+    let mut printed = printed.into_iter();
+    printed.find_map(|text| {
+        let python = named(text, "No module named '").map(|name| {
+            let package = name.split('.').next().unwrap_or_default();
+            format!("{package} is not installed. If its package is called so, call install_dependencies with packages [\"{package}\"] and run it again.")
+        });
+        let node = || named(text, "Cannot find module '").map(|name| {
+            format!("{name} is not installed. Call exec with argv [\"npm\", \"install\", \"{name}\"] and run it again.")
+        });
+        python.or_else(node)
+    })
 }
 
 fn text(outcome: &RunOutcome<'_>) -> String {

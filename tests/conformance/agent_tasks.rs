@@ -1,6 +1,6 @@
 //! What agents do all day, by the official client: how many calls and bytes it takes, and that it arrives.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::support::{Binary, Options, PATIENCE, PROGRAM, Yard, git, until};
 const AGENTS: usize = 8;
 const ROUNDS: usize = 3;
 
-async fn start(yard: &mut Yard) -> Binary {
+pub async fn start(yard: &mut Yard) -> Binary {
     let runtime = yard.dir.path().join("run");
     std::fs::create_dir_all(&runtime).unwrap();
     yard.start_binary(&[("XDG_RUNTIME_DIR", runtime.to_str().unwrap())])
@@ -20,7 +20,7 @@ async fn start(yard: &mut Yard) -> Binary {
 }
 
 /// What the client reports of each step. It finds the daemon by itself, wherever that is started anew.
-async fn client(dir: PathBuf, steps: Vec<Value>) -> Vec<Value> {
+pub async fn client(dir: PathBuf, steps: Vec<Value>) -> Vec<Value> {
     let plan = json!({
         "command": PROGRAM,
         "args": ["mcp", "--role", "dev", "--content", "text", "--repo", "demo"],
@@ -42,33 +42,34 @@ async fn client(dir: PathBuf, steps: Vec<Value>) -> Vec<Value> {
     report
 }
 
-fn call(tool: &str, branch: &str, more: Value) -> Value {
+pub fn call(tool: &str, branch: &str, more: Value) -> Value {
     let mut arguments = more;
     arguments["branch"] = branch.into();
     json!({ "do": "call", "tool": tool, "arguments": arguments })
 }
 
-fn clone(agent: &str, base: &str) -> Value {
+pub fn clone(agent: &str, base: &str) -> Value {
     let task = json!({ "agent_id": agent, "task_id": "t", "base": base });
     json!({ "do": "call", "tool": "git_clone", "arguments": task })
 }
 
-fn write(file: &Path, content: &str) -> Value {
-    json!({ "do": "write", "path": file, "content": content })
+fn write(branch: &str, path: &str, content: &str) -> Value {
+    let file = json!({ "path": path, "content": content, "mode": "overwrite" });
+    call("write_file", branch, file)
 }
 
-fn branch(agent: &str) -> String {
+pub fn branch(agent: &str) -> String {
     format!("agent-{agent}-t")
 }
 
-fn text(said: &Value) -> &str {
+pub fn text(said: &Value) -> &str {
     said["result"]["content"][0]["text"]
         .as_str()
         .unwrap_or_default()
 }
 
 /// Prints what the calls cost, and holds it to a bound.
-fn cost(task: &str, report: &[Value], most: u64) {
+pub fn cost(task: &str, report: &[Value], most: u64) {
     let bytes: Vec<u64> = report
         .iter()
         .filter_map(|said| said["bytes"].as_u64())
@@ -114,7 +115,6 @@ async fn an_agent_needs_few_calls_and_bytes() {
     let history = fill(&yard);
     let mut daemon = start(&mut yard).await;
     let dir = yard.dir.path().to_owned();
-    let file = |agent: &str, name: &str| yard.workspace(&branch(agent)).join(name);
 
     let of = branch("fixer");
     let build = || call("make", &of, json!({ "args": ["build"] }));
@@ -128,9 +128,10 @@ async fn an_agent_needs_few_calls_and_bytes() {
                 &of,
                 json!({ "path": "src/greet.c", "start_line": 1, "end_line": 5 }),
             ),
-            write(
-                &file("fixer", "src/greet.c"),
-                "int greet(int n)\n{\n    int sum = n;\n    return sum + 1;\n}\n",
+            call(
+                "edit_file",
+                &of,
+                json!({ "path": "src/greet.c", "edits": [{ "old": "= n\n", "new": "= n;\n" }] }),
             ),
             build(),
             call("git_push", &of, json!({ "message": "Mend greet" })),
@@ -155,10 +156,10 @@ async fn an_agent_needs_few_calls_and_bytes() {
         vec![
             clone("ann", "shared"),
             clone("ben", "shared"),
-            write(&file("ann", "shared.txt"), "one\nann\nthree\n"),
+            write(&ann, "shared.txt", "one\nann\nthree\n"),
             commit(&ann),
             deliver(&ann),
-            write(&file("ben", "shared.txt"), "one\nben\nthree\n"),
+            write(&ben, "shared.txt", "one\nben\nthree\n"),
             commit(&ben),
             deliver(&ben),
             call(
@@ -236,7 +237,7 @@ async fn eight_agents_deliver_to_one_branch_over_two_kills() {
         let mut steps = vec![again(clone(&agent, "integration"), "")];
         for round in 0..ROUNDS {
             let name = format!("{number}-{round}");
-            steps.push(write(&yard.workspace(&of).join(&name), "work\n"));
+            steps.push(again(write(&of, &name, "work\n"), ""));
             let commit = json!({ "message": name, "paths": [name] });
             steps.push(again(call("git_commit", &of, commit), "nothing_to_commit"));
             steps.push(again(

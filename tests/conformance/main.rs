@@ -20,5 +20,6 @@ mod installed;
 
 mod agent_tasks;
 mod clients;
+mod code;
 mod inspector;
 mod suite;

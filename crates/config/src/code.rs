@@ -37,7 +37,7 @@ pub enum ProgramNames {}
 
 impl TextKind for ProgramNames {
     const EXPECTED: &'static str =
-        r#"a program as callers write it, such as "cargo" or "./run-tests""#;
+        r#"a program as callers write it, such as "cargo" or "/opt/bin/lint""#;
 
     fn read(text: &str) -> Result<Cow<'_, str>, String> {
         if text.is_empty() {
@@ -45,6 +45,10 @@ impl TextKind for ProgramNames {
         }
         if text.chars().any(char::is_control) {
             return Err("it holds a control character".to_owned());
+        }
+        if text.contains('/') && !text.starts_with('/') {
+            let why = "it would be found in the workspace, where callers write what they like";
+            return Err(why.to_owned());
         }
         Ok(text.into())
     }
@@ -74,6 +78,16 @@ impl CodeConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_not_looked_for_in_the_workspace() {
+        for name in ["cargo", "/usr/bin/make"] {
+            assert!(ProgramName::parse(name).is_ok(), "{name}");
+        }
+        for name in ["", "./run-tests", "bin/x", "a\nb"] {
+            assert!(ProgramName::parse(name).is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn interpreters_are_added_or_take_the_place_of_others() {

@@ -267,6 +267,13 @@ impl GitCommand {
         self
     }
 
+    /// Is ended if it takes longer than this.
+    #[must_use]
+    pub fn within(mut self, total: Duration) -> Self {
+        self.timeouts.total = Some(total);
+        self
+    }
+
     /// Nobody reads its standard output, so it has none: git writes there in the middle of its work, and
     /// would be ended by that if the daemon were gone by then.
     #[must_use]

@@ -20,4 +20,6 @@ pub(super) struct Checks {
     pub(super) open_jobs: Vec<usize>,
     /// The word of the command line that stands for a script of the caller's.
     pub(super) script_at: Option<usize>,
+    /// The code environment that is asked for.
+    pub(super) code_env: Option<String>,
 }

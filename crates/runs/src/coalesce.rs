@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::edit_note;
 use super::live::Live;
 use super::open::Runs;
 use branchyard_model::{OnDisconnect, RunId, RunSpec, RunState, SyncMode};
@@ -157,9 +158,11 @@ pub(super) fn find_equal(
         .live
         .iter()
         .find(|live| {
+            let is_edited = || edit_note::read(&runs.inner().history.home(live.id())).is_any();
             !judged.contains(&live.id())
                 && !live.viewers().is_stopped()
                 && equal(&live.look().spec, spec)
+                && !is_edited()
         })
         .map(|live| live.clone())
 }

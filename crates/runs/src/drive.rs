@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use super::checks::Checks;
 use super::ending::Ending;
+use super::exec::{self, ExecFiles};
 use super::live::Live;
 use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
-use crate::{exec, parallel, reuse, secrets};
+use crate::{parallel, reuse, secrets};
 use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
@@ -195,18 +196,33 @@ impl Drive {
             self.warn(withheld.clone());
         }
         let kind = self.live.record().spec.kind;
-        let script = exec::script(&self.shared.history.home(self.live.id()), checks);
-        let sandbox = self
-            .shared
-            .sandboxes
-            .of_run(workspace, kind, checks, script)?;
+        let exec_files = match kind {
+            RunKind::Exec => {
+                // What was allowed when it was asked for may not be any more.
+                let argv = self.live.record().spec.argv;
+                exec::check_allowed(workspace.repo(), &argv, checks.script_at)?;
+                let home = self.shared.history.home(self.live.id());
+                let found = ExecFiles::of(&home, workspace, checks);
+                found.map_err(|error| self.shared.margin.judge(error.problem()))?
+            }
+            RunKind::Make | RunKind::Git | RunKind::Task => ExecFiles::default(),
+        };
+        let sandboxes = &self.shared.sandboxes;
+        let sandbox = sandboxes.of_run(workspace, kind, checks, &exec_files)?;
         if let Some(answered) =
             reuse::answer_from_earlier(self, workspace, &about, &secrets, job.asker.as_ref()).await
         {
             return Ok(Some(answered));
         }
         parallel::share_cores(self, &checks.open_jobs);
-        let started = self.start(workspace, (about, checks), sandbox, (lease, reach), secrets);
+        let confined = (sandbox, exec_files);
+        let started = self.start(
+            workspace,
+            (about, checks),
+            confined,
+            (lease, reach),
+            secrets,
+        );
         let (supervisor, watch) = started.await.map_err(|error| {
             let detail = "the run's supervisor could not be started";
             let problem = Problem::unwritten("supervisor_not_started", detail, &error);

@@ -10,10 +10,11 @@ use super::request::RunBody;
 use branchyard_auth::Principal;
 use branchyard_config::{CodeConfig, ProgramName};
 use branchyard_model::{BranchName, ErrorKind, Problem, Scope, sha256};
-use branchyard_process::Launch;
-use branchyard_runtime::disk::write_private;
-use branchyard_workspace::protected_from;
+use branchyard_process::{Launch, Mount};
+use branchyard_runtime::disk::{if_there, write_private};
+use branchyard_workspace::code_env::{CodeEnv, EnvKind};
 use branchyard_workspace::repos::Repo;
+use branchyard_workspace::{Error, Workspace, protected_from};
 
 /// The word that stands for the script in a command line, and the file's name in the run's directory.
 const SCRIPT: &str = "script";
@@ -41,6 +42,7 @@ pub(super) fn command(
     }
     let mut checks = Checks {
         guards_branch,
+        code_env: body.code_env.clone(),
         ..Checks::default()
     };
     let (mut argv, mut code_sha256) = (body.argv.clone(), None);
@@ -51,7 +53,7 @@ pub(super) fn command(
         code_sha256 = Some(sha256(script.as_bytes()));
     }
     argv.extend(args);
-    check_allowed(repo, argv.first().map_or("", String::as_str))?;
+    check_allowed(repo, &argv, checks.script_at)?;
     Ok(Exec {
         argv,
         code_sha256,
@@ -69,7 +71,13 @@ fn interpreter(code: &CodeConfig, name: &str) -> Result<Vec<String>, Problem> {
     })
 }
 
-fn check_allowed(repo: &Repo, program: &str) -> Result<(), Problem> {
+/// Refuses a program that the operator does not allow.
+pub(super) fn check_allowed(
+    repo: &Repo,
+    argv: &[String],
+    script_at: Option<usize>,
+) -> Result<(), Problem> {
+    let program = argv.first().map_or("", String::as_str);
     let Some(allowed) = &repo.config().allow_exec else {
         return Ok(());
     };
@@ -83,7 +91,12 @@ fn check_allowed(repo: &Repo, program: &str) -> Result<(), Problem> {
         false => format!("the operator allows: {} (allow_exec)", allowed.join(", ")),
     };
     let problem = Problem::new(ErrorKind::Forbidden, "exec_not_allowed", detail);
-    Err(problem.field("argv").help(help))
+    let field = if script_at.is_some() {
+        "interpreter"
+    } else {
+        "argv"
+    };
+    Err(problem.field(field).help(help))
 }
 
 /// Writes what the command is to read into its run's directory.
@@ -96,16 +109,69 @@ pub(super) fn keep(home: &Path, body: &RunBody) -> io::Result<()> {
     Ok(())
 }
 
-/// The script that a command is to be shown, if it executes one.
-pub(super) fn script(home: &Path, checks: &Checks) -> Option<PathBuf> {
-    checks.script_at.map(|_| home.join(SCRIPT))
+/// Removes them, once the command has ended.
+pub(super) fn discard(home: &Path) -> io::Result<()> {
+    for name in [SCRIPT, STDIN] {
+        if_there(fs::remove_file(home.join(name)))?;
+    }
+    Ok(())
 }
 
-/// Has the command find its script and its input.
-pub(super) fn hand_over(launch: &mut Launch, checks: &Checks) {
-    if let (Some(at), Some(script)) = (checks.script_at, script(&launch.home, checks)) {
-        launch.argv[at] = script.to_string_lossy().into_owned();
+/// What a command of the caller's own has besides its workspace.
+#[derive(Debug, Default)]
+pub(super) struct ExecFiles {
+    script: Option<PathBuf>,
+    stdin: Option<PathBuf>,
+    code_env: Option<(EnvKind, PathBuf)>,
+    /// The operator names the programs that there may be.
+    is_restricted: bool,
+}
+
+impl ExecFiles {
+    /// Of the run whose directory is `home`. The directory of its environment is made where there is none.
+    pub(super) fn of(home: &Path, workspace: &Workspace, checks: &Checks) -> Result<Self, Error> {
+        let env = CodeEnv::find(workspace, checks.code_env.as_deref())?;
+        let code_env = match env.filter(|env| env.kind != EnvKind::None) {
+            None => None,
+            Some(env) => Some((env.kind, env.make_dir(workspace)?)),
+        };
+        let stdin = home.join(STDIN);
+        Ok(Self {
+            script: checks.script_at.map(|_| home.join(SCRIPT)),
+            stdin: fs::exists(&stdin).unwrap_or(false).then_some(stdin),
+            code_env,
+            is_restricted: workspace.repo().config().allow_exec.is_some(),
+        })
     }
-    let stdin = launch.home.join(STDIN);
-    launch.stdin = fs::exists(&stdin).unwrap_or(false).then_some(stdin);
+
+    /// What its sandbox shows of the yard besides.
+    pub(super) fn mounts(&self) -> impl Iterator<Item = Mount> {
+        let script = self.script.clone().map(Mount::ReadOnly);
+        let env = self.code_env.clone().map(|(_, dir)| Mount::Writable(dir));
+        script.into_iter().chain(env)
+    }
+
+    /// Has the command find them.
+    pub(super) fn hand_over(self, launch: &mut Launch, checks: &Checks) {
+        if let (Some(at), Some(script)) = (checks.script_at, self.script) {
+            launch.argv[at] = script.to_string_lossy().into_owned();
+        }
+        launch.stdin = self.stdin;
+        let Some((kind, dir)) = self.code_env else {
+            return;
+        };
+        let dir = dir.to_string_lossy().into_owned();
+        if let Some((_, path)) = launch.env.iter_mut().find(|(name, _)| name == "PATH") {
+            *path = match self.is_restricted {
+                // Callers write there: a name that is allowed must not be theirs.
+                true => format!("{path}:{dir}/bin"),
+                false => format!("{dir}/bin:{path}"),
+            };
+        }
+        let name = match kind {
+            EnvKind::Conda => "CONDA_PREFIX",
+            EnvKind::Venv | EnvKind::Uv | EnvKind::None => "VIRTUAL_ENV",
+        };
+        launch.env.push((name.to_owned(), dir));
+    }
 }

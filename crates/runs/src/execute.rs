@@ -13,7 +13,7 @@ use super::declared::note_begin;
 use super::drive::Drive;
 use super::ending::Ending;
 use super::environment;
-use super::exec;
+use super::exec::ExecFiles;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};
@@ -34,7 +34,7 @@ impl Drive {
         &self,
         workspace: &Arc<Workspace>,
         (about, checks): (About, &Checks),
-        sandbox: Option<Sandbox>,
+        (sandbox, exec_files): (Option<Sandbox>, ExecFiles),
         remote: (Option<CredentialLease>, NetworkAccess),
         secrets: Handed,
     ) -> io::Result<(Supervisor, Watch)> {
@@ -50,7 +50,7 @@ impl Drive {
         let is_incremental = warm::is_incremental(workspace);
         let profile = sandbox.as_ref().map(|sandbox| sandbox.profile());
         let mut launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
-        exec::hand_over(&mut launch, checks);
+        exec_files.hand_over(&mut launch, checks);
         self.live().change(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::drive::{Drive, Held};
 use super::edit_note;
 use super::ending::Ending;
+use super::exec;
 use super::open::RunsInner;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
@@ -22,7 +23,7 @@ use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
 use branchyard_runtime::disk::if_there;
-use branchyard_workspace::{Workspace, standing, work};
+use branchyard_workspace::{Workspace, files, standing, work};
 
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -38,9 +39,9 @@ impl Drive {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
                 self.note_head(held.as_ref()).await;
-                self.note_edits();
                 self.note_output(exit, held.as_ref()).await;
                 reuse::settle_reuse(self, exit, held.as_ref()).await;
+                self.note_edits();
             }
             Ending::Lost | Ending::GivenUp(_) => {
                 let cgroup = Cgroup::find(&self.shared().mechanisms, id);
@@ -80,7 +81,7 @@ impl Drive {
             }
         }
         crash_point("end-recorded");
-        if !record.spec.env.is_empty()
+        if is_given_secrets(&record)
             && let Err(error) = history.drop_env(id, &self.shared().reuse_key)
         {
             // It is tried again when the run is tidied up, and by the next daemon.
@@ -119,10 +120,13 @@ impl Drive {
             return;
         };
         let (margin, at) = (self.shared().margin.clone(), exit.ended_at);
+        let edits = edit_note::read(&self.shared().history.home(self.live().id()));
         let noted = tokio::task::spawn_blocking(move || {
             // Of all commands, what the one made that filled the disk must not pass for work.
             margin.make_do();
             work::command_ended(&workspace, at);
+            // What others wrote meanwhile is theirs, and not the command's output.
+            files::keep_as_work(&workspace, &edits.into_paths());
         })
         .await;
         if let Err(error) = noted {
@@ -187,10 +191,10 @@ impl Drive {
 
     /// Notes which files were changed beneath the command. If some were, no later run is answered by this one.
     fn note_edits(&self) {
-        let edited = edit_note::read(&self.shared().history.home(self.live().id()));
-        if !edited.is_empty() {
+        let edits = edit_note::read(&self.shared().history.home(self.live().id()));
+        if edits.is_any() {
             self.live().change(|record| {
-                record.edited_meanwhile = edited;
+                record.edited_meanwhile = edits.into_paths();
                 record.reusable = None;
             });
         }
@@ -214,6 +218,11 @@ impl Drive {
             ));
         }
     }
+}
+
+/// Whether its caller gave it what may be secret: variables, or an input.
+fn is_given_secrets(record: &RunRecord) -> bool {
+    !record.spec.env.is_empty() || record.spec.kind == RunKind::Exec
 }
 
 /// Gives the record its end.
@@ -374,9 +383,10 @@ pub(super) fn tidy(shared: &Arc<RunsInner>, run: RunId) {
                     tracing::warn!(%run, %error, "failed to remove a run's temporary files");
                 }
                 let record = shared.history.load(run);
-                if record.is_some_and(|record| !record.spec.env.is_empty()) {
+                if record.is_some_and(|record| is_given_secrets(&record)) {
                     shared.history.drop_env(run, &shared.reuse_key)?;
                 }
+                exec::discard(&shared.history.home(run))?;
                 shared.history.pack(run)
             });
             let Err(error) = packed.await.map_err(io::Error::other).flatten() else {

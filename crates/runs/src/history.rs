@@ -57,6 +57,9 @@ pub(super) struct Asked {
     /// the request has none of them any more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) dropped_env: BTreeMap<String, String>,
+    /// Whether it was given an input, which the request has no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) dropped_stdin: bool,
 }
 
 impl History {
@@ -120,14 +123,16 @@ impl History {
         write_json(&home.join(ASKED), asked).inspect_err(|_| self.discard(run))
     }
 
-    /// Drops the values that the caller of an ended run put into its environment.
+    /// Drops the values that the caller of an ended run put into its environment, and its input.
     pub(super) fn drop_env(&self, run: RunId, key: &ReuseKey) -> io::Result<()> {
         let Some(mut asked) = self.asked(run) else {
             return Ok(());
         };
-        if asked.written.request.env.is_empty() {
+        let stdin = asked.written.request.stdin.take();
+        if asked.written.request.env.is_empty() && stdin.is_none() {
             return Ok(());
         }
+        asked.dropped_stdin |= stdin.is_some();
         for (name, value) in std::mem::take(&mut asked.written.request.env) {
             let digest = key.digest(format!("env\0{name}\0{value}").as_bytes());
             asked.dropped_env.insert(name, digest);
@@ -176,7 +181,7 @@ impl History {
     fn log_bytes(&self, record: &RunRecord) -> u64 {
         let home = self.home(record.run_id);
         let size = |name| fs::metadata(home.join(name)).map_or(0, |meta| meta.len());
-        size("journal") + size("journal.zst")
+        size("journal") + size("journal.zst") + size(ASKED)
     }
 
     /// Idempotency keys that still count.

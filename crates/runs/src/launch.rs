@@ -34,6 +34,7 @@ pub(super) fn launch(
         checks: job.checks.clone(),
         spec: Some(shown.spec),
         dropped_env: BTreeMap::new(),
+        dropped_stdin: false,
     };
     let history = &runs.inner().history;
     history.create(id, &asked)?;

@@ -15,6 +15,7 @@ use super::view::View;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};
+use branchyard_workspace::Workspace;
 
 impl Runs {
     pub fn live(&self, id: RunId) -> Option<Arc<Live>> {
@@ -121,6 +122,12 @@ impl Runs {
             }
             written.request.env = env;
         }
+        let has_input = asked.dropped_stdin || written.request.stdin.is_some();
+        if has_input && (is_over || spec.principal != principal) {
+            let detail = "the run was given an input by its caller, and such is not kept for others or after its end";
+            return Err(Problem::new(ErrorKind::Conflict, "stdin_gone", detail)
+                .help("ask for it anew, with `stdin`"));
+        }
         Ok((spec.repo, spec.branch, written.try_into()?))
     }
 
@@ -152,9 +159,14 @@ impl Runs {
         Ok((seen.into_iter().map(RunRecord::shown).collect(), more))
     }
 
-    /// Notes that these files are about to be changed beneath a run.
-    pub fn note_edits(&self, id: RunId, paths: &[&Path]) -> io::Result<()> {
-        edit_note::add(&self.inner().history.home(id), paths)
+    /// Notes that these files of a workspace change beneath the run whose command is under way there, if one is.
+    pub fn note_edits(&self, workspace: &Workspace, paths: &[&Path]) -> io::Result<()> {
+        let holder = workspace.queue().holder().and_then(|holder| holder.run_id);
+        let live = holder.and_then(|id| self.live(id));
+        match live.filter(|live| live.look().state == RunState::Running) {
+            Some(live) => edit_note::add(&self.inner().history.home(live.id()), paths),
+            None => Ok(()),
+        }
     }
 
     /// Stops a run that has not ended; an ended one stays as it is. Where several asked for it, each

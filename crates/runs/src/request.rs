@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
 use branchyard_model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, RunKind, SyncMode};
+use branchyard_workspace::code_env;
 
 /// A longer script or input belongs in a file of the workspace.
 const MAX_TEXT: usize = 512 << 10;
@@ -38,6 +39,9 @@ pub struct RunBody {
     /// For `exec`: what the command reads from its standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
+    /// For `exec`: the code environment of the workspace that it runs in; `default`, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_env: Option<String>,
     /// For a group: the branches, by name or glob.
     pub branches: Vec<String>,
     /// For a group: whether the stream carries the output of its runs too.
@@ -170,6 +174,7 @@ impl RunBody {
                 return Err(Problem::unprocessable(field, detail));
             }
         }
+        code_env::check_name("code_env", self.code_env.as_deref())?;
         Args::List(self.argv.clone())
             .into_words()
             .map(drop)
@@ -228,7 +233,8 @@ impl RunBody {
         self.without("argv", |body| !body.argv.is_empty())?
             .without("script", |body| body.script.is_some())?
             .without("interpreter", |body| body.interpreter.is_some())?
-            .without("stdin", |body| body.stdin.is_some())
+            .without("stdin", |body| body.stdin.is_some())?
+            .without("code_env", |body| body.code_env.is_some())
     }
 
     fn without(self, field: &str, has: impl Fn(&Self) -> bool) -> Result<Self, Problem> {
@@ -285,6 +291,10 @@ pub enum Sync {
 impl RunRequest {
     pub fn kind(&self) -> RunKind {
         self.kind
+    }
+
+    pub fn code_env(&self) -> Option<&str> {
+        self.body.code_env.as_deref()
     }
 
     pub(super) fn body(&self) -> &RunBody {

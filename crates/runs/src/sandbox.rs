@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
 use super::environment;
+use super::exec::ExecFiles;
 use branchyard_config::{Config, RepoConfig};
 use branchyard_git::{Git, worktree_to_read, worktree_to_write};
 use branchyard_model::{ErrorKind, Problem, RunKind, SandboxProfile};
@@ -138,7 +139,7 @@ impl Sandboxes {
         workspace: &Workspace,
         kind: RunKind,
         checks: &Checks,
-        script: Option<PathBuf>,
+        exec_files: &ExecFiles,
     ) -> Result<Option<Sandbox>, Problem> {
         let (config, repo) = (&self.config, &workspace.repo());
         let profile = self.profile(repo.config(), kind)?;
@@ -154,7 +155,7 @@ impl Sandboxes {
             }
         };
         let mut of_yard = of_yard.map_err(|error| unavailable(profile, &error.to_string()))?;
-        of_yard.extend(script.map(Mount::ReadOnly));
+        of_yard.extend(exec_files.mounts());
         let declared = environment::declared(config, repo.config());
         let shown = Shown {
             workspaces: &config.workspaces,

@@ -9,6 +9,7 @@
 mod agents;
 mod build_output;
 pub mod built_from;
+pub mod code_env;
 mod create;
 mod decide;
 pub mod describe;

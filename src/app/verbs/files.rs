@@ -17,37 +17,46 @@ pub(super) fn verbs() -> Vec<Verb> {
     vec![
         edits(
             write_file::VERB,
-            (write_file::Request::check, |request| request.after_run),
+            write_file::Request::check,
+            |request| (Files::Edited, request.after_run),
             write_file::write_file,
         ),
         edits(
             edit_file::VERB,
-            (edit_file::Request::check, |request| request.after_run),
+            edit_file::Request::check,
+            |request| match request.dry_run {
+                true => (Files::Untouched, request.after_run),
+                false => (Files::Edited, request.after_run),
+            },
             edit_file::edit_file,
         ),
         edits(
             apply_patch::VERB,
-            (apply_patch::Request::check, |request| request.after_run),
+            apply_patch::Request::check,
+            |request| (Files::Edited, request.after_run),
             apply_patch::apply_patch,
         ),
         edits(
             move_file::VERB,
-            (any, |request: &move_file::Request| request.after_run),
+            any,
+            |request: &move_file::Request| (Files::Edited, request.after_run),
             move_file::move_file,
         ),
         edits(
             delete_file::VERB,
-            (delete_file::Request::check, |request| request.after_run),
+            delete_file::Request::check,
+            |request| (Files::Edited, request.after_run),
             delete_file::delete_file,
         ),
     ]
 }
 
-/// A verb that changes single files, once its request was checked. A run that it is done beside is told which, unless the
-/// caller waits for its end.
+/// A verb that changes single files, once its request was checked: `how` says whether it does, and whether it waits for a
+/// run that is under way. Beside a run, it is noted which files change.
 fn edits<In, Out, F>(
     entry: VerbEntry,
-    (check, after_run): (Check<In>, fn(&In) -> bool),
+    check: Check<In>,
+    how: fn(&In) -> (Files, bool),
     work: fn(Editor, In) -> F,
 ) -> Verb
 where
@@ -57,11 +66,11 @@ where
 {
     let verb = Verb::new(entry, move |app, at, request: In| async move {
         check(&request)?;
-        let (beside, runs) = (!after_run(&request), app.yard().runs.clone());
-        run_verb::change(&app, &at, entry, (Files::Edited, beside), move |it| {
-            let run = it.beside_run;
-            let tell = move |paths: &[&_]| run.map_or(Ok(()), |run| runs.note_edits(run, paths));
-            work(Editor::new(it.workspace, Arc::new(tell)), request)
+        let ((files, after_run), runs) = (how(&request), app.yard().runs.clone());
+        run_verb::change(&app, &at, entry, (files, !after_run), move |it| {
+            let workspace = it.workspace.clone();
+            let on_change = move |paths: &[&_]| runs.note_edits(&workspace, paths);
+            work(Editor::new(it.workspace, Arc::new(on_change)), request)
         })
         .await
     });

@@ -2,6 +2,7 @@
 //! `branchyard_git::verbs`; here is what it needs of the yard, and of its caller.
 
 mod branch;
+mod code_env;
 mod files;
 mod integrate;
 mod network;
@@ -17,6 +18,7 @@ use branchyard_git::verbs::{clean, describe, log, show, stash};
 use branchyard_model::{ErrorKind, Problem};
 use branchyard_workspace::{Files, verbs as workspace};
 
+pub use code_env::code_env as configure_code_env;
 pub use run_verb::{At, VerbOutput};
 pub use verb::{Common, ErasedOutput, Verb, VerbFamily, leave_out_nulls};
 
@@ -41,6 +43,7 @@ pub fn verbs() -> &'static [Verb] {
         all.extend(integrate::verbs());
         all.extend(network::verbs());
         all.extend(files::verbs());
+        all.extend(code_env::verbs());
         all
     });
     &VERBS

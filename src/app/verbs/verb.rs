@@ -226,9 +226,8 @@ impl Verb {
     pub fn right(&self) -> Scope {
         match (self.family, self.entry.effect.writes) {
             (VerbFamily::Git, true) => Scope::GitWrite,
-            (VerbFamily::Git, false) => Scope::GitRead,
             (VerbFamily::Files, true) => Scope::CodeRun,
-            (VerbFamily::Files, false) => Scope::RepoRead,
+            (_, false) => self.right_to_look(),
         }
     }
 
@@ -236,7 +235,7 @@ impl Verb {
     pub fn least_right(&self) -> Scope {
         match self.looks {
             [] => self.right(),
-            _ => Scope::GitRead,
+            _ => self.right_to_look(),
         }
     }
 
@@ -246,8 +245,15 @@ impl Verb {
             Some(action) => self.looks.iter().any(|look| action == look),
         };
         match only_looks {
-            true => Scope::GitRead,
+            true => self.right_to_look(),
             false => self.right(),
+        }
+    }
+
+    fn right_to_look(&self) -> Scope {
+        match self.family {
+            VerbFamily::Git => Scope::GitRead,
+            VerbFamily::Files => Scope::RepoRead,
         }
     }
 

@@ -51,7 +51,8 @@ async fn latest(
         ..Filter::default()
     };
     let (mut runs, _) = runs::runs_by(call.app(), filter, LOOKED_THROUGH).await?;
-    runs.retain(|run| run.spec.kind != RunKind::Git);
+    // What agents try out is theirs to mend.
+    runs.retain(|run| matches!(run.spec.kind, RunKind::Make | RunKind::Task));
     let Some(failed) = runs.iter().find(|run| is_failure(run)) else {
         let newest = match runs.first() {
             None => "Nothing was built there yet.".to_owned(),

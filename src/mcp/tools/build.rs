@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::app::runs;
+use crate::app::{code_env, runs};
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{self, RunOutcome, Wanted};
 use crate::mcp::reply::Reply;
@@ -195,6 +195,7 @@ pub(super) async fn start_and_show(
     let since = Instant::now();
     request.set_unwatched(true);
     request.join_own_build();
+    code_env::ensure(call.app(), (repo, branch), &request).await?;
     let started = runs::start(call.app(), repo, branch, request, key).await?;
     // A client that gives up on this call finds the run again by it.
     call.progress().tell(format!("run_id {}", started.id)).await;

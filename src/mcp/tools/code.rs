@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::build::start_and_show;
+use crate::app::code_env::{self, InstallRequest};
 use crate::mcp::call::Call;
 use crate::mcp::outcome::{RunOutcome, Wanted};
 use crate::mcp::reply::Reply;
@@ -50,6 +51,15 @@ pub(super) fn tools() -> Vec<Tool> {
             ),
             execute_code,
         ),
+        Tool::new::<Install, RunOutcome<'_>, _>(
+            &entry(
+                "install_dependencies",
+                "Install packages",
+                "Installs packages into a code environment of a branch's workspace, by name and version or from a file that \
+                 lists them. The environment is made first where there is none. Answers as make does.",
+            ),
+            install_dependencies,
+        ),
     ]
 }
 
@@ -72,6 +82,8 @@ struct Exec {
     env: BTreeMap<String, String>,
     /// How long it may take, such as "10m".
     timeout: Option<String>,
+    /// The code environment that it runs in; default, if there is one.
+    code_env: Option<String>,
     /// Show only so many of the last lines.
     tail: Option<u64>,
     /// Show only lines that match this regular expression.
@@ -102,9 +114,43 @@ struct ExecuteCode {
     stdin: Option<String>,
     /// As for exec.
     timeout: Option<String>,
+    /// As for exec.
+    code_env: Option<String>,
     /// As for make.
     #[serde(default)]
     wait: Wait,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Install {
+    repo: RepoName,
+    branch: BranchName,
+    /// Names with versions, such as ["requests==2.32.3"].
+    #[serde(default)]
+    packages: Vec<String>,
+    /// In place of packages: a file of the workspace, such as requirements.txt.
+    file: Option<String>,
+    /// The code environment; default, a venv, where not given.
+    code_env: Option<String>,
+    /// As for exec.
+    timeout: Option<String>,
+    /// As for make.
+    #[serde(default)]
+    wait: Wait,
+}
+
+async fn install_dependencies(call: Call, asked: Install) -> Result<Reply, Problem> {
+    let place = (&asked.repo, &asked.branch);
+    let what = InstallRequest {
+        packages: asked.packages,
+        file: asked.file,
+        code_env: asked.code_env,
+        timeout: asked.timeout,
+    };
+    let request = code_env::install(call.app(), place, what).await?;
+    let wait = (asked.wait, OnCancel::default());
+    start_and_show(&call, place, request, wait, None, Wanted::Since(0)).await
 }
 
 async fn exec(call: Call, asked: Exec) -> Result<Reply, Problem> {
@@ -129,6 +175,7 @@ async fn exec(call: Call, asked: Exec) -> Result<Reply, Problem> {
         stdin: asked.stdin,
         env: asked.env,
         timeout: asked.timeout,
+        code_env: asked.code_env,
         ..RunBody::default()
     };
     let place = (&asked.repo, &asked.branch);
@@ -144,6 +191,7 @@ async fn execute_code(call: Call, asked: ExecuteCode) -> Result<Reply, Problem> 
         args: asked.args,
         stdin: asked.stdin,
         timeout: asked.timeout,
+        code_env: asked.code_env,
         ..RunBody::default()
     };
     let place = (&asked.repo, &asked.branch);

@@ -159,7 +159,7 @@ mod tests {
         for tool in all() {
             let listed = serde_json::to_value(tool.listed(&scope)).unwrap();
             let name = tool.name();
-            assert!(name.len() <= 20 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+            assert!(name.len() <= 24 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
             for hint in [
                 "readOnlyHint",
                 "destructiveHint",

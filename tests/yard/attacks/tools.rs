@@ -272,7 +272,17 @@ async fn no_path_of_a_tool_leads_out_of_its_workspace() {
             }
         }
     }
-    for tool in ["read_file", "ls", "grep", "git_diff", "git_add", "git_log"] {
+    for tool in [
+        "read_file",
+        "ls",
+        "grep",
+        "git_diff",
+        "git_add",
+        "git_log",
+        "write_file",
+        "edit_file",
+        "delete_file",
+    ] {
         assert!(seen.contains(tool), "{seen:?}");
     }
     assert!(theirs.exists());
@@ -286,6 +296,8 @@ fn needed(tool: &str) -> Vec<(&'static str, Value)> {
         "git_commit" | "git_push" => vec![("message", json!("x"))],
         "git_resolve" => vec![("take", json!("ours"))],
         "git_stash" => vec![("action", json!("push"))],
+        "write_file" => vec![("content", json!("x")), ("mode", json!("overwrite"))],
+        "edit_file" => vec![("edits", json!([{"old": "SECRET", "new": "x"}]))],
         _ => vec![],
     }
 }

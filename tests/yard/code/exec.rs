@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Options, Yard, problem_of, text_of};
+use crate::support::{Agent, Options, Yard, events_of, problem_of, text_of};
 
 const BRANCH: &str = "feature";
 
@@ -20,6 +20,13 @@ async fn yard(repo: &str, code: &str) -> Yard {
 }
 
 impl Yard {
+    /// The run's id.
+    async fn started(&self, body: Value) -> String {
+        let mut run = self.start_run("exec", BRANCH, body).await;
+        run.until(|_| true).await;
+        run.run_id()
+    }
+
     async fn exec_refused(&self, branch: &str, body: Value) -> (u16, Value) {
         let path = format!("/stream/repos/demo/branches/{branch}/exec");
         problem_of(self.post(&path, body).await).await
@@ -108,7 +115,10 @@ async fn what_makes_no_command_is_refused() {
             "stdin",
         ),
         (json!({ "argv": ["make"] }), "argv"),
-        (json!({ "script": "x", "interpreter": "python" }), "argv"),
+        (
+            json!({ "script": "x", "interpreter": "python" }),
+            "interpreter",
+        ),
     ] {
         let (status, problem) = yard.exec_refused(BRANCH, body.clone()).await;
         assert!([400, 403, 422].contains(&status), "{field}: {problem}");
@@ -196,4 +206,64 @@ async fn an_agent_sees_what_it_asks_for_of_the_output() {
         "{refusal}"
     );
     yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_run_again_with_its_script_and_not_with_its_input() {
+    let mut yard = yard("", "").await;
+    let body = json!({ "script": "echo again", "interpreter": "shell", "detach": true });
+    let run = yard.started(body).await;
+    let first = yard.ended(&run).await;
+    let path = format!("/stream/runs/{run}/rerun");
+    let events = events_of(yard.post(&path, json!({})).await).await;
+    assert_eq!(text_of(&events), "again\n");
+    let runs = yard.get_json("/api/runs?kind=exec&limit=1").await;
+    assert_eq!(runs["items"][0]["code_sha256"], first["code_sha256"]);
+
+    let body = json!({ "argv": ["cat"], "stdin": "TOKEN", "detach": true });
+    let run = yard.started(body).await;
+    yard.ended(&run).await;
+    let path = format!("/stream/runs/{run}/rerun");
+    let (status, problem) = problem_of(yard.post(&path, json!({})).await).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("stdin_gone")));
+    yard.stop().await;
+    // Only what it printed has it still.
+    let home = yard.workspaces.join(".branchyard/runs").join(&run);
+    assert!(home.is_dir());
+    for file in std::fs::read_dir(&home).unwrap() {
+        let path = file.unwrap().path();
+        let is_log = path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("journal");
+        let has = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains("TOKEN");
+        assert!(is_log || !has, "{}", path.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_waits_is_run_by_the_next_daemon() {
+    let mut yard = Yard::asleep(Options {
+        tables: "[code]\nwithout_sandbox = true\n".to_owned(),
+        ..Options::default()
+    });
+    yard.origin.push(BRANCH);
+    let mut daemon = yard.start_binary(&[]).await;
+    let mut build = yard
+        .start_run("make", BRANCH, json!({ "args": ["gate"], "detach": true }))
+        .await;
+    build.until_line("waiting").await;
+    let body = json!({
+        "script": "read a; echo \"$a $1 $X\"", "interpreter": "shell", "args": ["b"], "stdin": "a\n", "env": { "X": "c" },
+        "detach": true,
+    });
+    let waits = yard.started(body).await;
+    daemon.kill().await;
+    let mut daemon = yard.start_binary(&[]).await;
+    std::fs::write(yard.workspace(BRANCH).join("open"), "").unwrap();
+    let run = yard.ended(&waits).await;
+    assert_eq!(run["state"], "succeeded", "{run}");
+    assert_eq!(yard.log(&waits).await, "a b c\n");
+    daemon.stop().await;
 }

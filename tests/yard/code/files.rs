@@ -418,7 +418,9 @@ async fn a_patch_reaches_nothing_but_files_of_the_workspace() {
         "link",
     ];
     let patches = paths.iter().map(|path| new(path));
-    let others = ["", "no patch at all", "--- a/x\n+++ b/x\n"].map(str::to_owned);
+    let copy = "diff --git a/plain b/c\nsimilarity index 100%\ncopy from plain\ncopy to c\n";
+    let binary = "diff --git a/b b/b\nnew file mode 100644\nGIT binary patch\nliteral 1\nIcmZPo000310RR91\n\n";
+    let others = ["", "no patch at all", "--- a/x\n+++ b/x\n", copy, binary].map(str::to_owned);
     for patch in patches
         .chain([through, link("alone", "plain")])
         .chain(others)
@@ -432,5 +434,26 @@ async fn a_patch_reaches_nothing_but_files_of_the_workspace() {
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     let left = yard.workspace(BRANCH).join("way").symlink_metadata();
     assert!(left.is_err());
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_was_edited_beneath_answers_for_no_other() {
+    let mut yard = yard().await;
+    let gate = json!({ "args": ["gate"], "coalesce": true, "detach": true });
+    let mut build = yard.start_run("make", BRANCH, gate.clone()).await;
+    build.until_line("waiting").await;
+    let mut joined = yard.start_run("make", BRANCH, gate.clone()).await;
+    joined.until(|_| true).await;
+    assert_eq!(joined.run_id(), build.run_id());
+    yard.changed("write_file", json!({ "path": "new", "content": "" }))
+        .await;
+    let mut other = yard.start_run("make", BRANCH, gate).await;
+    other.until(|_| true).await;
+    assert_ne!(other.run_id(), build.run_id());
+    yard.changed("write_file", json!({ "path": "open", "content": "" }))
+        .await;
+    let end = build.end().await;
+    assert_eq!(end.data["edited_meanwhile"], json!(["new", "open"]));
     yard.stop().await;
 }

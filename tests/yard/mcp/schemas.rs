@@ -102,6 +102,13 @@ async fn what_every_tool_gives_fits_its_schema() {
     check("move_file", main(json!({ "from": "a", "to": "b" }))).await;
     check("delete_file", main(json!({ "path": "b" }))).await;
     check("exec", main(json!({ "argv": ["true"] }))).await;
+    let env = json!({ "action": "configure", "name": "other", "kind": "venv" });
+    check("code_env", main(env)).await;
+    check(
+        "check_installed_packages",
+        main(json!({ "code_env": "other" })),
+    )
+    .await;
     let code = json!({ "language": "shell", "code": "echo x" });
     check("execute_code", main(code)).await;
     check("grep", main(json!({ "pattern": "who" }))).await;

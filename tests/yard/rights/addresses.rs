@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("POST",   "/stream/repos/{repo}/branches/{branch}/git",     "git:read",  Branch,      r#"{"operation":"status"}"#),
     ("POST",   "/stream/repos/{repo}/branches/{branch}/task",    "build:run", Branch,      r#"{"task":"none"}"#),
     ("POST",   "/stream/repos/{repo}/branches/{branch}/exec",    "code:run",  Branch,      r#"{"argv":["true"]}"#),
+    ("POST",   "/stream/repos/{repo}/branches/{branch}/install_dependencies", "code:run", Branch, r#"{"packages":["-x"]}"#),
     ("POST",   "/stream/repos/{repo}/make",                      "build:run", Branch,      r#"{"branches":["{branch}"]}"#),
     ("POST",   "/stream/repos/{repo}/task",                      "build:run", Branch,      r#"{"branches":["{branch}"],"task":"none"}"#),
     ("GET",    "/stream/events",                                 "repo:read", Nothing,     ""),
@@ -76,7 +77,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// Git verbs that only look.
-pub(super) const LOOKS: [&str; 11] = [
+pub(super) const LOOKS: [&str; 12] = [
     "status",
     "diff",
     "show",
@@ -88,6 +89,7 @@ pub(super) const LOOKS: [&str; 11] = [
     "merge_preview",
     "worktree",
     "remote",
+    "check_installed_packages",
 ];
 
 /// Git verbs of which some actions only look; those that change something ask for more.
@@ -98,7 +100,12 @@ fn verbs() -> Vec<(Method, String, String, About, String)> {
     let all = branchyard::app::verbs::verbs().iter();
     all.map(|verb| {
         let name = verb.entry().name;
-        let (right, body) = if verb.family() == VerbFamily::Files {
+        let is_git = verb.family() == VerbFamily::Git;
+        let (right, body) = if name == "code_env" {
+            ("repo:read", r#"{"action":"list"}"#)
+        } else if !is_git && LOOKS.contains(&name) {
+            ("repo:read", "")
+        } else if !is_git {
             ("code:run", "")
         } else if LOOKS.contains(&name) {
             ("git:read", "")

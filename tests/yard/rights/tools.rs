@@ -42,6 +42,7 @@ const ROWS: &[Row] = &[
     ("task",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
     ("exec",        "code",      "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","argv":["true"],"wait":0}"#),
     ("execute_code", "code",     "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","language":"shell","code":"true","wait":0}"#),
+    ("install_dependencies", "code", "code:run", Branch,   r#"{"repo":"{repo}","branch":"{branch}","packages":["-x"]}"#),
     ("git",         "build",     "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","operation":"status"}"#),
     ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"salvages"}"#),
     ("git_list",    "git_read",  "git:read",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","what":"branches"}"#),
@@ -63,6 +64,7 @@ fn rows() -> Vec<(String, String, String, About, String)> {
     let verbs = branchyard::app::verbs::verbs().iter().map(|verb| {
         let is_look = super::addresses::LOOKS.contains(&verb.entry().name);
         let (set, right) = match verb.family() {
+            VerbFamily::Files if is_look => ("code", "repo:read"),
             VerbFamily::Files => ("code", "code:run"),
             VerbFamily::Git if is_look => ("git_read", "git:read"),
             VerbFamily::Git => ("git_write", "git:write"),

@@ -3,18 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::shown;
-use super::change::{Editor, MAX_CHANGED, Present, present};
+use super::change::{Editor, MAX_CHANGED, Present, present, stale};
 use super::patch_paths::PatchPaths;
 use crate::Error;
 use crate::error::conflict;
-use branchyard_git::verbs::conflicts::{NewFile, Working};
+use branchyard_git::verbs::conflicts::{Read, Working};
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
 use branchyard_git::{self as git};
 use branchyard_model::{Problem, sha256};
@@ -24,13 +26,23 @@ pub const VERB: VerbEntry = VerbEntry {
     name: "apply_patch",
     title: "Apply a patch",
     description: "Applies a unified diff to files of a branch's workspace: all of it, or nothing where a part does not \
-                  fit. It may create, change, rename and delete files. Lines may have moved; context must match.",
+                  fit. It may create, change, rename and delete text files. Lines may have moved; context must match.",
     effect: Effect::DESTROYS,
 };
 
 /// Where git works, beside what it keeps of the worktree. What a crash leaves there goes with the next patch.
-const SCRATCH: &str = "branchyard-patch";
+const PATCHING: &str = "branchyard-patch";
 const ANY_CAN_RUN: u32 = 0o111;
+/// What git takes longer for is no patch of text.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Lines of a patch that make much of little, or what is no file.
+const REFUSED: [(&str, &str); 5] = [
+    ("copy from ", "it copies a file; write the copy"),
+    ("GIT binary patch", "it is binary; write_file takes base64"),
+    ("new file mode 120000", "it makes a link"),
+    ("new file mode 160000", "it makes a submodule"),
+    ("new mode 120000", "it makes a link"),
+];
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,12 +77,20 @@ pub enum FileChange {
 
 impl Request {
     pub fn check(&self) -> Result<(), Problem> {
+        let refused = |detail: String| Err(Problem::unprocessable("patch", detail));
         if self.patch.trim().is_empty() {
-            return Err(Problem::unprocessable("patch", "the patch is empty"));
+            return refused("the patch is empty".to_owned());
         }
         if self.patch.len() as u64 > MAX_CHANGED {
-            let detail = format!("a patch of more than {MAX_CHANGED} bytes is not applied");
-            return Err(Problem::unprocessable("patch", detail));
+            return refused(format!(
+                "a patch of more than {MAX_CHANGED} bytes is not applied"
+            ));
+        }
+        for line in self.patch.lines() {
+            let found = REFUSED.iter().find(|(mark, _)| line.starts_with(mark));
+            if let Some((mark, why)) = found {
+                return refused(format!("{mark:?} in a patch is refused: {why}"));
+            }
         }
         Ok(())
     }
@@ -79,38 +99,48 @@ impl Request {
 pub async fn apply_patch(editor: Editor, request: Request) -> Result<Patched, Error> {
     let paths = PatchPaths::of(request.patch.as_bytes());
     let strip = paths.strip();
-    let scratch = Scratch(editor.workspace().worktree().admin().join(SCRATCH));
-    let (at, patch) = (scratch.clone(), request.patch);
-    let before = editor
+    let copies = Copies(editor.workspace().worktree().admin().join(PATCHING));
+    let (at, patch) = (copies.clone(), request.patch);
+    let gathered = editor
         .edit(move |editor, files| {
             at.begin(patch.as_bytes())?;
             at.gather(editor, files, &paths)
         })
         .await?;
-    let applied = scratch.apply(editor.workspace().repo().git(), strip).await;
-    let at = scratch.clone();
+    let applied = copies.apply(editor.workspace().repo().git(), strip).await;
     let answer = editor.edit(move |editor, files| {
-        let changes = applied.and_then(|()| at.changes(editor, before));
+        let changes = match applied {
+            Ok(()) => copies.changes(editor, gathered.files),
+            Err(error) => Err(does_not_apply(error, &gathered.left)),
+        };
+        let done = changes.and_then(|changes| copies.take_over(editor, files, &changes));
         // It is cleared by the next one, too.
-        let _ = fs::remove_dir_all(&at.0);
-        take_over(editor, files, &changes?)
+        let _ = fs::remove_dir_all(&copies.0);
+        done
     });
     answer.await
 }
 
-/// The directory that a patch is applied in.
+/// The directory that a patch is applied in, to copies of the files that it names.
 #[derive(Debug, Clone)]
-struct Scratch(PathBuf);
+struct Copies(PathBuf);
+
+/// What a patch is about.
+struct Gathered {
+    files: BTreeMap<PathBuf, Present>,
+    /// Why some were not copied.
+    left: Vec<String>,
+}
 
 /// What becomes of a file.
 struct PatchedContent {
     path: PathBuf,
     before: Option<Present>,
-    /// Its content, and whether it is a program.
-    after: Option<(Vec<u8>, bool)>,
+    /// The digest of its content, if it is there.
+    after: Option<String>,
 }
 
-impl Scratch {
+impl Copies {
     fn files(&self) -> PathBuf {
         self.0.join("files")
     }
@@ -128,22 +158,26 @@ impl Scratch {
         begin().map_err(Error::io("copy files for a patch"))
     }
 
-    /// Copies the files that the patch names here. A line of the patch may look like a name and be none, and what does not
+    /// Copies the files that the patch names here. A line of the patch may look like a name and be none: what does not
     /// lead to a file is git's to complain of.
     fn gather(
         &self,
         editor: &Editor,
         files: &Working,
         paths: &PatchPaths,
-    ) -> Result<BTreeMap<PathBuf, Present>, Error> {
-        let mut gathered = BTreeMap::new();
-        let mut size = 0;
+    ) -> Result<Gathered, Error> {
+        let (mut gathered, mut left, mut size) = (BTreeMap::new(), Vec::new(), 0);
         for given in paths.names() {
-            let Ok(path) = editor.path("patch", given) else {
-                continue;
-            };
-            let Ok(Some(found)) = present(files, "patch", &path) else {
-                continue;
+            let found = editor
+                .path("patch", given)
+                .and_then(|path| Ok((present(files, "patch", &path)?, path)));
+            let (found, path) = match found {
+                Ok((Some(found), path)) => (found, path),
+                Ok((None, _)) => continue,
+                Err(error) => {
+                    left.push(error.problem().detail);
+                    continue;
+                }
             };
             size += found.content.len() as u64;
             if size > MAX_CHANGED {
@@ -161,30 +195,38 @@ impl Scratch {
             copied().map_err(Error::io("copy files for a patch"))?;
             gathered.insert(path, found);
         }
-        Ok(gathered)
+        Ok(Gathered {
+            files: gathered,
+            left,
+        })
     }
 
     /// Applies the patch to the copies. Models and people miscount lines: where that is what git complains of, its counts
     /// are not trusted.
-    async fn apply(&self, git: &git::Git, strip: bool) -> Result<(), Error> {
+    async fn apply(&self, git: &git::Git, strip: bool) -> Result<(), git::Error> {
         let apply = async |how: &[&str]| -> Result<(), git::Error> {
             let patch = File::open(self.patch()).map_err(git::Error::io("open a patch"))?;
             let strip = if strip { "-p1" } else { "-p0" };
             let command = git.at(self.files()).args(["apply", strip]);
             let command = command.arg("--whitespace=nowarn").args(how);
-            command.input(patch).run().await
+            command.input(patch).within(LONGEST).run().await
         };
-        let mut applied = apply(&[]).await;
-        if let Err(git::Error::Refused { stderr, .. }) = &applied
-            && stderr.contains("corrupt patch")
-            && apply(&["--recount"]).await.is_ok()
-        {
-            applied = Ok(());
+        let applied = apply(&[]).await;
+        match &applied {
+            Err(git::Error::Refused { stderr, .. }) if stderr.contains("corrupt patch") => {
+                let recounted = apply(&["--recount"]).await;
+                // What git said first is about the patch as it was given.
+                if recounted.is_ok() {
+                    recounted
+                } else {
+                    applied
+                }
+            }
+            _ => applied,
         }
-        applied.map_err(does_not_apply)
     }
 
-    /// What git made of the copies.
+    /// What git made of the copies, each with the permissions that it is to have.
     fn changes(
         &self,
         editor: &Editor,
@@ -192,29 +234,39 @@ impl Scratch {
     ) -> Result<Vec<PatchedContent>, Error> {
         let mut changes = Vec::new();
         for path in files_beneath(&self.files())? {
-            // Git refuses such paths itself; we do not take its word for it.
-            let path = editor.path("patch", &shown(&path))?;
-            let read = || {
-                let file = self.files().join(&path);
-                let can_run = fs::metadata(&file)?.permissions().mode() & ANY_CAN_RUN != 0;
-                Ok((fs::read(&file)?, can_run))
+            let Some(name) = path.to_str() else {
+                let detail = format!("{:?} in the patch is not UTF-8", shown(&path));
+                return Err(Problem::unprocessable("patch", detail).into());
             };
-            let after: (Vec<u8>, bool) = read().map_err(Error::io("read a patched file"))?;
-            if after.0.len() as u64 > MAX_CHANGED {
+            // Git refuses such paths itself; we do not take its word for it.
+            let path = editor.path("patch", name)?;
+            let failed = || Error::io("read a patched file");
+            let file = self.files().join(&path);
+            let mode = fs::metadata(&file).map_err(failed())?.permissions().mode();
+            let content = fs::read(&file).map_err(failed())?;
+            if content.len() as u64 > MAX_CHANGED {
                 let detail = format!("{} would have more than {MAX_CHANGED} bytes", shown(&path));
                 return Err(Problem::unprocessable("patch", detail).into());
             }
             let before = before.remove(&path);
-            let is_same = before.as_ref().is_some_and(|before| {
-                before.content == after.0 && (before.mode & ANY_CAN_RUN != 0) == after.1
-            });
-            if !is_same {
-                changes.push(PatchedContent {
-                    path,
-                    before,
-                    after: Some(after),
-                });
+            if let Some(before) = &before {
+                let can_run = |mode: u32| mode & ANY_CAN_RUN != 0;
+                let kept = match (can_run(before.mode), can_run(mode)) {
+                    (true, false) => before.mode & !ANY_CAN_RUN,
+                    (false, true) => before.mode | ((before.mode & 0o444) >> 2),
+                    _ => before.mode,
+                };
+                if before.content == content && kept == before.mode {
+                    continue;
+                }
+                let kept = fs::Permissions::from_mode(kept);
+                fs::set_permissions(&file, kept).map_err(failed())?;
             }
+            changes.push(PatchedContent {
+                path,
+                before,
+                after: Some(sha256(&content)),
+            });
         }
         let gone = before.into_iter().map(|(path, before)| PatchedContent {
             path,
@@ -226,6 +278,36 @@ impl Scratch {
             return Err(Problem::unprocessable("patch", "the patch changes no file").into());
         }
         Ok(changes)
+    }
+
+    /// Has the files and what came of them change places. Where that fails, or a file is not what was copied, those before
+    /// it are put back; that needs no room on the disk.
+    fn take_over(
+        &self,
+        editor: &Editor,
+        files: &Working,
+        changes: &[PatchedContent],
+    ) -> Result<Patched, Error> {
+        let copies = Working::open(&self.files())?;
+        let paths: Vec<_> = changes.iter().map(|change| change.path.as_path()).collect();
+        editor.changing(&paths, || {
+            for (n, change) in changes.iter().enumerate() {
+                if let Err(error) = change.make(files, &copies) {
+                    for made in changes[..n].iter().rev() {
+                        if let Err(error) = made.take_back(files, &copies) {
+                            tracing::error!(path = %made.path.display(), %error, "a file of a patch that failed is not as it was");
+                        }
+                    }
+                    return Err(error);
+                }
+            }
+            Ok(())
+        })?;
+        let gone = changes.iter().filter(|change| change.after.is_none());
+        gone.for_each(|change| files.remove_empty_above(&change.path));
+        Ok(Patched {
+            files: changes.iter().map(PatchedContent::file).collect(),
+        })
     }
 }
 
@@ -253,10 +335,14 @@ fn files_beneath(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-fn does_not_apply(error: git::Error) -> Error {
+/// With what was in the way of files that the patch names, where git says only that they are not there.
+fn does_not_apply(error: git::Error, left: &[String]) -> Error {
     match error {
         git::Error::Refused { stderr, .. } => {
-            let detail = format!("the patch does not apply: {stderr}");
+            let mut detail = format!("the patch does not apply: {stderr}");
+            for why in left {
+                detail.push_str(&format!("\n{why}"));
+            }
             conflict("patch_does_not_apply", detail)
                 .field("patch")
                 .help("nothing was written; read the files as they are now and make the patch for them")
@@ -266,70 +352,45 @@ fn does_not_apply(error: git::Error) -> Error {
     }
 }
 
-/// Puts what came of the files in their place. Where one cannot be put there, those before it are as they were.
-fn take_over(
-    editor: &Editor,
-    files: &Working,
-    changes: &[PatchedContent],
-) -> Result<Patched, Error> {
-    for change in changes {
-        let now = present(files, "patch", &change.path)?;
-        let content = |present: Option<&Present>| present.map(Present::sha256);
-        if content(now.as_ref()) != content(change.before.as_ref()) {
-            let detail = format!("{} was changed meanwhile", shown(&change.path));
-            let problem = conflict("stale", detail).field("patch");
-            return Err(problem.help("nothing was written; ask again").into());
-        }
-    }
-    for (n, change) in changes.iter().enumerate() {
-        if let Err(error) = change.make(editor, files) {
-            for made in changes[..n].iter().rev() {
-                if let Err(error) = made.take_back(editor, files) {
-                    tracing::error!(path = %made.path.display(), %error, "a file of a patch that failed is not as it was");
-                }
-            }
-            return Err(error);
-        }
-    }
-    Ok(Patched {
-        files: changes.iter().map(PatchedContent::told).collect(),
-    })
-}
-
 impl PatchedContent {
-    fn make(&self, editor: &Editor, files: &Working) -> Result<(), Error> {
-        let Some((content, can_run)) = &self.after else {
-            return editor.remove(files, &self.path);
+    fn make(&self, files: &Working, copies: &Working) -> Result<(), Error> {
+        let path = &self.path;
+        let moved = match (&self.before, &self.after) {
+            (None, _) => files.take_in(copies, path),
+            (Some(_), Some(_)) => files.swap(copies, path).map(|()| true),
+            (Some(_), None) => copies.take_in(files, path),
         };
-        let file = NewFile {
-            content,
-            mode: self.before.as_ref().map(|before| before.mode),
-            executable: Some(*can_run),
-            is_new: self.before.is_none(),
+        let name = shown(path);
+        if !moved.map_err(Error::io("put a patched file in its place"))? {
+            let detail =
+                format!("{name} is there already, or what is on the way to it is no directory");
+            let problem = conflict("file_exists", detail).field("patch");
+            return Err(problem.help("nothing was written").into());
+        }
+        let Some(before) = &self.before else {
+            return Ok(());
         };
-        match editor.put(files, &self.path, &file)? {
-            true => Ok(()),
-            false => {
-                let detail = format!("{} is there already", shown(&self.path));
-                Err(conflict("file_exists", detail).field("patch").into())
+        match copies.read(path, MAX_CHANGED) {
+            Read::Whole(replaced) if replaced == before.content => Ok(()),
+            _ => {
+                if let Err(error) = self.take_back(files, copies) {
+                    tracing::error!(path = %path.display(), %error, "a file of a patch that failed is not as it was");
+                }
+                let detail = format!("{name} was changed meanwhile; nothing was written");
+                Err(stale(detail).field("patch").into())
             }
         }
     }
 
-    fn take_back(&self, editor: &Editor, files: &Working) -> Result<(), Error> {
-        let Some(before) = &self.before else {
-            return editor.remove(files, &self.path);
-        };
-        let file = NewFile {
-            content: &before.content,
-            mode: Some(before.mode),
-            executable: None,
-            is_new: false,
-        };
-        editor.put(files, &self.path, &file).map(drop)
+    fn take_back(&self, files: &Working, copies: &Working) -> io::Result<()> {
+        match (&self.before, &self.after) {
+            (None, _) => copies.take_in(files, &self.path).map(drop),
+            (Some(_), Some(_)) => files.swap(copies, &self.path),
+            (Some(_), None) => files.take_in(copies, &self.path).map(drop),
+        }
     }
 
-    fn told(&self) -> PatchedFile {
+    fn file(&self) -> PatchedFile {
         PatchedFile {
             path: shown(&self.path),
             change: match (&self.before, &self.after) {
@@ -337,7 +398,7 @@ impl PatchedContent {
                 (Some(_), Some(_)) => FileChange::Changed,
                 (Some(_), None) => FileChange::Deleted,
             },
-            sha256: self.after.as_ref().map(|(content, _)| sha256(content)),
+            sha256: self.after.clone(),
         }
     }
 }

@@ -91,8 +91,9 @@ fn leads_to_git(root: &OwnedFd, found: &OwnedFd) -> bool {
     let (Some(root), Some(found)) = (place(root), place(found)) else {
         return true;
     };
-    let inside = found.strip_prefix(root).unwrap_or(&found);
-    inside.components().any(|part| part.as_os_str() == ".git")
+    // It was opened beneath the root: where it is not there any more, a change has just replaced it.
+    let inside = found.strip_prefix(root);
+    inside.is_ok_and(|inside| inside.components().any(|part| part.as_os_str() == ".git"))
 }
 
 fn outside(path: &str) -> Problem {

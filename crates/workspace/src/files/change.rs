@@ -2,6 +2,7 @@
 //! alone, and replaced at once, so that a build or a read beside it sees the old content or the new one. The caller
 //! holds the workspace's changes: of two, one comes after the other.
 
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -37,27 +38,42 @@ impl Present {
     }
 }
 
-/// Who is to know of files, right before they change.
-pub type Tell = Arc<dyn Fn(&[&Path]) -> io::Result<()> + Send + Sync>;
+/// Hears of files, right before they change and right after.
+pub type OnChange = Arc<dyn Fn(&[&Path]) -> io::Result<()> + Send + Sync>;
 
 /// Changes files of a workspace for a caller.
 #[derive(Clone)]
 pub struct Editor {
     workspace: Arc<Workspace>,
-    tell: Tell,
+    on_change: OnChange,
 }
 
 impl Editor {
-    pub fn new(workspace: Arc<Workspace>, tell: Tell) -> Self {
-        Self { workspace, tell }
+    pub fn new(workspace: Arc<Workspace>, on_change: OnChange) -> Self {
+        Self {
+            workspace,
+            on_change,
+        }
     }
 
     pub(super) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    fn tell(&self, paths: &[&Path]) -> Result<(), Error> {
-        (self.tell)(paths).map_err(Error::io("note a change beside a run"))
+    /// Changes these files by `work`.
+    pub(super) fn changing<T>(
+        &self,
+        paths: &[&Path],
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let noted = || (self.on_change)(paths).map_err(Error::io("note a change beside a run"));
+        noted()?;
+        let done = work()?;
+        // A command may have begun meanwhile. Where that cannot be noted, all is done that was asked for.
+        if let Err(error) = noted() {
+            tracing::warn!(%error, "a run is not told of a change beneath it");
+        }
+        Ok(done)
     }
 
     /// Has `work` look at the files and change them, where blocking is allowed.
@@ -73,44 +89,59 @@ impl Editor {
 
     /// The path of a file to change, as a caller gave it in `field`: inside, and nothing that git, on any file system,
     /// takes for its own.
-    pub(super) fn path(&self, field: &str, given: &str) -> Result<PathBuf, Problem> {
-        let path = beneath::relative(&self.workspace, given);
-        let path = path.map_err(|problem| problem.field(field))?;
+    pub(super) fn path(&self, field: &str, given: &str) -> Result<PathBuf, Error> {
+        let refused = |problem: Problem| Error::from(problem.field(field));
+        let path = beneath::relative(&self.workspace, given).map_err(refused)?;
         if path.as_os_str().is_empty() || given.ends_with('/') {
-            return Err(Problem::bad(field, format!("{given:?} names no file")));
+            let problem = Problem::bad(field, format!("{given:?} names no file"));
+            return Err(problem.into());
         }
         for name in &path {
             let name = name.as_bytes();
             if name.len() > MAX_NAME {
                 let detail = format!("a name is longer than {MAX_NAME} bytes");
-                return Err(Problem::bad(field, detail));
+                return Err(Problem::bad(field, detail).into());
             }
             if !is_plain_name(name) {
-                return Err(beneath::git_directory().field(field));
+                return Err(refused(beneath::git_directory()));
             }
         }
+        let root = beneath::open_root(&self.workspace)?;
+        beneath::check_parent(&root, &path).map_err(refused)?;
         Ok(path)
     }
 
-    /// Puts `file` at the caller's `path`, with the directories above it. Returns whether it was put there: not a new
-    /// file where one is.
+    /// Puts `content` at the caller's `path`, with the directories above it, in place of what `old` was. Returns whether
+    /// it was put there: not where there is another file by now.
     pub(super) fn put(
         &self,
         files: &Working,
         path: &Path,
         file: &NewFile<'_>,
+        old: Option<&Present>,
     ) -> Result<bool, Error> {
-        self.tell(&[path])?;
         let spare = self.workspace.worktree().admin().join(SPARE);
-        let placed = files.make_parents(path);
-        match placed.and_then(|()| files.place(path, file, &spare)) {
-            Ok(is_placed) => Ok(is_placed),
-            Err(error) if is_in_the_way(&error) => {
+        self.changing(&[path], || {
+            let placed = files.make_parents(path);
+            let placed = placed.and_then(|()| files.place(path, file, &spare));
+            if placed.as_ref().is_err_and(is_in_the_way) {
                 let detail = format!("what is on the way to {} is no directory", shown(path));
-                Err(Problem::bad("path", detail).into())
+                return Err(Problem::bad("path", detail).into());
             }
-            Err(error) => Err(Error::io("write a file")(error)),
-        }
+            let failed = || Error::io("write a file");
+            let Some(old) = old.filter(|_| placed.as_ref().is_ok_and(|is_placed| *is_placed))
+            else {
+                return placed.map_err(failed());
+            };
+            // A build may have written to it since it was read.
+            let is_same = fs::read(&spare).is_ok_and(|replaced| replaced == old.content);
+            if !is_same {
+                files.unplace(path, &spare).map_err(failed())?;
+            }
+            // The next change removes it, too.
+            let _ = fs::remove_file(&spare);
+            Ok(is_same)
+        })
     }
 
     /// See [`Working::rename`].
@@ -120,20 +151,40 @@ impl Editor {
         (from, to): (&Path, &Path),
         may_replace: bool,
     ) -> Result<bool, Error> {
-        self.tell(&[from, to])?;
-        let renamed = files.rename(from, to, may_replace);
-        renamed.map_err(Error::io("move a file"))
+        self.changing(&[from, to], || {
+            let renamed = files.rename(from, to, may_replace);
+            renamed.map_err(Error::io("move a file"))
+        })
     }
 
     /// See [`Working::remove`].
     pub(super) fn remove(&self, files: &Working, path: &Path) -> Result<(), Error> {
-        self.tell(&[path])?;
-        Ok(files.remove(path)?)
+        self.changing(&[path], || Ok(files.remove(path)?))
     }
 }
 
-/// What there is at `path`, which is the caller's `field`; `None` where there is nothing. Links are not followed.
-pub(super) fn present(files: &Working, field: &str, path: &Path) -> Result<Option<Present>, Error> {
+/// Has these files count as work, though a command was under way when they were written: what changed after its end is
+/// none of its output.
+pub fn keep_as_work(workspace: &Workspace, paths: &[String]) {
+    let Ok(files) = Working::open(workspace.path()) else {
+        return;
+    };
+    for path in paths {
+        let touched = files
+            .open_file(Path::new(path))
+            .and_then(|file| match file {
+                Some(file) => file.set_permissions(file.metadata()?.permissions()),
+                None => Ok(()),
+            });
+        if let Err(error) = touched {
+            tracing::warn!(%path, %error, "a file that was written beside a run may pass for its output");
+        }
+    }
+}
+
+/// The regular file at `path`, which is the caller's `field`: its permissions; `None` where there is nothing. Links are
+/// not followed.
+pub(super) fn stat(files: &Working, field: &str, path: &Path) -> Result<Option<u32>, Error> {
     let refused = |detail: String| Error::from(Problem::bad(field, detail));
     let stat = files.stat(path).map_err(Error::io("look at a file"))?;
     let Some(stat) = stat else {
@@ -141,29 +192,33 @@ pub(super) fn present(files: &Working, field: &str, path: &Path) -> Result<Optio
     };
     let name = shown(path);
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => {}
-        FileType::Directory => {
-            let problem = Problem::bad(field, format!("{name} is a directory"));
-            return Err(problem.into());
-        }
+        FileType::RegularFile => Ok(Some(stat.st_mode & 0o777)),
+        FileType::Directory => Err(refused(format!("{name} is a directory"))),
         FileType::Symlink => {
             let target = files.link(path).unwrap_or_default();
             let target = String::from_utf8_lossy(&target).into_owned();
             let problem = Problem::bad(field, format!("{name} is a link to {target:?}"))
                 .help("links are not followed; name the file that it leads to");
-            return Err(problem.into());
+            Err(problem.into())
         }
-        _ => return Err(refused(format!("{name} is not a regular file"))),
+        _ => Err(refused(format!("{name} is not a regular file"))),
     }
+}
+
+/// The same with its content.
+pub(super) fn present(files: &Working, field: &str, path: &Path) -> Result<Option<Present>, Error> {
+    let Some(mode) = stat(files, field, path)? else {
+        return Ok(None);
+    };
+    let name = shown(path);
+    let refused = |detail: String| Error::from(Problem::bad(field, detail));
     match files.read(path, MAX_CHANGED) {
-        Read::Whole(content) => Ok(Some(Present {
-            content,
-            mode: stat.st_mode & 0o777,
-        })),
+        Read::Whole(content) => Ok(Some(Present { content, mode })),
         Read::TooLarge => Err(refused(format!(
             "{name} has more than {MAX_CHANGED} bytes, which is more than one call changes"
         ))),
-        Read::NoFile => Ok(None),
+        // It was there a moment ago: this is no reason to take it for a new one.
+        Read::NoFile => Err(refused(format!("{name} cannot be read"))),
     }
 }
 
@@ -185,9 +240,13 @@ pub(super) fn check_expected(
         Some(found) => format!("{name} is {found} now, and not what was expected"),
         None => format!("{name} is not there any more"),
     };
-    Err(conflict("stale", detail)
-        .field("expected")
-        .help("another caller or a build changed it; read it again and change what is there now"))
+    Err(stale(detail).field("expected"))
+}
+
+/// The answer where another was quicker.
+pub(super) fn stale(detail: String) -> Problem {
+    conflict("stale", detail)
+        .help("another caller or a build changed it; read it again and change what is there now")
 }
 
 /// Refuses what is no SHA-256, before anything is looked at.

@@ -1,11 +1,10 @@
 //! `delete_file`: a file or link goes.
 
-use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{Editor, check_expected, check_hash, present};
+use super::change::{Editor, check_expected, check_hash, present, stat};
 use crate::Error;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
 use branchyard_model::Problem;
@@ -45,13 +44,13 @@ pub async fn delete_file(editor: Editor, request: Request) -> Result<Deleted, Er
     editor
         .edit(move |editor, files| {
             let path = editor.path("path", &request.path)?;
-            let stat = files.stat(&path).map_err(Error::io("look at a file"))?;
-            let is_link =
-                stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
             // A link goes by itself, wherever it leads.
-            if !is_link || request.expected.is_some() {
+            let is_link = files.link(&path).is_some();
+            if request.expected.is_some() {
                 let old = present(files, "path", &path)?.ok_or_else(|| not_found(&path))?;
                 check_expected(&path, Some(&old), request.expected.as_deref())?;
+            } else if !is_link && stat(files, "path", &path)?.is_none() {
+                return Err(not_found(&path).into());
             }
             editor.remove(files, &path)?;
             Ok(Deleted { path: shown(&path) })

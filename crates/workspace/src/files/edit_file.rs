@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present};
+use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present, stale};
 use crate::Error;
 use crate::error::conflict;
 use branchyard_git::verbs::conflicts::NewFile;
@@ -22,6 +22,8 @@ pub const VERB: VerbEntry = VerbEntry {
 
 /// So many edits are made by one call.
 const MOST_EDITS: usize = 100;
+/// Of larger files no diff is made: it may take the square of their lines.
+const MAX_DIFFED: usize = 256 << 10;
 /// So many places are named of a text that is there more than once.
 const MOST_PLACES: usize = 5;
 
@@ -61,8 +63,8 @@ pub struct Edited {
     pub sha256: String,
     /// How many places were replaced.
     pub replaced: usize,
-    /// What changed, as a unified diff.
-    pub diff: String,
+    /// What changed, as a unified diff; not of a large file.
+    pub diff: Option<String>,
     /// Nothing was written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
@@ -100,19 +102,30 @@ pub async fn edit_file(editor: Editor, request: Request) -> Result<Edited, Error
             for (n, edit) in request.edits.iter().enumerate() {
                 replaced += replace(&mut after, edit, n, &shown(&path))?;
             }
+            let diff = match before.len().max(after.len()) <= MAX_DIFFED {
+                true => Some(diff_of_contents(
+                    &path,
+                    before.as_bytes(),
+                    after.as_bytes(),
+                )?),
+                false => None,
+            };
             if !request.dry_run {
                 let file = NewFile {
                     content: after.as_bytes(),
                     mode: Some(old.mode),
                     executable: None,
-                    is_new: false,
+                    replaces: true,
                 };
-                editor.put(files, &path, &file)?;
+                if !editor.put(files, &path, &file, Some(&old))? {
+                    let detail = format!("{} was changed meanwhile", shown(&path));
+                    return Err(stale(detail).field("path").into());
+                }
             }
             Ok(Edited {
                 sha256: sha256(after.as_bytes()),
                 replaced,
-                diff: diff_of_contents(&path, before.as_bytes(), after.as_bytes())?,
+                diff,
                 path: shown(&path),
                 dry_run: request.dry_run,
             })
@@ -162,7 +175,8 @@ impl Render for Edited {
         } else {
             "replaced"
         };
-        format!("{done} {} in {}\n{}", self.replaced, self.path, self.diff)
+        let diff = self.diff.as_deref().unwrap_or_default();
+        format!("{done} {} in {}\n{diff}", self.replaced, self.path)
     }
 }
 

@@ -20,7 +20,7 @@ mod walk;
 pub mod write_file;
 
 pub use beneath::check_beneath;
-pub use change::{Editor, Tell};
+pub use change::{Editor, OnChange, keep_as_work};
 pub use list::list;
 pub use raw::open;
 pub use read::read;

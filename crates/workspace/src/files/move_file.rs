@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::{not_found, shown};
-use super::change::{Editor, present};
+use super::change::{Editor, stat};
 use crate::Error;
 use crate::error::conflict;
 use branchyard_git::verbs::{Effect, Render, VerbEntry};
@@ -43,10 +43,10 @@ pub async fn move_file(editor: Editor, request: Request) -> Result<MovedFile, Er
         .edit(move |editor, files| {
             let from = editor.path("from", &request.from)?;
             let to = editor.path("to", &request.to)?;
-            if present(files, "from", &from)?.is_none() {
+            if stat(files, "from", &from)?.is_none() {
                 return Err(not_found(&from).field("from").into());
             }
-            let is_taken = present(files, "to", &to)?.is_some() && !request.overwrite;
+            let is_taken = stat(files, "to", &to)?.is_some() && !request.overwrite;
             if is_taken || !editor.rename(files, (&from, &to), request.overwrite)? {
                 let detail = format!(
                     "{} is there already, or something is on the way to it",

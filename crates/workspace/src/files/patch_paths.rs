@@ -3,6 +3,7 @@
 
 use branchyard_git::unquoted;
 
+const GIT: &[u8] = b"diff --git ";
 /// What names begin with that are to be stripped, or are none.
 const PREFIXES: [&str; 3] = ["a/", "b/", "/dev/null"];
 
@@ -19,13 +20,24 @@ impl PatchPaths {
         let mut names: Vec<_> = lines.iter().flat_map(|line| names_in(line)).collect();
         names.sort();
         names.dedup();
-        // One of these lines alone may be a deleted comment of SQL.
-        let pairs = lines.windows(2).filter_map(|pair| {
-            let before = pair[0].strip_prefix(b"--- ")?;
-            Some([before, pair[1].strip_prefix(b"+++ ")?])
-        });
-        let mut headed = pairs.flatten().map(name_of);
-        let strip = headed.all(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+        let is_prefixed = |name: String| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let mut of_git = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix(GIT))
+            .peekable();
+        let strip = match of_git.peek() {
+            Some(_) => of_git.all(|both| is_prefixed(name_of(&both[..both.len() / 2]))),
+            // One or two of these lines may be deleted and added comments.
+            None => lines
+                .windows(3)
+                .filter(|three| three[2].starts_with(b"@@ "))
+                .filter_map(|three| {
+                    let before = three[0].strip_prefix(b"--- ")?;
+                    Some([before, three[1].strip_prefix(b"+++ ")?])
+                })
+                .flatten()
+                .all(|name| is_prefixed(name_of(name))),
+        };
         Self { names, strip }
     }
 
@@ -47,8 +59,8 @@ impl PatchPaths {
 
 /// The names in a line that may be a part of a header.
 fn names_in(line: &[u8]) -> Vec<String> {
-    const MARKS: [&[u8]; 4] = [b"--- ", b"+++ ", b"rename from ", b"copy from "];
-    if let Some(both) = line.strip_prefix(b"diff --git ") {
+    const MARKS: [&[u8]; 4] = [b"--- ", b"+++ ", b"rename from ", b"rename to "];
+    if let Some(both) = line.strip_prefix(GIT) {
         // Two names that are the same but for their first part; others are named by further lines.
         let middle = both.len() / 2;
         return vec![name_of(&both[..middle])];
@@ -92,6 +104,8 @@ mod tests {
         let plain = "--- src/a.rs\t2026-01-01\n+++ src/a.rs\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n";
         assert!(!PatchPaths::of(plain.as_bytes()).strip());
         assert!(names(plain).contains(&"src/a.rs".to_owned()));
+        let comments = "--- a/q.sql\n+++ b/q.sql\n@@ -1 +1 @@\n--- one\n+++ two\n";
+        assert!(PatchPaths::of(comments.as_bytes()).strip());
         let new = "--- /dev/null\n+++ b/src/a.rs\n@@ -0,0 +1 @@\n+b\n";
         assert!(PatchPaths::of(new.as_bytes()).strip());
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::beneath::shown;
-use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present};
+use super::change::{Editor, MAX_CHANGED, check_expected, check_hash, present, stale};
 use crate::Error;
 use crate::error::conflict;
 use branchyard_git::verbs::conflicts::NewFile;
@@ -102,7 +102,6 @@ pub async fn write_file(editor: Editor, request: Request) -> Result<WrittenFile,
             let path = editor.path("path", &request.path)?;
             let old = present(files, "path", &path)?;
             check_expected(&path, old.as_ref(), request.expected.as_deref())?;
-            let is_new = request.mode == WriteMode::Create;
             let mut content = request.bytes()?;
             if let (WriteMode::Append, Some(old)) = (request.mode, &old) {
                 content.splice(..0, old.content.iter().copied());
@@ -115,10 +114,14 @@ pub async fn write_file(editor: Editor, request: Request) -> Result<WrittenFile,
                 content: &content,
                 mode: old.as_ref().map(|old| old.mode),
                 executable: request.executable,
-                is_new,
+                replaces: old.is_some(),
             };
-            let is_taken = (is_new && old.is_some()) || !editor.put(files, &path, &file)?;
-            if is_taken {
+            let is_taken = request.mode == WriteMode::Create && old.is_some();
+            if is_taken || !editor.put(files, &path, &file, old.as_ref())? {
+                if old.is_some() && !is_taken {
+                    let detail = format!("{} was changed meanwhile", shown(&path));
+                    return Err(stale(detail).field("path").into());
+                }
                 let detail = format!("{} is there already", shown(&path));
                 return Err(conflict("file_exists", detail)
                     .field("path")

@@ -36,7 +36,8 @@ pub struct NewFile<'a> {
     pub mode: Option<u32>,
     /// Whether it can be run; as `mode` says where not given.
     pub executable: Option<bool>,
-    pub is_new: bool,
+    /// There is a file that it takes the place of.
+    pub replaces: bool,
 }
 
 /// What is at a path.
@@ -133,9 +134,30 @@ impl Working {
         self.create_new(path, mode)
     }
 
-    /// Puts a file at `path` at once: in place of the file that is there, or, if it `is_new`, only where nothing is, and
-    /// says whether that was so. It is written at `spare` first, which is on the same file system.
+    /// Puts a file at `path` at once: where nothing is, or, if it `replaces` one, in its place, and says whether that was
+    /// so. It is written at `spare` first, which is on the same file system; what it replaced is there then.
     pub fn place(&self, path: &Path, file: &NewFile<'_>, spare: &Path) -> io::Result<bool> {
+        let placed = self.place_by(path, file, spare);
+        if placed.is_err() {
+            // The error that is told comes first.
+            let _ = fs::remove_file(spare);
+        }
+        placed
+    }
+
+    /// Takes back what [`Working::place`] did in place of another file.
+    pub fn unplace(&self, path: &Path, spare: &Path) -> io::Result<()> {
+        let (dir, name) = self.parent(path)?;
+        Ok(renameat_with(
+            CWD,
+            spare,
+            &dir,
+            name,
+            RenameFlags::EXCHANGE,
+        )?)
+    }
+
+    fn place_by(&self, path: &Path, file: &NewFile<'_>, spare: &Path) -> io::Result<bool> {
         if_there(fs::remove_file(spare))?;
         let mut written = File::create_new(spare)?;
         written.write_all(file.content)?;
@@ -152,10 +174,15 @@ impl Working {
         rustix::fs::fchmod(&written, Mode::from_raw_mode(mode))?;
         let placed = || -> Result<(), Errno> {
             let (dir, name) = self.parent(path)?;
-            renameat_with(CWD, spare, &dir, name, replacing(!file.is_new))
+            let flags = match file.replaces {
+                true => RenameFlags::EXCHANGE,
+                false => RenameFlags::NOREPLACE,
+            };
+            renameat_with(CWD, spare, &dir, name, flags)
         };
         match placed() {
-            Err(Errno::EXIST) if file.is_new => Ok(false),
+            Err(Errno::EXIST) if !file.replaces => Ok(false),
+            Err(Errno::NOENT) if file.replaces => Ok(false),
             placed => Ok(placed.map(|()| true)?),
         }
     }
@@ -240,6 +267,18 @@ impl Working {
             renameat_with(&from, name, &to, name, RenameFlags::NOREPLACE)
         };
         unless_in_the_way(take())
+    }
+
+    /// Has the files that both have at `path` change places.
+    pub fn swap(&self, other: &Self, path: &Path) -> io::Result<()> {
+        let ((here, name), (there, _)) = (self.parent(path)?, other.parent(path)?);
+        Ok(renameat_with(
+            &here,
+            name,
+            &there,
+            name,
+            RenameFlags::EXCHANGE,
+        )?)
     }
 
     /// Makes a directory and those above it, where they are missing. Not if something else is in the place of one.

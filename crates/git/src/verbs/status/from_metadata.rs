@@ -175,6 +175,10 @@ mod tests {
             runtime.block_on(async {
                 let (dir, git) = committed().await;
                 for (number, (path, deed)) in deeds.iter().enumerate() {
+                    // What is staged by then may be tracked; see `Deed::Pipe`.
+                    if matches!(deed, Deed::Pipe) && (1..=number).contains(&staged) {
+                        continue;
+                    }
                     // What cannot be done is left undone, and git adds no repository without a commit.
                     let _ = act(dir.path(), path, deed);
                     if number + 1 == staged {
