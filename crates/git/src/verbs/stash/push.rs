@@ -2,7 +2,8 @@
 //! to save once more. The commits are those that git would make.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ pub async fn save(
     let staged = worktree.admin().join("index");
     let began = Scratch(&file);
     if staged.exists() {
-        fs::copy(&staged, &file).map_err(Error::io("copy the index"))?;
+        copy_index(&staged, &file).map_err(Error::io("copy the index"))?;
     }
     let tracked = tree_with(git, worktree, &file, &changes.tracked).await?;
     drop(began);
@@ -96,6 +97,14 @@ pub async fn store(git: &Git, dir: &Path, stash: ObjectId, title: &str) -> Resul
         .arg(stash.to_string())
         .run()
         .await
+}
+
+/// Copies an index with its time. By that git knows which files were written in the same second as it was: their
+/// entries are not trusted. To a younger copy they would pass for unchanged.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    let written = fs::metadata(from)?.modified()?;
+    File::options().write(true).open(to)?.set_modified(written)
 }
 
 /// An index beside the workspace's own, for as long as it is needed.
@@ -161,4 +170,42 @@ fn commit(
     let all: Vec<_> = std::iter::once(&on).chain(&parents).collect();
     let stash = make(&format!("{title}\n"), tracked, &all)?;
     Ok(Some((stash, title)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_was_written_in_the_second_of_its_index_is_not_overlooked() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::for_tests(&dir);
+        let run = async |args: &[&str]| git.at(dir.path()).args(args).output().await.unwrap();
+        let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let set_time = |path: &Path, time: SystemTime| {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(time).unwrap();
+        };
+        let (file, index) = (dir.path().join("f"), dir.path().join(".git/index"));
+        run(&["init", "-q"]).await;
+        // Nothing but the kernel sets the other time of a file.
+        run(&["config", "core.trustCtime", "false"]).await;
+        fs::write(&file, "one\n").unwrap();
+        set_time(&file, second);
+        run(&["add", "f"]).await;
+        set_time(&index, second);
+        fs::write(&file, "two\n").unwrap();
+        set_time(&file, second + Duration::from_millis(500));
+
+        let copy = dir.path().join(".git/copy");
+        copy_index(&index, &copy).unwrap();
+        let update = git.at(dir.path()).args(["update-index", "f"]);
+        let update = update.env("GIT_INDEX_FILE", copy.to_string_lossy());
+        update.run().await.unwrap();
+        let listed = Index::open(&copy).unwrap().get_path(Path::new("f"), 0);
+        let two = Oid::hash_object(git2::ObjectType::Blob, b"two\n").unwrap();
+        assert_eq!(listed.unwrap().id, two);
+    }
 }
