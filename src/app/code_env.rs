@@ -143,6 +143,7 @@ pub async fn ensure(
     app.require(Scope::CodeRun)?;
     app.check(repo, branch)?;
     let workspace = app.workspace(repo, branch)?;
+    let _only_one = workspace.code_envs().lock().await;
     let Some(env) = find(&workspace, request.code_env()).await? else {
         return Ok(());
     };

@@ -34,6 +34,7 @@ pub async fn log_in(app: &AuthorizedApp) -> Result<Session, Problem> {
         toolsets: None,
         area: Area::everywhere(),
         lifetime: Some(Lifetime::Until(until)),
+        author: None,
     };
     let tokens = &app.yard().tokens;
     let name = Name::Made("page-");

@@ -39,6 +39,12 @@ pub(crate) struct Args {
     /// Only runs of this kind
     #[arg(long, value_parser = ["make", "git", "task", "exec"])]
     kind: Option<String>,
+    /// Only runs that this principal asked for
+    #[arg(long, value_name = "NAME")]
+    principal: Option<String>,
+    /// Only runs whose command line has this text in it
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
     /// Only runs asked for since then, such as 2h or 2026-11-15T08:00:00Z
     #[arg(long, value_name = "WHEN", value_parser = values::since)]
     since: Option<String>,
@@ -71,6 +77,8 @@ fn filters(args: &Args) -> Query {
         .with("kind", args.kind.as_ref())
         .with("since", args.since.as_ref())
         .with("group", args.group)
+        .with("principal", args.principal.as_ref())
+        .with("command", args.command.as_ref())
 }
 
 /// The same command again, for what comes after.

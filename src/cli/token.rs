@@ -81,6 +81,9 @@ struct CreateTokenArgs {
     /// Without it 30 days if you are an admin, else 12 hours, and never longer than your own.
     #[arg(long, value_name = "WHEN", value_parser = values::expiry)]
     expires: Option<String>,
+    /// Who its commits are by, as 'Name <address>'; the daemon's own identity stays the committer
+    #[arg(long, value_name = "AUTHOR")]
+    author: Option<String>,
     /// What it is called in lists and in the audit; given once and for ever
     #[arg(long, value_name = "NAME", value_parser = values::token)]
     name: Option<String>,
@@ -151,6 +154,7 @@ async fn ask(context: &Context, args: CreateTokenArgs) -> Result<(Answer, MadeTo
         repos: args.repos,
         branches: args.branches,
         expires: args.expires,
+        author: args.author,
     };
     let answer = context.client.post("/api/tokens", &request).await?;
     let made = answer.parse()?;

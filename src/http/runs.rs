@@ -64,6 +64,10 @@ struct ListParams {
     /// Only runs of this group.
     #[schemars(with = "Option<GroupId>")]
     group: Option<String>,
+    /// Only runs that this principal asked for.
+    principal: Option<String>,
+    /// Only runs whose command line, as JSON, has this text in it.
+    command: Option<String>,
     /// Only runs requested since: a time, or how long ago, such as `2h`.
     since: Option<String>,
     /// The `next` of the page before.
@@ -85,6 +89,8 @@ async fn list(
         kind: params.kind,
         state: params.state.as_deref().map(state).transpose()?,
         group: params.group.as_deref().map(group).transpose()?,
+        principal: params.principal,
+        command: params.command,
         since: since.map(|text| moment("since", text)).transpose()?,
         before: params.before.as_deref().map(before).transpose()?,
     };

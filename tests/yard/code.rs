@@ -2,3 +2,4 @@
 
 mod exec;
 mod files;
+mod identity;

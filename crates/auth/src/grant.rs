@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Area;
 use branchyard_config::{Role, Toolset};
-use branchyard_model::{BranchName, RepoName, Scopes};
+use branchyard_model::{Author, BranchName, RepoName, Scopes};
 
 /// Scopes, and where and until when they hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct Grant {
     /// those of the other, so it can never reach further.
     pub areas: Vec<Area>,
     pub expires: Option<Timestamp>,
+    /// Who the commits of its holder are by; the daemon itself, where that is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
 }
 
 impl Grant {
@@ -26,6 +29,7 @@ impl Grant {
             toolsets: Toolset::ALL.to_vec(),
             areas: Vec::new(),
             expires: None,
+            author: None,
         }
     }
 

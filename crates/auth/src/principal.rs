@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Grant;
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope, Scopes};
+use branchyard_model::{Author, BranchName, ErrorKind, Problem, RepoName, Scope, Scopes};
 
 /// Whoever showed a credential, and what that is good for; cheap to clone.
 #[derive(Debug, Clone)]
@@ -62,6 +62,11 @@ impl Principal {
 
     pub fn rights(&self) -> Scopes {
         self.grant.rights
+    }
+
+    /// Who its commits are by, if that is not the daemon.
+    pub fn author(&self) -> Option<&Author> {
+        self.grant.author.as_ref()
     }
 
     pub fn may_have(&self, toolset: Toolset) -> bool {

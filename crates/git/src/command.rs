@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
+use super::author::{author, author_variables};
 use super::confined::confined;
 use super::credential::RemoteCredential;
 use super::environment::NetworkAccess;
@@ -394,9 +395,11 @@ impl GitCommand {
         if self.remote {
             self.git.check_host(&self.verb()).await?;
         }
+        let author = author();
         command
             .args(self.all_args())
             .envs(self.git.environment(&self.dir, access))
+            .envs(author.iter().flat_map(author_variables))
             .envs(self.env.iter().map(|(name, value)| (*name, value)));
         let lease = match access {
             NetworkAccess::Remote => self.git.lease()?,

@@ -3,6 +3,7 @@
 //! runs; callers hold whatever lock an operation asks for.
 
 mod attributes;
+mod author;
 mod broken;
 mod checkout;
 mod command;
@@ -62,6 +63,7 @@ pub mod verbs;
 mod version;
 mod worktree;
 
+pub use author::{author_variables, authored};
 pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
 pub use checkout::is_plain_name;
 pub use command::Git;

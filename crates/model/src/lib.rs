@@ -4,6 +4,7 @@
 mod about;
 mod agent;
 mod arguments;
+mod author;
 mod diagnostic;
 mod digest;
 mod event;
@@ -23,6 +24,7 @@ mod warning;
 pub use about::{About, Warm};
 pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
+pub use author::Author;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use digest::sha256;
 pub use event::{Complete, Event, Gap, Holder, Phase, Status};

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
+    About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
     SandboxProfile, Warm, Warning,
 };
 
@@ -86,6 +86,9 @@ pub struct RunSpec {
     pub on_disconnect: OnDisconnect,
     /// Who asked.
     pub principal: String,
+    /// Who the commits are by that it makes, if that is not the daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
     /// The runs that it was started with, where it was not started alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupId>,
@@ -186,6 +189,10 @@ pub struct RunRecord {
     /// of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited_meanwhile: Vec<String>,
+    /// Of a command of the caller's own: files that were written while it ran, but for those that git ignores: the first of
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_written: Vec<String>,
     /// What its command was kept from: known once it runs. A git command runs outside of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxProfile>,
@@ -306,6 +313,7 @@ impl RunRecord {
             incremental: None,
             head_moved: false,
             edited_meanwhile: Vec::new(),
+            files_written: Vec::new(),
             sandbox: None,
             error: None,
             reason: None,

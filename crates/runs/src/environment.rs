@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use branchyard_config::{Config, RepoConfig, Token, is_secret_name};
-use branchyard_git::NetworkAccess;
+use branchyard_git::{NetworkAccess, author_variables};
 use branchyard_model::{CommitId, RunKind, RunSpec};
 use branchyard_workspace::repos::Repo;
 
@@ -45,6 +45,17 @@ pub(super) fn of_run(
         ("BRANCHYARD_COMMIT", commit.to_string()),
     ] {
         env.insert(name.to_owned(), value);
+    }
+    if spec.kind == RunKind::Exec {
+        let settings = repo.git().settings();
+        for role in ["AUTHOR", "COMMITTER"] {
+            env.insert(format!("GIT_{role}_NAME"), settings.user_name.clone());
+            env.insert(format!("GIT_{role}_EMAIL"), settings.user_email.clone());
+        }
+    }
+    if let (RunKind::Exec | RunKind::Git, Some(author)) = (spec.kind, &spec.author) {
+        let own = author_variables(author).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        env.extend(own);
     }
     env.extend(spec.env.clone());
     env

@@ -23,8 +23,10 @@ use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
 use branchyard_runtime::disk::if_there;
-use branchyard_workspace::{Workspace, files, standing, work};
+use branchyard_workspace::{Workspace, files, files_since, standing, work};
 
+/// So many files are named that a command wrote.
+const MOST_WRITTEN: usize = 100;
 /// How long after an end could not be written it is tried again.
 pub(super) const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// How long after the disk had no room for it a journal is packed again.
@@ -121,16 +123,27 @@ impl Drive {
         };
         let (margin, at) = (self.shared().margin.clone(), exit.ended_at);
         let edits = edit_note::read(&self.shared().history.home(self.live().id()));
+        let started = self.live().look().started_at;
+        let started = started.filter(|_| spec.kind == RunKind::Exec);
         let noted = tokio::task::spawn_blocking(move || {
+            let written = started.map(|since| files_since(&workspace, since, MOST_WRITTEN));
             // Of all commands, what the one made that filled the disk must not pass for work.
             margin.make_do();
             work::command_ended(&workspace, at);
             // What others wrote meanwhile is theirs, and not the command's output.
             files::keep_as_work(&workspace, &edits.into_paths());
+            written
         })
         .await;
-        if let Err(error) = noted {
-            tracing::error!(run = %self.live().id(), %error, "failed to note what a run made");
+        match noted {
+            Ok(Some(Ok(written))) => self.live().change(|record| record.files_written = written),
+            Ok(None) => {}
+            Ok(Some(Err(error))) => {
+                tracing::warn!(run = %self.live().id(), %error, "what a command wrote is not known");
+            }
+            Err(error) => {
+                tracing::error!(run = %self.live().id(), %error, "failed to note what a run made");
+            }
         }
     }
 

@@ -67,6 +67,7 @@ pub(super) fn of(
         stale: body.stale,
         reuse: body.reuse,
         principal: principal.name().to_owned(),
+        author: principal.author().cloned(),
         group: None,
     };
     secrets::check(&config.secrets, own, &spec)?;
@@ -105,6 +106,16 @@ fn git(
     principal: &Principal,
 ) -> Result<Call, Problem> {
     let call = argv::git(operation, args, branch)?;
+    if let Some(own) = principal.author() {
+        let mut given = call
+            .args
+            .iter()
+            .filter_map(|word| word.strip_prefix("--author="));
+        if operation == "commit" && given.any(|author| author != own.to_string()) {
+            let detail = format!("commits with this token are by {own}");
+            return Err(Problem::unprocessable("args", detail).help("leave --author out"));
+        }
+    }
     principal.require(match call.access {
         GitAccess::Read => Scope::GitRead,
         GitAccess::Write | GitAccess::Pull | GitAccess::Network => Scope::GitWrite,

@@ -83,7 +83,7 @@ pub use sync::{PrepareOptions, Prepared};
 pub use ticks::Ticks;
 pub use verbs::{Files, GoOn};
 pub use workspace::Workspace;
-pub use written_since::written_since;
+pub use written_since::{files_since, written_since};
 
 /// What happens on the way, for whoever watches.
 #[derive(Debug, Clone)]

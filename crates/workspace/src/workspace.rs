@@ -35,6 +35,8 @@ pub struct Workspace {
     files: FilesLock,
     /// Held by each change of refs or the index, for some are made beside a command that has the lock.
     changes: AsyncMutex<()>,
+    /// Held while a code environment is made: of two callers, one finds what the other made.
+    code_envs: AsyncMutex<()>,
     worktree: Worktree,
     yard: Arc<Yard>,
     /// Held while the record is changed.
@@ -73,6 +75,7 @@ impl Workspace {
                 branch: branch.clone(),
                 files: FilesLock::default(),
                 changes: AsyncMutex::default(),
+                code_envs: AsyncMutex::default(),
                 yard: yard.clone(),
                 record: Mutex::default(),
                 lending: Lending::default(),
@@ -102,6 +105,10 @@ impl Workspace {
 
     pub(crate) fn changes(&self) -> &AsyncMutex<()> {
         &self.changes
+    }
+
+    pub fn code_envs(&self) -> &AsyncMutex<()> {
+        &self.code_envs
     }
 
     pub(crate) fn files(&self) -> &FilesLock {

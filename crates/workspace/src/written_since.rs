@@ -19,9 +19,54 @@ pub async fn written_since(workspace: &Arc<Workspace>, moment: Timestamp) -> Res
     workspace.looking(move |this| look(this, moment)).await
 }
 
-fn look(workspace: &Workspace, moment: Timestamp) -> Result<bool, Error> {
+/// A workspace with more tracked files is not looked through for [`files_since`].
+const MOST_TRACKED: usize = 50_000;
+
+/// Files that were written or made since then, tracked ones and those that git shows: the first of them. Blocks.
+pub fn files_since(
+    workspace: &Workspace,
+    moment: Timestamp,
+    most: usize,
+) -> Result<Vec<String>, Error> {
+    let is_later = later_than(moment);
+    let index = IndexFile::read_any(&workspace.worktree().admin().join("index"));
+    let index = index.map_err(Error::io("read the index"))?;
+    let Some(index) = index.filter(|index| index.entries().len() <= MOST_TRACKED) else {
+        return Ok(Vec::new());
+    };
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
+    let tracked = index.entries().iter().filter_map(|entry| {
+        let path = Path::new(OsStr::from_bytes(index.path(entry)));
+        let looked = workspace.path().join(path).symlink_metadata();
+        looked
+            .is_ok_and(|meta| is_later(&meta))
+            .then(|| shown(path))
+    });
+    let mut written: Vec<_> = tracked.take(most).collect();
+    let repo = workspace.worktree().open()?;
+    let rules = IgnoreRules::of(&repo)?;
+    let mut untracked = git::untracked_entries(&repo)?;
+    while let Some(entry) = untracked.pop().filter(|_| written.len() < most) {
+        if rules.is_ignored(&entry.path) {
+            continue;
+        }
+        if entry.kind == UntrackedKind::Directory {
+            untracked.extend(git::untracked_in(workspace.path(), &entry.path)?);
+        } else if is_later(&entry.meta) {
+            written.push(shown(&entry.path));
+        }
+    }
+    written.sort();
+    Ok(written)
+}
+
+fn later_than(moment: Timestamp) -> impl Fn(&Metadata) -> bool {
     let since = (moment.as_second(), i64::from(moment.subsec_nanosecond()));
-    let is_later = |meta: &Metadata| (meta.ctime(), meta.ctime_nsec()) > since;
+    move |meta| (meta.ctime(), meta.ctime_nsec()) > since
+}
+
+fn look(workspace: &Workspace, moment: Timestamp) -> Result<bool, Error> {
+    let is_later = later_than(moment);
     let index = IndexFile::read_any(&workspace.worktree().admin().join("index"));
     let Some(index) = index.map_err(Error::io("read the index"))? else {
         return Ok(true);

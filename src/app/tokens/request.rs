@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use branchyard_auth::{Area, Lifetime, May, RequestedToken};
 use branchyard_config::{AuthConfig, BranchGlobs, NameGlobs, RepoGlobs, Toolset};
-use branchyard_model::{Problem, Scope};
+use branchyard_model::{Author, Problem, Scope};
 
 /// Longer than anybody plans ahead.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -42,6 +42,9 @@ pub struct TokenRequest {
     /// which takes an admin. If left out 30 days for admins and 12 hours for others, never beyond your own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
+    /// Who the commits of its holder are by, as `Name <address>`; the daemon's own identity is the committer. Yours if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -75,6 +78,7 @@ impl TokenRequest {
             toolsets: self.toolsets.clone(),
             area: Area { repos, branches },
             lifetime: self.expires.as_deref().map(lifetime).transpose()?,
+            author: self.author.as_deref().map(Author::parse).transpose()?,
         })
     }
 }

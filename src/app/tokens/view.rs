@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use branchyard_auth::{Area, Credential, Grant, Principal, Token, TokenState};
 use branchyard_config::Toolset;
-use branchyard_model::Scope;
+use branchyard_model::{Author, Scope};
 
 /// What somebody may do, where, and until when.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,9 @@ pub struct Good {
     pub areas: Vec<Area>,
     /// Null where it never does.
     pub expires: Option<Timestamp>,
+    /// Who its commits are by, if that is not the daemon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
 }
 
 /// Whoever asks.
@@ -72,6 +75,7 @@ impl Good {
             toolsets: grant.toolsets.clone(),
             areas: grant.areas.clone(),
             expires: grant.expires,
+            author: grant.author.clone(),
         }
     }
 }

@@ -110,7 +110,10 @@ fn changes() -> Vec<Verb> {
             git::commit::VERB,
             git::commit::Request::check,
             Files::Stay,
-            |it, request| async move { workspace::commit(&it.workspace, request, &it.report).await },
+            |it, request| async move {
+                it.check_author(request.author.as_ref())?;
+                workspace::commit(&it.workspace, request, &it.report).await
+            },
         ),
         Verb::changes(
             git::reset::VERB,

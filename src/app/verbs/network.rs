@@ -69,6 +69,7 @@ async fn push_verb(
     }
     let files = (Files::Later, true);
     run_verb::change(&app, &at, push::VERB, files, |it| async move {
+        it.check_author(request.author.as_ref())?;
         verbs::push(&it.workspace, request, it.beside_run.is_some(), &it.report).await
     })
     .await

@@ -4,12 +4,12 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use branchyard_git::Repository;
 use branchyard_git::verbs::VerbEntry;
+use branchyard_git::{Repository, authored};
 
 use crate::app::branches::collecting;
 use crate::app::{AuthorizedApp, inspect, workspace_lock};
-use branchyard_model::{About, BranchName, Problem, RepoName, RunId, Warning};
+use branchyard_model::{About, Author, BranchName, Problem, RepoName, RunId, Warning};
 use branchyard_workspace::{Error, Files, Reporter, Workspace, verbs};
 
 /// Where a verb is done.
@@ -43,9 +43,24 @@ pub(super) struct ChangeContext {
     pub(super) workspace: Arc<Workspace>,
     /// The caller, as the record names it.
     pub(super) by: String,
+    /// Who its commits are by, if that is not the daemon.
+    pub(super) author: Option<Author>,
     pub(super) report: Reporter,
     /// The run whose command is under way in the workspace meanwhile: no file may move.
     pub(super) beside_run: Option<RunId>,
+}
+
+impl ChangeContext {
+    /// Refuses an author other than the caller's own.
+    pub(super) fn check_author(&self, given: Option<&String>) -> Result<(), Problem> {
+        match (&self.author, given) {
+            (Some(own), Some(given)) if *given != own.to_string() => {
+                let detail = format!("commits with this token are by {own}");
+                Err(Problem::unprocessable("author", detail).help("leave it out"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Reads something of a workspace, which is made where there is none. Nothing else is waited for.
@@ -109,15 +124,17 @@ where
         ),
     };
     let (report, warnings) = collecting();
-    let by = app.by();
+    let (by, author) = (app.by(), app.principal().author().cloned());
     let who = by.clone();
     let work = move |workspace, report| {
-        work(ChangeContext {
+        let context = ChangeContext {
             workspace,
             by,
+            author: author.clone(),
             report,
             beside_run,
-        })
+        };
+        authored(author, work(context))
     };
     let done = verbs::change(&workspace, lock, (files, who), &report, work).await;
     let (about, answer) = done.map_err(|error| app.judge(error))?;

@@ -70,6 +70,17 @@ async fn any_command_runs_with_its_input_and_is_a_run_of_its_own_kind() {
     assert_eq!(runs.len(), 2);
     assert_eq!(runs[0]["argv"], json!(["python3", "script", "-v", "a b"]));
     assert_eq!(runs[0]["code_sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(runs[1]["files_written"], json!(["where"]));
+    for (query, found) in [
+        ("command=script", 1),
+        ("command=pwd%20%3E%20where", 1),
+        ("command=PYTHONPATH%22", 0),
+        ("principal=session&kind=exec", 2),
+        ("principal=other", 0),
+    ] {
+        let page = yard.get_json(&format!("/api/runs?{query}")).await;
+        assert_eq!(page["items"].as_array().unwrap().len(), found, "{query}");
+    }
     assert_eq!(
         (&runs[1]["principal"], &runs[1]["exit_code"]),
         (&json!("session"), &json!(3))

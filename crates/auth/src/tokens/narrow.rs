@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{Area, Grant};
 use branchyard_config::{Role, Toolset};
-use branchyard_model::{ErrorKind, Problem, Scope, Scopes};
+use branchyard_model::{Author, ErrorKind, Problem, Scope, Scopes};
 
 /// For how long, where nobody says so.
 const BY_ADMINS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -21,6 +21,8 @@ pub struct RequestedToken<'a> {
     pub area: Area,
     /// As is usual, if not said.
     pub lifetime: Option<Lifetime>,
+    /// That of the asker, if not said.
+    pub author: Option<Author>,
 }
 
 /// What it may do.
@@ -76,6 +78,7 @@ pub(super) fn narrowed(
         toolsets: toolsets(own, wish)?,
         areas: own.areas.clone(),
         expires: expiry(own, wish.lifetime, now)?,
+        author: author(own, wish)?,
     };
     if !wish.area.is_everywhere() {
         grant.areas.push(wish.area.clone());
@@ -88,6 +91,18 @@ pub(super) fn within(mut grant: Grant, rights: Scopes, toolsets: &[Toolset]) -> 
     grant.rights = grant.rights.common(rights);
     grant.toolsets.retain(|set| toolsets.contains(set));
     grant
+}
+
+/// Who commits by a name commits by no other, and gives no other away.
+fn author(own: &Grant, wish: &RequestedToken<'_>) -> Result<Option<Author>, Problem> {
+    match (&own.author, &wish.author) {
+        (Some(own), Some(other)) if own != other => {
+            let detail = format!("your own commits are by {own}, and so are those of your tokens");
+            Err(wider("author", detail))
+        }
+        (Some(own), _) => Ok(Some(own.clone())),
+        (None, wish) => Ok(wish.clone()),
+    }
 }
 
 fn toolsets(own: &Grant, wish: &RequestedToken<'_>) -> Result<Vec<Toolset>, Problem> {

@@ -35,6 +35,7 @@ impl Yard {
             toolsets: None,
             area: Area::everywhere(),
             lifetime: None,
+            author: None,
         }
     }
 

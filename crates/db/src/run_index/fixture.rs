@@ -22,6 +22,7 @@ pub(super) fn record() -> RunRecord {
         task: None,
         argv: vec!["make".to_owned()],
         code_sha256: None,
+        author: None,
         asked_argv: None,
         env: BTreeMap::new(),
         timeout: Duration::from_secs(60),

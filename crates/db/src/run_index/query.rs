@@ -19,6 +19,10 @@ pub struct Filter {
     pub kind: Option<RunKind>,
     pub state: Option<RunState>,
     pub group: Option<GroupId>,
+    /// Only those that this principal asked for.
+    pub principal: Option<String>,
+    /// Only those whose command line has this in it.
+    pub command: Option<String>,
     /// Only runs requested at that time or later.
     pub since: Option<Timestamp>,
     /// Only runs older than this one: the last of the page before.
@@ -35,6 +39,12 @@ impl Filter {
             ("kind = ?", self.kind.map(|kind| text(&kind.as_str()))),
             ("state = ?", self.state.map(|state| text(&state.as_str()))),
             ("group_id = ?", self.group.as_ref().map(text)),
+            ("principal = ?", self.principal.as_ref().map(text)),
+            // Of the record no more: it may hold what callers set in the environment.
+            (
+                "instr(json_extract(record, '$.argv'), ?) > 0",
+                self.command.as_ref().map(text),
+            ),
             ("id < ?", self.before.as_ref().map(text)),
             // Ids and times agree but for the clock's jumps: the oldest id bounds the walk, and the
             // time itself decides.
@@ -163,6 +173,7 @@ mod tests {
             group: has(4).then(GroupId::new),
             since: has(5).then(Timestamp::now),
             before: has(6).then(RunId::new),
+            ..Filter::default()
         }
     }
 

@@ -9,7 +9,7 @@ use super::changes::{between, lines};
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Change, Verbosity, few, input, staged, unstaged, untracked};
 use crate::{Error, Git, ObjectId, Repository, head};
-use branchyard_model::{CommitId, ErrorKind, Problem};
+use branchyard_model::{Author, CommitId, ErrorKind, Problem};
 
 /// The code of the refusal to commit nothing.
 pub const NOTHING: &str = "nothing_to_commit";
@@ -78,25 +78,8 @@ impl Request {
         let Some(author) = &self.author else {
             return Ok(());
         };
-        check_author(author)?;
+        Author::parse(author)?;
         input::check_argument("author", author)
-    }
-}
-
-/// Anything else than `Name <address>` git would look for in the authors of all commits.
-fn check_author(author: &str) -> Result<(), Problem> {
-    let parts = author
-        .strip_suffix('>')
-        .and_then(|rest| rest.split_once(" <"));
-    let is_plain = |part: &str| {
-        !part.trim().is_empty() && !part.contains(|c: char| c.is_control() || "<>".contains(c))
-    };
-    match parts {
-        Some((name, address)) if is_plain(name) && is_plain(address) => Ok(()),
-        _ => {
-            let detail = "an author is given as `Name <address>`";
-            Err(Problem::bad("author", detail))
-        }
     }
 }
 
@@ -221,27 +204,5 @@ impl Render for Committed {
             self.deletions,
             lines(self.files.as_deref()),
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_author_is_a_name_and_an_address() {
-        assert!(check_author("Ada Lovelace <ada@example.org>").is_ok());
-        for author in [
-            "ada",
-            "<ada@x>",
-            "Ada <>",
-            "Ada <a> <b>",
-            "Ada <a@x>\n",
-            "A\0 <a>",
-            " <a@x>",
-            "--x",
-        ] {
-            assert!(check_author(author).is_err(), "{author:?}");
-        }
     }
 }

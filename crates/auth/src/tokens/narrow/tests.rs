@@ -39,6 +39,7 @@ fn grant() -> impl Strategy<Value = Grant> {
             toolsets,
             areas,
             expires,
+            author: None,
         },
     )
 }
@@ -81,7 +82,7 @@ proptest! {
     ) {
         let role = Role { scopes: asked, toolsets: of_role };
         let may = if is_role { May::Role(&role) } else { May::Only(asked) };
-        let wish = RequestedToken { may, toolsets, area: area.clone(), lifetime };
+        let wish = RequestedToken { may, toolsets, area: area.clone(), lifetime, author: None };
         let Ok(made) = narrowed(&own, &wish, NOW) else {
             return Ok(());
         };
@@ -112,7 +113,27 @@ fn wish(may: May<'_>) -> RequestedToken<'_> {
         toolsets: None,
         area: Area::everywhere(),
         lifetime: None,
+        author: None,
     }
+}
+
+#[test]
+fn whose_commits_have_a_name_gives_no_other() {
+    let name = |text: &str| Some(Author::parse(text).unwrap());
+    let dev = branchyard_config::AuthConfig::default().roles["dev"].clone();
+    let asked = |author| RequestedToken {
+        author,
+        ..wish(May::Role(&dev))
+    };
+    let mut own = Grant::of_role(&dev);
+    let made = |own: &Grant, author| narrowed(own, &asked(author), NOW).map(|grant| grant.author);
+    assert_eq!(made(&own, None), Ok(None));
+    assert_eq!(made(&own, name("Ann <a@b>")), Ok(name("Ann <a@b>")));
+    own.author = name("Ann <a@b>");
+    assert_eq!(made(&own, None), Ok(name("Ann <a@b>")));
+    assert_eq!(made(&own, name("Ann <a@b>")), Ok(name("Ann <a@b>")));
+    let refused = made(&own, name("Ben <b@b>")).unwrap_err();
+    assert_eq!(refused.field.as_deref(), Some("author"));
 }
 
 #[test]

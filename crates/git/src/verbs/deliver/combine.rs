@@ -14,6 +14,7 @@ use std::time::Duration;
 use git2::{ObjectType, Oid, Signature, TreeWalkMode, TreeWalkResult};
 use tempfile::TempDir;
 
+use crate::author::author;
 use crate::verbs::Verbosity;
 use crate::verbs::integration::{How, at, base_of};
 use crate::verbs::merge_preview::tried;
@@ -121,10 +122,10 @@ impl Delivery<'_> {
             Ok(tree) => tree,
             Err(conflicts) => return Ok(Combined::Conflicts(conflicts)),
         };
-        let (own, message) = (self.own_line()?, message.to_owned());
+        let (author, own, message) = (self.author_line()?, self.own_line()?, message.to_owned());
         let made = at(self.store, move |repo| {
             let head = format!(
-                "tree {tree}\nparent {target}\nparent {ours}\nauthor {own}\ncommitter {own}\n\n"
+                "tree {tree}\nparent {target}\nparent {ours}\nauthor {author}\ncommitter {own}\n\n"
             );
             write(
                 repo,
@@ -214,8 +215,15 @@ impl Delivery<'_> {
     /// The daemon's own identity, now, as a commit has it.
     fn own_line(&self) -> Result<String, Error> {
         let settings = self.git.settings();
-        let own = Signature::now(&settings.user_name, &settings.user_email)?;
-        Ok(format!("{own} {} +0000", own.when().seconds()))
+        line_of(&settings.user_name, &settings.user_email)
+    }
+
+    /// The same of the one whose commit it is.
+    fn author_line(&self) -> Result<String, Error> {
+        match author() {
+            Some(author) => line_of(author.name(), author.email()),
+            None => self.own_line(),
+        }
     }
 
     async fn signed(&self, made: ObjectId) -> Result<ObjectId, Error> {
@@ -224,6 +232,11 @@ impl Delivery<'_> {
             false => Ok(made),
         }
     }
+}
+
+fn line_of(name: &str, email: &str) -> Result<String, Error> {
+    let now = Signature::now(name, email)?;
+    Ok(format!("{now} {} +0000", now.when().seconds()))
 }
 
 /// A commit with the files of `tip` and the parent of `commit`: merged, the two have that parent as their base. It is
