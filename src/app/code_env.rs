@@ -121,11 +121,18 @@ fn argv_to_install(env: &CodeEnv, dir: &str, what: What) -> Result<Vec<String>, 
         (EnvKind::Conda, _) => vec!["conda", "install", "--yes", "--quiet", "--prefix", dir],
     };
     let mut argv: Vec<_> = command.into_iter().map(str::to_owned).collect();
-    match (what, env.kind) {
-        (What::Packages(packages), _) => argv.extend(packages),
-        (What::File(_), EnvKind::Uv) if lock => {}
-        (What::File(file), EnvKind::Conda) => argv.extend(["--file".to_owned(), file]),
-        (What::File(file), _) => argv.extend(["-r".to_owned(), file]),
+    match what {
+        What::Packages(packages) => argv.extend(packages),
+        What::File(_) if lock && env.kind == EnvKind::Uv => {}
+        What::File(file) => {
+            let option = if env.kind == EnvKind::Conda {
+                "--file"
+            } else {
+                "-r"
+            };
+            // By its place, what could be an address or an option is a file.
+            argv.extend([option.to_owned(), format!("./{file}")]);
+        }
     }
     Ok(argv)
 }
@@ -236,4 +243,28 @@ async fn find(workspace: &Arc<Workspace>, name: Option<&str>) -> Result<Option<C
         .await
         .map_err(|error: tokio::task::JoinError| failed(error))?;
     found.map_err(|error| error.problem())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_one_of_the_workspace_whatever_it_is_called() {
+        for kind in [EnvKind::Venv, EnvKind::Uv, EnvKind::Conda] {
+            let env = CodeEnv {
+                name: "default".to_owned(),
+                kind,
+                python: None,
+            };
+            for file in [
+                "https://evil.example/r.txt",
+                "--pre",
+                "deep/requirements.txt",
+            ] {
+                let argv = argv_to_install(&env, "/env", What::File(file.to_owned())).unwrap();
+                assert_eq!(argv.last().unwrap(), &format!("./{file}"));
+            }
+        }
+    }
 }

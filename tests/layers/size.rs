@@ -6,7 +6,7 @@ use crate::source::{Files, Source};
 
 /// Size is a cost. A commit that needs more than this says why where it raises it.
 /// Callers' own files and commands (docs/CODE.md) took it from 82,037 to this.
-const MOST_CODE_LINES: usize = 85_290;
+const MOST_CODE_LINES: usize = 85_296;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

@@ -1,5 +1,5 @@
-//! Verbs of git and of single files: one table, of which HTTP and MCP are two faces. What a verb takes, gives and tells is in its module of
-//! `branchyard_git::verbs`; here is what it needs of the yard, and of its caller.
+//! Verbs of git, of single files and of code environments: one table, of which HTTP and MCP are two faces. What a verb
+//! takes and gives is in its module of `branchyard_git::verbs` or `branchyard_workspace`; here is what it needs of the yard, and of its caller.
 
 mod branch;
 mod code_env;
