@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::in_gits_words;
 use crate::error::conflict;
 use crate::in_the_way::in_gits_way;
-use crate::reset::ROUNDS;
 use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
 use crate::{Error, Reporter, Workspace, reset, salvage, standing, verbs, work};
@@ -244,34 +243,9 @@ async fn drop_stash(
     })
 }
 
-/// Takes a stash out of the list, wherever in it that is by now. Git takes the place alone, and a person who stashes in
-/// the same moment moves the others on: so it is seen afterwards which one went, and another's is put back.
 async fn drop_listed(workspace: &Arc<Workspace>, stash: ObjectId) -> Result<(), Error> {
-    let listed = async || {
-        workspace
-            .with_repository(|_, repo| Ok(git::stashes(repo)))
-            .await
-    };
-    let (git, dir) = (workspace.repo().git(), workspace.path());
-    for _ in 0..ROUNDS {
-        let before = listed().await?;
-        // Dropped already, by a git command that a person ran.
-        let Some(place) = before.iter().position(|known| known.commit == stash) else {
-            return Ok(());
-        };
-        let dropped = stash::drop_at(git, dir, place).await;
-        dropped.map_err(in_gits_words)?;
-        let after = listed().await?;
-        let is_gone = |known: &&Stash| !after.iter().any(|left| left.commit == known.commit);
-        for other in before
-            .iter()
-            .filter(is_gone)
-            .filter(|gone| gone.commit != stash)
-        {
-            stash::store(git, dir, other.commit, &other.message).await?;
-        }
-    }
-    Ok(())
+    let removed = workspace.with_repository(move |_, repo| Ok(stash::remove(repo, stash)?));
+    removed.await
 }
 
 /// The stash of this branch that was asked for; none of another's.

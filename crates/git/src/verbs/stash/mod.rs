@@ -1,8 +1,9 @@
 //! `stash`: changes that are put aside. All worktrees of a store share one list of them; a stash is taken
-//! by its object's id, and its place in the list is looked up under the registry lock.
+//! by its object's id, and its place in the list is looked up under git's own lock on the list.
 
 mod contents;
 mod push;
+mod remove;
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +21,7 @@ use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
 pub use push::{Changes, list, save, store};
+pub use remove::remove;
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "stash",
@@ -228,12 +230,6 @@ pub async fn apply(
         }) => Ok(Some(stderr)),
         Err(error) => Err(error),
     }
-}
-
-/// Drops the stash at this place of the list.
-pub async fn drop_at(git: &Git, dir: &Path, place: usize) -> Result<(), Error> {
-    let drop = git.in_worktree(dir).args(["stash", "drop", "--quiet"]);
-    drop.arg(format!("stash@{{{place}}}")).run().await
 }
 
 /// Git does not look at them, and would put them back without keeping what is in them.
