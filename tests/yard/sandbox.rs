@@ -3,6 +3,7 @@
 
 mod asked;
 mod builds;
+mod egress;
 mod hostile;
 mod life;
 mod reach;

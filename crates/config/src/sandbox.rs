@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ByteSize;
+use super::{ByteSize, Destination};
 use branchyard_model::SandboxProfile;
 
 /// What builds are kept from, and what they are shown all the same.
@@ -20,6 +20,11 @@ pub struct SandboxConfig {
         "x-default" = "\"standard\" where the machine allows it (`branchyard doctor` tells), else \"none\""
     ))]
     pub profile: Option<SandboxProfile>,
+    /// Where builds may connect to, and nowhere else: hosts and ports, `*.` before a name for all below it. They do so by a
+    /// proxy that programs find in `https_proxy` and `http_proxy`. An empty list is no network. Where this cannot be held, no
+    /// build is run.
+    #[schemars(extend("example" = ["index.crates.io:443", "*.crates.io:443"], "x-default" = "what the profile says"))]
+    pub network: Option<Vec<Destination>>,
     /// What else builds may read, at the same path: an absolute one, or one that starts with ~/.
     pub binds_read_only: Vec<PathBuf>,
     /// What else builds may read and change, at the same path. It is shared by all builds that it is bound for: caches such
@@ -41,6 +46,9 @@ pub struct RepoSandbox {
     /// As in `[sandbox]`.
     #[schemars(extend("example" = "standard", "x-default" = "that of `[sandbox]`"))]
     pub profile: Option<SandboxProfile>,
+    /// Where they may connect to, in place of `sandbox.network`.
+    #[schemars(extend("example" = ["index.crates.io:443"], "x-default" = "that of `[sandbox]`"))]
+    pub network: Option<Vec<Destination>>,
     /// What else they may read.
     pub binds_read_only: Vec<PathBuf>,
     /// What else they may read and change.
@@ -51,6 +59,7 @@ impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             profile: None,
+            network: None,
             binds_read_only: Vec::new(),
             binds_writable: Vec::new(),
             tmp_size: ByteSize::gib(1),

@@ -142,17 +142,18 @@ impl Idle {
     }
 }
 
-fn send(line: &mut UnixStream, message: &[u8], lock: &File) -> io::Result<()> {
-    let lock = [lock.as_fd()];
+/// Says something, and gives a file, a lock or a socket, with it.
+pub(super) fn send(line: &mut UnixStream, message: &[u8], given: &impl AsFd) -> io::Result<()> {
+    let given = [given.as_fd()];
     let mut room = [MaybeUninit::uninit(); ONE_DESCRIPTOR];
     let mut with = SendAncillaryBuffer::new(&mut room);
-    with.push(SendAncillaryMessage::ScmRights(&lock));
+    with.push(SendAncillaryMessage::ScmRights(&given));
     let first = [IoSlice::new(message)];
     let sent = sendmsg(&line, &first, &mut with, SendFlags::NOSIGNAL)?;
     line.write_all(&message[sent..])
 }
 
-/// The supervisor's side of [`Idle::tell`]: all that was said, and the run's lock.
+/// The other side of [`send`]: all that was said, and what was given.
 pub(super) fn listen(mut line: UnixStream) -> io::Result<(Vec<u8>, OwnedFd)> {
     let mut told = vec![0; 64 * 1024];
     let mut room = [MaybeUninit::uninit(); ONE_DESCRIPTOR];
@@ -160,11 +161,11 @@ pub(super) fn listen(mut line: UnixStream) -> io::Result<(Vec<u8>, OwnedFd)> {
     let mut first = [IoSliceMut::new(&mut told)];
     let received = recvmsg(&line, &mut first, &mut with, RecvFlags::CMSG_CLOEXEC)?;
     told.truncate(received.bytes);
-    let lock = with.drain().find_map(|message| match message {
+    let given = with.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut files) => files.next(),
         _ => None,
     });
-    let lock = lock.ok_or(io::ErrorKind::UnexpectedEof)?;
+    let given = given.ok_or(io::ErrorKind::UnexpectedEof)?;
     line.read_to_end(&mut told)?;
-    Ok((told, lock))
+    Ok((told, given))
 }

@@ -217,6 +217,8 @@ impl Drive {
         }
         if let Some(sandbox) = &sandbox {
             set("HOME", sandbox.home());
+            let proxy = sandbox.variables();
+            env.extend(proxy.map(|(name, value)| (name.to_owned(), value)));
         }
         Launch {
             secrets: hidden,

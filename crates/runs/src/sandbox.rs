@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::Checks;
 use super::environment;
 use super::exec::ExecFiles;
-use branchyard_config::{Config, RepoConfig};
+use branchyard_config::{Config, Destination, RepoConfig};
 use branchyard_git::{Git, worktree_to_read, worktree_to_write};
 use branchyard_model::{ErrorKind, Problem, RunKind, SandboxProfile};
 use branchyard_process::{Containment, Mechanism, Mechanisms, Mount, Sandbox, Shown};
@@ -35,6 +35,8 @@ pub(super) struct Sandboxes {
 #[derive(Debug, Serialize)]
 pub(super) struct Decides {
     profile: SandboxProfile,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Vec<Destination>>,
     read_only: Vec<PathBuf>,
     writable: Vec<PathBuf>,
 }
@@ -88,7 +90,18 @@ impl Sandboxes {
         repo: &RepoConfig,
         kind: RunKind,
     ) -> Result<SandboxProfile, Problem> {
-        match self.usual_profile(repo, kind)? {
+        let profile = self.usual_profile(repo, kind)?;
+        if kind != RunKind::Git && self.network(repo).is_some() {
+            let missing = match profile {
+                SandboxProfile::None => Some("builds of this repo have no sandbox"),
+                // That has a network of its own.
+                _ => self.containment.obstacle(SandboxProfile::Strict),
+            };
+            if let Some(why) = missing {
+                return Err(unbounded_network(why));
+            }
+        }
+        match profile {
             SandboxProfile::None if kind == RunKind::Exec && !self.config.code.without_sandbox => {
                 let detail = "builds of this repo have no sandbox, and commands of callers are run in one alone";
                 Err(Problem::new(ErrorKind::Forbidden, "exec_needs_sandbox", detail).help(
@@ -118,11 +131,15 @@ impl Sandboxes {
         }
     }
 
-    /// Whether a run may be taken on: its sandbox can be had, and what is to be bound is there.
-    pub(super) fn check(&self, repo: &RepoConfig, kind: RunKind) -> Result<(), Problem> {
+    /// Whether a run may be taken on, and with which profile: its sandbox can be had, and what is to be bound is there.
+    pub(super) fn check(
+        &self,
+        repo: &RepoConfig,
+        kind: RunKind,
+    ) -> Result<SandboxProfile, Problem> {
         let profile = self.profile(repo, kind)?;
         if profile == SandboxProfile::None {
-            return Ok(());
+            return Ok(profile);
         }
         for path in self.binds(repo).into_iter().flatten() {
             if let Err(error) = std::fs::metadata(&path) {
@@ -130,7 +147,7 @@ impl Sandboxes {
                 return Err(unavailable(profile, &why));
             }
         }
-        Ok(())
+        Ok(profile)
     }
 
     /// The sandbox of a run that is about to start; `None` where it has none.
@@ -165,6 +182,7 @@ impl Sandboxes {
             read_only: &read_only,
             writable: &writable,
             secret_files: &config.secret_files,
+            network: self.network(repo.config()).filter(|_| kind != RunKind::Git),
             tmp_size: config.sandbox.tmp_size.as_u64(),
         };
         let made = self.containment.sandbox(profile, &shown);
@@ -212,9 +230,16 @@ impl Sandboxes {
         };
         Ok(Decides {
             profile,
+            network: self.network(repo).map(<[_]>::to_vec),
             read_only,
             writable,
         })
+    }
+
+    /// Where builds of this repo may connect to, where that is bounded.
+    pub(super) fn network<'a>(&'a self, repo: &'a RepoConfig) -> Option<&'a [Destination]> {
+        let own = repo.sandbox.network.as_deref();
+        own.or(self.config.sandbox.network.as_deref())
     }
 
     /// What the operator has builds of this repo see besides: to read, and to change.
@@ -260,6 +285,13 @@ fn all_wanted(config: &Config) -> impl Iterator<Item = SandboxProfile> {
         let named = config.named_profile(repo);
         named.unwrap_or(SandboxProfile::Standard)
     })
+}
+
+fn unbounded_network(why: &str) -> Problem {
+    let detail = format!("where builds may connect to cannot be bounded here: {why}");
+    Problem::new(ErrorKind::Unavailable, "network_not_bounded", detail).help(
+        "the operator mends what `branchyard doctor` names, or changes sandbox.network; then start the daemon anew",
+    )
 }
 
 fn unavailable(profile: SandboxProfile, why: &str) -> Problem {

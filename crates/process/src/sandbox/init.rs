@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
@@ -19,7 +19,7 @@ use rustix::process::{
 use signal_hook::consts::SIGCHLD;
 
 use super::orders::{Orders, Report, Tried, descriptor};
-use super::{host_inodes, landlock, syscalls};
+use super::{egress, host_inodes, landlock, syscalls};
 use crate::exit::reap;
 use crate::{CommandError, signals};
 
@@ -57,6 +57,10 @@ fn attend() -> io::Result<()> {
         true => inherited(descriptor::STDIN, to_read)?.into(),
         false => Stdio::null(),
     };
+    if orders.offers_proxy {
+        let outside = io::stdin().as_fd().try_clone_to_owned()?;
+        egress::offer(outside.into())?;
+    }
     // Before the command is: its end must not go unheard.
     let ended = signals::on(SIGCHLD)?;
     landlock::restrict(&orders.writable)?;

@@ -5,6 +5,7 @@
 
 mod bubblewrap;
 mod confine;
+mod egress;
 mod host_inodes;
 mod init;
 mod landlock;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use branchyard_config::Destination;
 use branchyard_model::SandboxProfile;
 
 pub use confine::{Confinement, Mount};
@@ -43,11 +45,20 @@ pub struct Sandbox {
     /// Where the command starts, by its real name.
     cwd: PathBuf,
     home: PathBuf,
+    /// Where it may connect to, where that is bounded.
+    #[serde(default)]
+    network: Option<Vec<Destination>>,
 }
 
 impl Sandbox {
     pub fn profile(&self) -> SandboxProfile {
         self.profile
+    }
+
+    /// What the command's environment has besides, so that its programs find the way out.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let proxy = self.network.as_ref().map(|_| egress::variables());
+        proxy.into_iter().flatten()
     }
 
     pub(super) fn program(&self) -> &Path {
@@ -74,6 +85,8 @@ pub struct Shown<'a> {
     pub writable: &'a [PathBuf],
     /// Not to be seen wherever they are.
     pub secret_files: &'a [PathBuf],
+    /// Where the command may connect to; as the profile says, if left out.
+    pub network: Option<&'a [Destination]>,
     /// Of each private directory, in bytes.
     pub tmp_size: u64,
 }

@@ -30,6 +30,8 @@ pub(super) struct Orders {
     pub argv: Vec<String>,
     /// Whether the command is given something to read.
     pub has_stdin: bool,
+    /// Whether it is to offer a way out: its own standard input leads to the supervisor then.
+    pub offers_proxy: bool,
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
     /// Taken on inside: with them bwrap, or init itself, might not start.

@@ -21,6 +21,9 @@ impl Sandbox {
         shown: &Shown<'_>,
     ) -> Result<Self, String> {
         let mut plan = SandboxPlan::begin(system, profile, shown.tmp_size);
+        if shown.network.is_some() {
+            plan.add(&["--unshare-net"]);
+        }
         let workspaces = real(shown.workspaces)?;
         let home = plan.private_home(shown.home, &workspaces);
         plan.places(shown, &home, &workspaces)?;
@@ -39,6 +42,7 @@ impl Sandbox {
             writable: plan.writable,
             cwd: real(shown.cwd)?,
             home,
+            network: shown.network.map(<[_]>::to_vec),
         })
     }
 }
@@ -276,6 +280,7 @@ mod tests {
             read_only: &read_only,
             writable: &[],
             secret_files: &secret_files,
+            network: None,
             tmp_size: 1,
         };
         let system = System::look("/usr/bin/bwrap".into(), true);

@@ -103,6 +103,7 @@ async fn attempt(
     let orders = Orders {
         argv: Vec::new(),
         has_stdin: false,
+        offers_proxy: false,
         cwd: PathBuf::from("/"),
         env: Vec::new(),
         limits: Inheritable::default(),

@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use super::egress;
 use super::link::Link;
 use super::orders::{Orders, descriptor};
 use super::{INIT_COMMAND, Sandbox};
@@ -27,6 +29,7 @@ pub(crate) fn enter(
     let orders = Orders {
         argv: launch.argv.clone(),
         has_stdin: launch.stdin.is_some(),
+        offers_proxy: sandbox.network.is_some(),
         cwd: sandbox.cwd.clone(),
         env,
         limits,
@@ -46,6 +49,11 @@ pub(crate) fn enter(
     let program = File::open("/proc/self/exe")?;
     give(command, &sandbox.options, &orders, program, more)?;
     command.stdout(Stdio::null()).stderr(words.1);
+    if let Some(allowed) = &sandbox.network {
+        let (inside, outside) = UnixStream::pair()?;
+        command.stdin(OwnedFd::from(inside));
+        egress::answer(outside, allowed.clone())?;
+    }
     let link = Link::new(report.0, control, words.0)?;
     Ok(([stdout.0, stderr.0], link))
 }
