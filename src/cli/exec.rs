@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use super::Context;
 use super::client::{Start, encode};
-use super::exit::Failure;
+use super::exit::{self, Failure};
 use super::run::start;
 use super::values::{self, BranchArgs};
+use branchyard_model::{Readiness, RunRecord, RunState};
 use branchyard_runs::RunBody;
 use branchyard_runs::argv::Args as Words;
 
@@ -24,6 +25,7 @@ use branchyard_runs::argv::Args as Words;
 Examples:
   branchyard exec app main pytest -q tests/test_login.py
   branchyard exec app main sh -c 'du -sh build | sort'
+  branchyard exec --background --ready-port 8080 app main python3 -m http.server 8080
   branchyard exec --script check.py --interpreter python app main
   git diff | branchyard exec --stdin app main git apply --check -")]
 pub(crate) struct Args {
@@ -49,6 +51,21 @@ pub(crate) struct Args {
     /// Add a variable to the command's environment; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
+    /// Go on beside other runs of the workspace; print the run's id once it is ready, and leave
+    #[arg(long, conflicts_with = "detach")]
+    background: bool,
+    /// It is ready when this TCP port of the daemon's machine accepts connections
+    #[arg(long, value_name = "PORT", requires = "background", group = "ready")]
+    ready_port: Option<u16>,
+    /// It is ready when it prints a line with this text
+    #[arg(long, value_name = "TEXT", requires = "background", group = "ready")]
+    ready_line: Option<String>,
+    /// It is ready when this file of the workspace is there
+    #[arg(long, value_name = "FILE", requires = "background", group = "ready")]
+    ready_file: Option<String>,
+    /// End it if it is not ready after this long [default: 1m]
+    #[arg(long, value_name = "DURATION", requires = "ready", value_parser = values::duration)]
+    ready_within: Option<String>,
     /// A name for this request: sent again with the same one, it finds the same run
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
@@ -73,7 +90,15 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         Some(_) => (Vec::new(), args.command),
         None => (args.command, Vec::new()),
     };
+    let ready = Readiness {
+        port: args.ready_port,
+        line: args.ready_line,
+        file: args.ready_file,
+        within: args.ready_within,
+    };
     let body = RunBody {
+        background: args.background,
+        ready: (ready != Readiness::default()).then_some(ready),
         argv,
         script,
         args: Words::List(words),
@@ -87,5 +112,40 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let [repo, branch] = [args.at.repo.as_str(), args.at.branch.as_str()].map(encode);
     let path = format!("/stream/repos/{repo}/branches/{branch}/exec");
     let request = Start::new(path, &body, args.idempotency_key.as_ref());
-    start(context, &request, false, args.detach).await
+    match args.background {
+        true => until_ready(context, &request).await,
+        false => start(context, &request, false, args.detach).await,
+    }
+}
+
+/// Starts a run in the background. Ends as the run does, if that is before it is ready.
+async fn until_ready(context: &Context, request: &Start) -> Result<u8, Failure> {
+    let mut answer = context.client.start_detached(request).await?;
+    loop {
+        let run: RunRecord = answer.parse()?;
+        let id = run.run_id;
+        if let RunState::Ended(state) = run.state {
+            let why = run.error.map(|error| error.detail).or(run.reason);
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let note = format!(
+                "run {id} is not ready, it has ended: {}{why}",
+                state.as_str()
+            );
+            context.console.note(&note);
+            context
+                .console
+                .note(&format!("`branchyard log {id}` shows what it printed"));
+            return Ok(match exit::of_run(state, run.exit_code, run.signal) {
+                exit::OK => exit::LOCAL,
+                code => code,
+            });
+        }
+        if run.ready_at.is_some() {
+            return context.show(&answer, |_: RunRecord| {
+                context.console.print_line(&id.to_string())
+            });
+        }
+        let path = format!("/api/runs/{id}?wait=50s&ready=true");
+        answer = context.client.get_slowly(&path).await?;
+    }
 }

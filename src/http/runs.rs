@@ -106,6 +106,9 @@ async fn list(
 pub(super) struct Waiting {
     /// How long to wait for the end, such as `50s`; never longer than ten minutes.
     wait: Option<String>,
+    /// Wait no longer than until it is ready, if it is a run in the background.
+    #[serde(default)]
+    ready: bool,
     /// Answer 422 unless it succeeded.
     #[serde(default)]
     fail: bool,
@@ -138,7 +141,10 @@ async fn show(
 ) -> HttpResult<(StatusCode, Json<RunRecord>)> {
     if let (Some(patience), Some(live)) = (params.patience()?, runs::live_run(&app, id)?) {
         // Running out of patience is an answer too: the run as it is by then.
-        let _ = tokio::time::timeout(patience, live.ended()).await;
+        let _ = match params.ready {
+            true => tokio::time::timeout(patience, live.answered()).await,
+            false => tokio::time::timeout(patience, live.ended()).await,
+        };
     }
     let record = runs::get(&app, id)?;
     let succeeded = record.state == RunState::Ended(EndState::Succeeded);

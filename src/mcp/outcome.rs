@@ -41,6 +41,9 @@ pub(super) struct RunOutcome<'a> {
     /// lost or rejected.
     state: &'static str,
     ended: bool,
+    /// Of a command in the background: whether it can be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ready: Option<bool>,
     /// Of a command that ended by itself.
     exit_code: Option<i32>,
     /// The commit that was built; null while the workspace is made ready.
@@ -171,6 +174,8 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
             command: command(record),
             state: record.state.as_str(),
             ended: record.state.is_ended(),
+            ready: (record.spec.background && !record.state.is_ended())
+                .then_some(record.ready_at.is_some()),
             exit_code: record.exit_code,
             commit: record.about.as_ref().map(|about| &about.commit),
             dirty: record.about.as_ref().and_then(|about| about.dirty),
@@ -230,6 +235,9 @@ fn next(call: &Call, record: &RunRecord, more: bool) -> Option<String> {
         ));
     }
     match record.state {
+        RunState::Running if record.ready_at.is_some() => Some(format!(
+            "It is ready, and goes on in the background. run_log with run_id {id} has what it prints, run_cancel ends it."
+        )),
         RunState::Queued | RunState::Preparing | RunState::Running => Some(format!(
             "It goes on by itself. Call run_wait with run_id {id} and this next_cursor until it has ended."
         )),

@@ -87,7 +87,7 @@ pub(super) async fn until_ended(
             cancels: on_cancel == OnCancel::Cancel,
         };
         tokio::select! {
-            () = live.ended() => leaving.cancels = false,
+            () = live.answered() => leaving.cancels = false,
             () = tokio::time::sleep_until(since + wait.0.unwrap_or(LONGEST)) => leaving.cancels = false,
             () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},

@@ -239,7 +239,7 @@ async fn what_a_caller_makes_up_is_bounded_and_named() {
     let mut daemon: Binary = table.start(&mut yard).await;
     let shells = "b() { b & b & wait; }; b; exec sleep 60";
     let hungry = "x = []\nwhile True:\n    x.append(bytearray(10 << 20))\n";
-    let flood = "yes 0123456789012345678901234567890123456789 | head -c 250000000";
+    let flood = "yes 0123456789012345678901234567890123456789 | head -c 1000000000";
     for (what, body) in [
         (
             "max_processes",

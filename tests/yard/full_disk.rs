@@ -243,6 +243,45 @@ async fn a_build_that_fills_the_disk_has_its_own_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_or_code_of_a_caller_that_fills_the_disk_has_its_own_end() {
+    let Some(mut small) = small_yard_with("[code]\nwithout_sandbox = true\n") else {
+        return;
+    };
+    let mut daemon = small.yard.start_binary(&[]).await;
+    let yard = &small.yard;
+    let fill = "cat /dev/zero > big; echo full; exit 3";
+    for body in [
+        json!({ "argv": ["sh", "-c", fill] }),
+        json!({ "script": fill, "interpreter": "shell" }),
+    ] {
+        complete_run(yard, "who").await;
+        until("there is a reserve", || small.has_reserve()).await;
+        let events = yard.run("exec", "main", body.clone()).await;
+        let end = &complete(&events).data;
+        assert_eq!(
+            (&end["state"], &end["exit_code"]),
+            (&json!("failed"), &json!(3))
+        );
+        let said = format!("{events:?}");
+        assert!(said.contains("No space left on device"), "{said}");
+        for (path, body) in [
+            ("/stream/repos/demo/branches/main/exec", body),
+            (
+                "/api/repos/demo/branches/main/write_file",
+                json!({ "path": "x", "content": "x" }),
+            ),
+        ] {
+            let refused = yard.request(Method::POST, path).json(&body);
+            let refused = problem_of(refused.send().await.unwrap()).await;
+            assert_refused(&refused, Resource::Bytes);
+        }
+        remove_what_was_made(yard);
+    }
+    complete_run(yard, "who").await;
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn output_that_the_disk_does_not_take_is_a_gap_of_known_size() {
     // All of the disk for the beginning of the output; or for that, and a part of its kept end.
     for (limits, left) in [

@@ -31,8 +31,12 @@ impl TextValue for Duration {
     }
 }
 
-/// A duration that must not be zero.
-pub(super) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+/// A duration that must not be zero; also for a key that may be left out.
+pub(super) fn positive<'de, D, T>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: From<Duration>,
+{
     let duration: Duration = value::text(from)?;
     if duration.is_zero() {
         return Err(D::Error::custom(format!(
@@ -40,7 +44,7 @@ pub(super) fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D
             Duration::EXPECTED
         )));
     }
-    Ok(duration)
+    Ok(duration.into())
 }
 
 /// How far two clocks may be apart; beyond that, an expiry would mean nothing.

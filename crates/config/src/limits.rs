@@ -1,11 +1,14 @@
 //! `[limits]`: how much at once.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::ByteSize;
 use super::config_file::Fault;
 use super::count::{cores, count, many};
+use super::duration::positive;
 
 /// How much the daemon does at once, how much it takes or gives in one piece, and what one run may use. A run that goes
 /// beyond is ended or throttled, and its end says why.
@@ -79,6 +82,29 @@ pub struct Limits {
     /// Runs of one principal that wait to be started.
     #[serde(deserialize_with = "many")]
     pub max_queued_runs_per_principal: usize,
+    /// Runs of one principal that go on in the background.
+    #[serde(deserialize_with = "many")]
+    pub max_background_runs_per_principal: usize,
+    /// Runs of one principal, with those whom it made tokens for, that are started in a day; days begin at midnight UTC. Git
+    /// commands do not count.
+    #[serde(deserialize_with = "many")]
+    #[schemars(extend("example" = 1000))]
+    pub max_runs_per_day_per_principal: Option<usize>,
+    /// The same for one workspace, by all principals.
+    #[serde(deserialize_with = "many")]
+    #[schemars(extend("example" = 500))]
+    pub max_runs_per_day_per_workspace: Option<usize>,
+    /// Processor time that all runs of one principal take in a day. When it is used up they are ended.
+    #[serde(deserialize_with = "positive")]
+    #[schemars(extend("example" = "10h"))]
+    pub max_cpu_per_day_per_principal: Option<Duration>,
+    /// The same for one workspace, by all principals.
+    #[serde(deserialize_with = "positive")]
+    #[schemars(extend("example" = "2h"))]
+    pub max_cpu_per_day_per_workspace: Option<Duration>,
+    /// What one workspace may take of the disk, with its code environments. Beyond it, its runs are ended.
+    #[schemars(extend("example" = "20GB"))]
+    pub max_disk_per_workspace: Option<ByteSize>,
 }
 
 /// No client's head is smaller than what this leaves room for: a path, a key, the usual headers.
@@ -122,6 +148,12 @@ impl Default for Limits {
             max_concurrent_requests_per_principal: 1024,
             max_streams_per_principal: 512,
             max_queued_runs_per_principal: 10_000,
+            max_background_runs_per_principal: 32,
+            max_runs_per_day_per_principal: None,
+            max_runs_per_day_per_workspace: None,
+            max_cpu_per_day_per_principal: None,
+            max_cpu_per_day_per_workspace: None,
+            max_disk_per_workspace: None,
         }
     }
 }

@@ -14,6 +14,7 @@ mod moment;
 mod names;
 mod pattern;
 mod problem;
+mod readiness;
 mod run;
 mod salvage;
 mod sandbox;
@@ -34,6 +35,7 @@ pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use problem::{ErrorKind, Problem};
+pub use readiness::Readiness;
 pub use run::{
     EndState, Idempotency, OnDisconnect, Reusable, RunEnd, RunKind, RunRecord, RunSpec, RunState,
     SyncMode,

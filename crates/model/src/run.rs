@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, RepoName, RunId,
-    SandboxProfile, Warm, Warning,
+    About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, Readiness, RepoName,
+    RunId, SandboxProfile, Warm, Warning,
 };
 
 /// What is executed: `make`, a git verb, a task that the operator declared, or a command of the caller's own.
@@ -70,6 +70,12 @@ pub struct RunSpec {
     #[serde(rename = "timeout_ms", with = "millis")]
     #[schemars(with = "u64")]
     pub timeout: Duration,
+    /// Whether it goes on beside other runs of its workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// When it is ready to be used, of one in the background; as soon as it runs, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Readiness>,
     #[serde(flatten)]
     pub sync: SyncMode,
     /// Whether untracked and ignored files go first, for a pristine build.
@@ -163,6 +169,9 @@ pub struct RunRecord {
     pub created_at: Timestamp,
     #[serde(default)]
     pub started_at: Option<Timestamp>,
+    /// Since when one in the background can be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_at: Option<Timestamp>,
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
     #[serde(default)]
@@ -172,6 +181,9 @@ pub struct RunRecord {
     /// From the request to the end, waiting and preparing included.
     #[serde(default)]
     pub duration_ms: Option<u64>,
+    /// Processor time that its command took: known once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
     /// What the run was about: known once the workspace is ready.
     #[serde(default)]
     pub about: Option<About>,
@@ -304,10 +316,12 @@ impl RunRecord {
             state: RunState::Queued,
             created_at: Timestamp::now(),
             started_at: None,
+            ready_at: None,
             ended_at: None,
             exit_code: None,
             signal: None,
             duration_ms: None,
+            cpu_ms: None,
             about: None,
             warm: None,
             incremental: None,

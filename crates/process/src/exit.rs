@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::process::Pid;
@@ -84,6 +85,9 @@ pub struct Exit {
     /// Bytes of output that are missing at the end of the journal.
     #[serde(default)]
     pub lost: u64,
+    /// Processor time that all of its processes took.
+    #[serde(default)]
+    pub cpu: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -103,6 +107,7 @@ impl Exit {
             exceeded: None,
             unwritten: None,
             lost: 0,
+            cpu: Duration::ZERO,
         }
     }
 

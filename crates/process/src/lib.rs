@@ -7,6 +7,7 @@
 
 mod capture;
 mod cgroup;
+mod cpu_time;
 mod descendants;
 mod descriptors;
 mod exit;

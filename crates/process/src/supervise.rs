@@ -16,7 +16,7 @@ use super::sandbox::Link;
 use super::signals::heard;
 use super::spawn::{Spawned, spawn};
 use super::streams::Streams;
-use super::{Cgroup, CommandError, Exceeded, Launch, descendants};
+use super::{Cgroup, CommandError, Exceeded, Launch, cpu_time, descendants};
 use branchyard_config::crash_point;
 use branchyard_journal::Recorder;
 use branchyard_model::{Event, Warning};
@@ -69,6 +69,7 @@ struct Supervised<'a> {
     /// Whether any process of the run is left. All of them are our descendants, and those that lost
     /// their parents our children: no child means no process.
     alone: bool,
+    cpu: Duration,
     stopped: Option<Stop>,
     timeout_at: Option<Instant>,
     kill_at: Option<Instant>,
@@ -98,6 +99,7 @@ impl<'a> Supervised<'a> {
             streams,
             outcome: None,
             alone: false,
+            cpu: Duration::ZERO,
             stopped: None,
             timeout_at: Instant::now().checked_add(launch.timeout),
             kill_at: None,
@@ -265,6 +267,7 @@ impl<'a> Supervised<'a> {
             self.cgroup.kill();
             descendants::end_all(LAST_PATIENCE);
         }
+        self.cpu = cpu_time::taken(getpid(), &self.cgroup);
         self.cgroup.remove();
     }
 
@@ -295,6 +298,7 @@ impl<'a> Supervised<'a> {
             exceeded: self.exceeded,
             unwritten: unwritten.map(|error| error.to_string()),
             lost,
+            cpu: self.cpu,
         })
     }
 }

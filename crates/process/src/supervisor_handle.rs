@@ -15,8 +15,9 @@ use tokio::io::unix::AsyncFd;
 use super::exit::Exit;
 use super::liveness_lock::{self, FileIdentity, LivenessLock};
 use super::supervisor_pool::{Idle, SupervisorPool};
-use super::{Launch, descendants};
+use super::{Cgroup, Launch, Mechanisms, cpu_time, descendants};
 use branchyard_config::crash_point;
+use branchyard_model::RunId;
 
 /// From its start until a supervisor is ready for signals it has a few system calls to make.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -68,6 +69,15 @@ impl Supervisor {
     /// Whether the run in `home` has a supervisor that is at work.
     pub fn is_alive(home: &Path) -> bool {
         matches!(liveness_lock::find(home), Ok(LivenessLock::Alive(_)))
+    }
+
+    /// Processor time that the run in `home` took until now; `None` where it is not under way.
+    pub fn cpu_time(home: &Path, mechanisms: &Mechanisms, run: RunId) -> Option<Duration> {
+        let Ok(LivenessLock::Alive(proof)) = liveness_lock::find(home) else {
+            return None;
+        };
+        let pid = FileIdentity::read(&proof).and_then(FileIdentity::pid)?;
+        Some(cpu_time::taken(pid, &Cgroup::of(mechanisms, run, pid)))
     }
 
     /// Looks for the supervisor of the run in `home`.

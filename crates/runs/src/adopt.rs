@@ -88,17 +88,19 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
     // It has its commit; who wants to join it must want that one.
     live.company().close();
     let slots = runs.inner().slots_for(spec.kind);
-    let slot = slots.occupy(&spec.principal, &spec.repo);
+    let slot = (!spec.background).then(|| slots.occupy(&spec.principal, &spec.repo));
     let workspace = runs.inner().workspace_of(&spec);
     let held = match &workspace {
-        Some(workspace) => {
+        Some(workspace) if !spec.background => {
             let place = line_up(workspace, &live.record());
             // The daemon takes no requests yet, so this does not wait.
             Some((place.wait(|_| {}).await, workspace.share_files().await))
         }
-        None => None,
+        _ => None,
     };
     let drive = Drive::new(runs, live.clone(), JournalOwner::Supervisor(extent));
+    let helped = workspace.clone().filter(|_| spec.background);
+    let helper = helped.map(|workspace| (drive.enter_helpers(&workspace), workspace));
     runs.inner().live.insert(id, live);
     let asked = runs.inner().history.asked(id);
     let network = asked.is_some_and(|asked| asked.checks.network);
@@ -109,8 +111,15 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
                 Some(workspace) => Some(workspace.repo().network().lock().await),
                 None => None,
             };
-            drive.attend(supervisor, watch.ok()).await
+            match &helper {
+                Some((_here, workspace)) => {
+                    let attended = drive.attend_helper(workspace, supervisor, watch.ok());
+                    attended.await
+                }
+                None => drive.attend(supervisor, watch.ok()).await,
+            }
         };
+        drop(helper);
         let (lock, files) = held.unzip();
         drop((slot, files));
         drive.close(ending, lock.zip(workspace)).await;
@@ -218,8 +227,9 @@ fn resume(runs: &Runs, record: RunRecord) -> io::Result<Arc<Drive>> {
 /// the run.
 fn live_left(runs: &Runs, record: RunRecord, extent: watch::Receiver<Extent>) -> Arc<Live> {
     let unended = !record.state.is_ended();
-    // The account that it counted for is not on disk; the name of its caller is the next best.
-    let account = record.spec.principal.clone();
+    let asked = runs.inner().history.asked(record.run_id);
+    let account = asked.and_then(|asked| asked.account);
+    let account = account.unwrap_or_else(|| record.spec.principal.clone());
     let live = launch::live_of(runs, record, account, OnDisconnect::Continue, extent);
     let noted = live.look().reason.clone();
     let noted = noted.or_else(|| stop_note::read(&runs.inner().history.home(live.id())));

@@ -21,12 +21,15 @@ pub(super) fn note_begin(
         RunKind::Git => built_from::note_files_changed(workspace),
         RunKind::Make | RunKind::Task => {
             let is_clean = about.dirty == Some(false);
-            let is_declared = supplied(spec, workspace.repo().config()).is_none();
+            let is_declared = supplied(spec, workspace.repo().config()).is_none()
+                && workspace.helpers().first().is_none();
             work::command_begins(
                 workspace,
                 (is_clean && is_declared).then_some(&about.commit),
             )
         }
+        // Its end would tell nothing of the files that others write meanwhile: what it makes counts as work.
+        RunKind::Exec if spec.background => built_from::note_files_changed(workspace),
         RunKind::Exec => work::command_begins(workspace, None),
     }
 }

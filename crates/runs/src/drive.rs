@@ -113,22 +113,22 @@ impl Drive {
     ) -> (Option<Ending>, Option<Held>) {
         let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
         // Where it was cancelled and the daemon leaves as well, the cancel counts: it was promised.
-        let lock = tokio::select! {
+        let mut lock = tokio::select! {
             biased;
             () = self.live.viewers().stopped() => return (Some(Ending::CancelledBeforeStart), None),
             () = self.live.leaving().cancelled() => return (None, None),
-            lock = place.wait(waiting) => lock,
+            lock = place.wait(waiting) => Some(lock),
         };
         let ending = tokio::select! {
             biased;
-            ending = self.prepare_and_execute(&job) => {
+            ending = self.prepare_and_execute(&job, &mut lock) => {
                 ending.unwrap_or_else(|problem| Some(Ending::Refused(problem)))
             }
             // Only preparing is dropped here: once a command runs, its own stop is awaited inside.
             () = self.before_start(self.live.viewers().stopped()) => Some(Ending::CancelledBeforeStart),
             () = self.before_start(self.live.leaving().cancelled()) => None,
         };
-        (ending, Some((lock, job.workspace)))
+        (ending, lock.map(|lock| (lock, job.workspace)))
     }
 
     /// `event`, if it comes before the command runs; pending for ever after that.
@@ -156,12 +156,14 @@ impl Drive {
         }));
     }
 
+    /// A command in the background gives the lock back as soon as it has started.
     async fn prepare_and_execute(
         self: &Arc<Self>,
         job: &RunJob,
+        lock: &mut Option<WorkspaceLock>,
     ) -> Result<Option<Ending>, Problem> {
         let (workspace, checks) = (&job.workspace, &job.checks);
-        let (about, not_before, _held_while_it_runs) = self.prepare(job).await?;
+        let (about, not_before, held_while_it_runs) = self.prepare(job).await?;
         if checks.brings {
             let fetched = verbs::fetch(workspace, &fetch::Request::default()).await;
             fetched.map_err(|error| error.problem())?;
@@ -195,7 +197,17 @@ impl Drive {
         for withheld in &secrets.withheld {
             self.warn(withheld.clone());
         }
-        let kind = self.live.record().spec.kind;
+        let (kind, is_helper) = {
+            let spec = &self.live.look().spec;
+            (spec.kind, spec.background)
+        };
+        let helper = workspace.helpers().first();
+        if let Some(helper) = helper.filter(|_| kind != RunKind::Git) {
+            let message =
+                format!("run {helper} is at work in the workspace, too, in the background");
+            self.warn(Warning::new("helper_at_work", message));
+        }
+        self.check_port_is_free().await?;
         let exec_files = match kind {
             RunKind::Exec => {
                 // What was allowed when it was asked for may not be any more.
@@ -228,6 +240,11 @@ impl Drive {
             let problem = Problem::unwritten("supervisor_not_started", detail, &error);
             self.shared.margin.judge(problem)
         })?;
+        if is_helper {
+            let _here = self.enter_helpers(workspace);
+            drop((lock.take(), held_while_it_runs));
+            return Ok(self.attend_helper(workspace, supervisor, Some(watch)).await);
+        }
         Ok(self.attend(supervisor, Some(watch)).await)
     }
 

@@ -12,7 +12,9 @@ use super::drive::{Drive, Held};
 use super::edit_note;
 use super::ending::Ending;
 use super::exec;
+use super::meter::users_of;
 use super::open::RunsInner;
+use super::usage::Used;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
@@ -40,6 +42,7 @@ impl Drive {
         match &ending {
             Ending::Exited(exit) => {
                 self.tell_of_irregularities(exit);
+                self.note_cpu(exit);
                 self.note_head(held.as_ref()).await;
                 self.note_output(exit, held.as_ref()).await;
                 reuse::settle_reuse(self, exit, held.as_ref()).await;
@@ -109,6 +112,21 @@ impl Drive {
         tidy(self.shared(), id);
     }
 
+    /// Counts the processor time that the command took for those by whose limits it is bounded.
+    fn note_cpu(&self, exit: &Exit) {
+        let spec = self.live().record().spec;
+        let taken = u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX);
+        self.live().change(|record| record.cpu_ms = Some(taken));
+        if spec.kind != RunKind::Git {
+            let users = users_of(self.live().account(), &spec.repo, &spec.branch);
+            let used = Used {
+                runs: 0,
+                cpu: exit.cpu,
+            };
+            self.shared().usage.add(&users, used);
+        }
+    }
+
     /// Has the workspace know until when its files were the command's doing.
     async fn note_output(&self, exit: &Exit, held: Option<&Held>) {
         let spec = self.live().record().spec;
@@ -117,7 +135,8 @@ impl Drive {
             Some((_, workspace)) => Some(workspace.clone()),
             None => self.shared().workspace_of(&spec),
         };
-        let is_changed = |workspace: &Workspace| spec.kind != RunKind::Git && workspace.exists();
+        let makes_output = spec.kind != RunKind::Git && !spec.background;
+        let is_changed = |workspace: &Workspace| makes_output && workspace.exists();
         let Some(workspace) = workspace.filter(|workspace| is_changed(workspace)) else {
             return;
         };

@@ -53,6 +53,9 @@ pub(super) struct Asked {
     /// What the run is, should its record be lost; without the values of variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) spec: Option<RunSpec>,
+    /// The principal by whose limits it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) account: Option<String>,
     /// The variables that the caller set, once the run has ended: their values are digests under this yard's key, and
     /// the request has none of them any more.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

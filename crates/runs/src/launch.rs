@@ -10,13 +10,15 @@ use super::drive::{Drive, RunJob, line_up};
 use super::exec;
 use super::history::{Asked, History};
 use super::live::Live;
+use super::meter::users_of;
 use super::open::Runs;
 use super::request::RunRequest;
 use super::run_journal::JournalOwner;
+use super::usage::Used;
 use super::viewers::Viewers;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
-use branchyard_model::{Event, OnDisconnect, RunRecord, Status};
+use branchyard_model::{Event, OnDisconnect, RunKind, RunRecord, Status};
 
 /// From here on there is a run, whatever becomes of the daemon. It counts by the limits of `account`.
 pub(super) fn launch(
@@ -33,6 +35,7 @@ pub(super) fn launch(
         written: request.into(),
         checks: job.checks.clone(),
         spec: Some(shown.spec),
+        account: Some(account.to_owned()),
         dropped_env: BTreeMap::new(),
         dropped_stdin: false,
     };
@@ -41,6 +44,14 @@ pub(super) fn launch(
     exec::keep(&history.home(id), &asked.written.request).inspect_err(|_| history.discard(id))?;
     let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
     crash_point("recorded");
+    if record.spec.kind != RunKind::Git {
+        let users = users_of(account, &record.spec.repo, &record.spec.branch);
+        let one = Used {
+            runs: 1,
+            ..Used::default()
+        };
+        runs.inner().usage.add(&users, one);
+    }
     let place = line_up(&job.workspace, &record);
     let on_disconnect = record.spec.on_disconnect;
     let live = live_of(runs, record, account.to_owned(), on_disconnect, extent);

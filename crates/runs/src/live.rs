@@ -63,6 +63,15 @@ impl Live {
         }
     }
 
+    /// Returns when there is something to answer its caller: the end; or, of a command in the background, that it is ready.
+    pub async fn answered(&self) {
+        let mut record = self.record.subscribe();
+        tokio::select! {
+            _ = record.wait_for(|record| record.state.is_ended() || record.ready_at.is_some()) => {}
+            () = self.leaving.cancelled() => {}
+        }
+    }
+
     /// Returns once the command runs: true; or once it is clear that it will not, or not under this daemon.
     pub async fn command_begins(&self) -> bool {
         let mut record = self.record.subscribe();

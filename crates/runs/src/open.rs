@@ -16,10 +16,12 @@ use super::groups::Groups;
 use super::history::History;
 use super::idempotency::{Claimed, Keys};
 use super::live::Live;
+use super::meter::{DiskUse, is_metered};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::slots::Slots;
-use crate::{adopt, groups};
+use super::usage::Usage;
+use crate::{adopt, groups, meter};
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
@@ -67,6 +69,8 @@ pub(super) struct RunsInner {
     pub(super) sandboxes: Sandboxes,
     pub(super) history: History,
     pub(super) groups: Groups,
+    pub(super) usage: Usage,
+    pub(super) disk_use: DiskUse,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
     /// Git commands are short, and do not wait for builds.
@@ -156,6 +160,7 @@ impl Runs {
         }
         let most = most_processes(&config.limits, &mechanisms);
         let limit = StartLimit::of(&mechanisms, most);
+        let usage = Usage::open(margin.state(), &config.limits);
         let runs = Self(Arc::new(RunsInner {
             slots: Slots::new(config.limits.max_concurrent_runs),
             git_slots: Slots::new(GIT_AT_ONCE),
@@ -167,6 +172,8 @@ impl Runs {
             supervisors: Arc::new(SupervisorPool::new(program, limit)),
             mechanisms,
             sandboxes,
+            usage,
+            disk_use: DiskUse::default(),
             history,
             groups,
             live: DashMap::new(),
@@ -190,12 +197,18 @@ impl Runs {
         });
         runs.0.tasks.spawn(runs.clone().refill_index());
         let (this, leaving) = (runs.clone(), runs.0.leaving.clone());
-        let expiry = loops.keep("run_expiry", move || {
+        let expiry = loops.clone().keep("run_expiry", move || {
             this.clone().forget_the_old(clock.clone())
         });
         runs.0
             .tasks
             .spawn(leaving.run_until_cancelled_owned(expiry));
+        if is_metered(&runs.0.config.limits) {
+            let this = runs.clone();
+            let meter = loops.keep("meter", move || meter::meter(this.clone()));
+            let leaving = runs.0.leaving.clone();
+            runs.0.tasks.spawn(leaving.run_until_cancelled_owned(meter));
+        }
         Ok(runs)
     }
 
@@ -278,10 +291,14 @@ impl Runs {
         self.0.draining.store(true, Ordering::Release);
     }
 
-    /// Returns when no run is left, and no group that has its end to tell.
+    /// Returns when no run is left but those in the background, and no group that has its end to tell.
     pub async fn idle(&self) {
         loop {
-            let run = self.0.live.iter().next().map(|live| live.clone());
+            let run = {
+                let mut live = self.0.live.iter();
+                let run = live.find(|live| !live.look().spec.background);
+                run.map(|live| live.clone())
+            };
             let group = self.0.groups.any_live();
             match (run, group) {
                 (Some(run), _) => run.ended().await,

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
-use branchyard_model::{BranchName, CommitId, OnDisconnect, Problem, RepoName, RunKind, SyncMode};
+use super::helper;
+use branchyard_model::{
+    BranchName, CommitId, OnDisconnect, Problem, Readiness, RepoName, RunKind, SyncMode,
+};
 use branchyard_workspace::code_env;
 
 /// A longer script or input belongs in a file of the workspace.
@@ -42,6 +45,12 @@ pub struct RunBody {
     /// For `exec`: the code environment of the workspace that it runs in; `default`, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_env: Option<String>,
+    /// For `exec`: go on beside other runs of the workspace, until cancelled, at the time limit or with the workspace.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// With `background`: how it is known that it is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Readiness>,
     /// For a group: the branches, by name or glob.
     pub branches: Vec<String>,
     /// For a group: whether the stream carries the output of its runs too.
@@ -175,6 +184,13 @@ impl RunBody {
             }
         }
         code_env::check_name("code_env", self.code_env.as_deref())?;
+        match &self.ready {
+            Some(_) if !self.background => {
+                return refused("ready", "ready goes with background: true");
+            }
+            Some(ready) => helper::check(ready)?,
+            None => {}
+        }
         Args::List(self.argv.clone())
             .into_words()
             .map(drop)
@@ -233,6 +249,8 @@ impl RunBody {
         self.without("argv", |body| !body.argv.is_empty())?
             .without("script", |body| body.script.is_some())?
             .without("interpreter", |body| body.interpreter.is_some())?
+            .without("background", |body| body.background)?
+            .without("ready", |body| body.ready.is_some())?
             .without("stdin", |body| body.stdin.is_some())?
             .without("code_env", |body| body.code_env.is_some())
     }
@@ -359,10 +377,7 @@ impl RunRequest {
         let Some(text) = &self.body.timeout else {
             return Ok(default);
         };
-        let timeout = humantime::parse_duration(text).map_err(|error| {
-            Problem::unprocessable("timeout", format!("{text:?} is not a duration: {error}"))
-                .help("write it like \"90s\" or \"10m\"")
-        })?;
+        let timeout = parse_duration("timeout", text)?;
         if timeout > max || timeout.is_zero() {
             let detail = format!(
                 "timeout must be above zero and at most {}",
@@ -374,11 +389,18 @@ impl RunRequest {
     }
 
     pub(super) fn on_disconnect(&self) -> OnDisconnect {
-        match self.body.detach || self.unwatched {
+        match self.body.detach || self.body.background || self.unwatched {
             true => OnDisconnect::Continue,
             false => self.body.on_disconnect.unwrap_or_default(),
         }
     }
+}
+
+pub(super) fn parse_duration(field: &str, text: &str) -> Result<Duration, Problem> {
+    humantime::parse_duration(text).map_err(|error| {
+        Problem::unprocessable(field, format!("{text:?} is not a duration: {error}"))
+            .help("write it like \"90s\" or \"10m\"")
+    })
 }
 
 impl Sync {

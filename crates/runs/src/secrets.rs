@@ -90,15 +90,26 @@ pub(super) async fn hand_secrets(
             // What it makes is only as good as a commit that the remote was seen to have.
             false => standing::remote_tip(workspace).await.map_err(judged)?,
         };
-        let taint = match head {
-            Some(head) => taint::taint(workspace, head).await.map_err(judged)?,
-            None => {
+        let helper = workspace.helpers().first();
+        let taint = match (helper, head) {
+            (Some(run), _) => {
+                built_from::note_files_changed(workspace).map_err(judged)?;
+                Some(format!("run {run} is at work in it, in the background"))
+            }
+            (None, Some(head)) => taint::taint(workspace, head).await.map_err(judged)?,
+            (None, None) => {
                 built_from::note_files_changed(workspace).map_err(judged)?;
                 None
             }
         };
         if let Some(why) = taint.filter(|_| is_due) {
-            return Err(tainted(&spec, &why));
+            let problem = tainted(&spec, &why);
+            return Err(match helper {
+                Some(run) => {
+                    problem.help(format!("cancel run {run} first, and send `clean: true`"))
+                }
+                None => problem,
+            });
         }
     }
     hand(secrets, &spec, supplied.as_deref())

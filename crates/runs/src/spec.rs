@@ -60,6 +60,8 @@ pub(super) fn of(
         asked_argv,
         env,
         timeout,
+        background: body.background,
+        ready: body.ready.clone(),
         on_disconnect: request.on_disconnect(),
         sync: request.sync().clone(),
         clean: body.clean,

@@ -11,10 +11,10 @@ use super::open::{Runs, draining};
 use super::request::RunRequest;
 use super::spec;
 use super::written::Written;
-use crate::{coalesce, launch};
+use crate::{coalesce, helper, launch, meter};
 use branchyard_auth::Principal;
 use branchyard_model::{
-    BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunRecord, RunState,
+    BranchName, ErrorKind, Idempotency, Problem, RepoName, RunId, RunKind, RunRecord, RunState,
 };
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::{Workspace, prepare};
@@ -100,9 +100,13 @@ impl Runs {
         let repo = self.inner().repos.get(repo)?;
         let config = &self.inner().config;
         let (spec, checks) = spec::of(config, &repo, branch, &request, principal)?;
-        self.inner().sandboxes.check(repo.config(), spec.kind)?;
+        let profile = self.inner().sandboxes.check(repo.config(), spec.kind)?;
         let workspace = self.inner().workspaces.get(&repo, branch);
         self.check_branch(&repo, &workspace, asked_at).await?;
+        let is_counted = spec.kind != RunKind::Git;
+        if is_counted {
+            meter::check_disk(self, &workspace).await?;
+        }
         let (coalesce, supersede) = (request.body().coalesce, request.body().supersede);
         if request.joins_own()
             && let Some(live) = coalesce::join_own(self, &spec, &workspace).await
@@ -128,6 +132,13 @@ impl Runs {
             }
             self.inner().margin.check()?;
             self.check_queue(principal, 1)?;
+            if is_counted {
+                let branches = std::slice::from_ref(branch);
+                meter::check_usage(self, principal.account(), repo.name(), branches)?;
+            }
+            if spec.background {
+                helper::check_more(self, &spec, profile, principal)?;
+            }
             let mut record = RunRecord::new(RunId::new(), spec);
             record.idempotency = idempotency;
             let job = RunJob {

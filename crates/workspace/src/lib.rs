@@ -21,6 +21,7 @@ mod fits;
 mod follow;
 pub mod guard;
 mod half_made;
+mod helpers;
 mod in_the_way;
 mod left_out;
 mod lending;
@@ -69,6 +70,7 @@ pub use files::{
     Listing, Matches, RawFile, ReadRequest, Stamp,
 };
 pub use files_lock::FilesGuard;
+pub use helpers::{HelperGuard, Helpers};
 pub use parallel::parallel;
 pub use queue::{QueuePlace, Waiting, WorkspaceLock, WorkspaceQueue};
 pub use reaper::{MergedBranch, ReapAction, ReapOutcome, Reaped, Reaper, Reaping};

@@ -10,10 +10,10 @@ use super::error::{conflict, no_workspace};
 use super::salvage::SalvageScope;
 use super::{Error, Workspace, Workspaces, silent};
 use crate::repos::Repo;
-use crate::{guard, pin, recover, removal, reset, salvage};
+use crate::{guard, pin, recover, removal, reset, salvage, work};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git};
-use branchyard_model::{Salvage, SalvageReason};
+use branchyard_model::{Problem, Salvage, SalvageReason};
 use branchyard_process::who_is_in;
 use branchyard_runtime::disk::{Moment, if_there};
 use branchyard_runtime::yard_events::WorkspaceChange;
@@ -66,6 +66,19 @@ async fn remove_once(
         .await
 }
 
+/// Refuses to remove a workspace with work in it, before anything is done to that end.
+pub async fn check_unmissed(workspace: &Arc<Workspace>) -> Result<(), Error> {
+    match work::reasons_to_stay(workspace).await? {
+        reasons if reasons.is_empty() => Ok(()),
+        reasons => Err(stays(workspace, &reasons).into()),
+    }
+}
+
+fn stays(workspace: &Workspace, work: &[String]) -> Problem {
+    salvage::has_work(workspace, work)
+        .help("commit and push it, or remove the workspace with `?force=true` (`--force`), which saves it as a salvage; declare build output in `build_output`")
+}
+
 /// A person's command may be about to end there, and is given a moment.
 pub(super) async fn wait_until_left(workspace: &Arc<Workspace>) -> Result<(), Error> {
     let patience = Instant::now() + PATIENCE;
@@ -95,9 +108,7 @@ pub(super) fn take_away(
     let tip = git::read_ref(&repo, &workspace.branch().local_ref())?;
     let (mut work, belongings) = salvage::at_stake(workspace, &repo)?;
     if !work.is_empty() && going == Going::Unmissed {
-        return Err(salvage::has_work(workspace, &work)
-                .help("commit and push it, or remove the workspace with `?force=true` (`--force`), which saves it as a salvage; declare build output in `build_output`")
-                .into());
+        return Err(stays(workspace, &work).into());
     }
     if let Some(pid) = who_is_in(workspace.path()) {
         let detail = format!(

@@ -13,7 +13,7 @@ use super::record::{Record, Sizes};
 use super::work::Look;
 use super::{Error, Workspace, Workspaces};
 use crate::repos::Repo;
-use crate::work;
+use crate::{code_env, work};
 
 /// Use is written down at most this often for reads, so what was measured so soon after a use may have
 /// been used since.
@@ -79,6 +79,11 @@ impl Record {
         let used = self.used_tick.unwrap_or(0);
         self.sizes.is_some() && self.measured_tick > used.saturating_add(SETTLED_AFTER)
     }
+}
+
+/// What a workspace takes of the disk, with its code environments. Blocks for as long as it takes to walk it.
+pub fn disk_use(workspace: &Workspace) -> u64 {
+    size_of(workspace.path()) + size_of(&code_env::home(workspace))
 }
 
 /// Bytes that everything under `dir` takes up; what vanishes meanwhile counts for nothing.

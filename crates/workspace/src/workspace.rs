@@ -11,6 +11,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use crate::files_lock::FilesLock;
+use crate::helpers::Helpers;
 use crate::lending::Lending;
 use crate::live::Live;
 use crate::record::Record;
@@ -37,6 +38,7 @@ pub struct Workspace {
     changes: AsyncMutex<()>,
     /// Held while a code environment is made: of two callers, one finds what the other made.
     code_envs: AsyncMutex<()>,
+    helpers: Helpers,
     worktree: Worktree,
     yard: Arc<Yard>,
     /// Held while the record is changed.
@@ -76,6 +78,7 @@ impl Workspace {
                 files: FilesLock::default(),
                 changes: AsyncMutex::default(),
                 code_envs: AsyncMutex::default(),
+                helpers: Helpers::default(),
                 yard: yard.clone(),
                 record: Mutex::default(),
                 lending: Lending::default(),
@@ -109,6 +112,10 @@ impl Workspace {
 
     pub fn code_envs(&self) -> &AsyncMutex<()> {
         &self.code_envs
+    }
+
+    pub fn helpers(&self) -> &Helpers {
+        &self.helpers
     }
 
     pub(crate) fn files(&self) -> &FilesLock {

@@ -15,7 +15,7 @@ use crate::mcp::waiting::{OnCancel, Wait};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_journal::{Query, pattern};
-use branchyard_model::{BranchName, Problem, RepoName, Scope};
+use branchyard_model::{BranchName, Problem, Readiness, RepoName, Scope};
 use branchyard_runs::RunBody;
 use branchyard_runs::argv::Args;
 
@@ -82,8 +82,13 @@ struct Exec {
     env: BTreeMap<String, String>,
     /// How long it may take, such as "10m".
     timeout: Option<String>,
-    /// The code environment that it runs in; default, if there is one.
+    /// The code environment; default, if there is one.
     code_env: Option<String>,
+    /// Go on beside other runs, until run_cancel; answers once ready.
+    #[serde(default)]
+    background: bool,
+    /// One of port, line and file.
+    ready: Option<Readiness>,
     /// Show only so many of the last lines.
     tail: Option<u64>,
     /// Show only lines that match this regular expression.
@@ -103,7 +108,7 @@ struct Exec {
 struct ExecuteCode {
     repo: RepoName,
     branch: BranchName,
-    /// python, shell, bash, node or another that the operator named.
+    /// As interpreter for exec.
     language: String,
     /// The text of the program.
     code: String,
@@ -176,6 +181,8 @@ async fn exec(call: Call, asked: Exec) -> Result<Reply, Problem> {
         env: asked.env,
         timeout: asked.timeout,
         code_env: asked.code_env,
+        background: asked.background,
+        ready: asked.ready,
         ..RunBody::default()
     };
     let place = (&asked.repo, &asked.branch);

@@ -167,6 +167,33 @@ async fn a_reader_that_goes_away_ends_the_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_the_background_is_left_once_it_is_ready() {
+    let mut yard = Yard::with(Options {
+        tables: "[code]\nwithout_sandbox = true\n".to_owned(),
+        ..Options::default()
+    })
+    .await;
+    let asked = ["exec", "--background", "--ready-line", "up"];
+    let within = ["--ready-within", "40s", "demo", "main"];
+    let serves = ["sh", "-c", "sleep 0.3; echo is up; exec sleep 60"];
+    let ready = cli(&yard, &[&asked[..], &within, &serves].concat()).await;
+    let id = ready.ok().text().trim_end().to_owned();
+    let run = yard.get_json(&format!("/api/runs/{id}")).await;
+    assert_eq!(run["state"], "running", "{run}");
+    cli(&yard, &["cancel", &id]).await.ok();
+
+    let fails = [&asked[..], &within, &["sh", "-c", "exit 5"]].concat();
+    let words = ["is not ready, it has ended: failed", "branchyard log "];
+    cli(&yard, &fails).await.refused(5, &words);
+    // To end well is not to be ready.
+    let ends = [&asked[..], &within, &["true"]].concat();
+    cli(&yard, &ends).await.refused(1, &words[1..]);
+    let unready = ["exec", "--ready-port", "80", "demo", "main", "true"];
+    cli(&yard, &unready).await.refused(2, &["--background"]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_detached_run_is_listed_followed_and_cancelled() {
     let mut yard = Yard::new().await;
     let started = cli(&yard, &["make", "demo", "main", "--detach", "--", "gate"])

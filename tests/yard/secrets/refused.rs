@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{KEY, NPM, assert_clean, command, digest, keep_key, yard};
+use super::{KEY, NPM, assert_clean, command, digest, keep_key, options, yard};
 use crate::support::{Agent, problem_of, text_of, warnings_of};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,4 +141,37 @@ async fn without_its_secret_a_run_does_not_start() {
     assert!(text_of(&events).contains(&digest(KEY.trim_end())));
     daemon.stop().await;
     assert_clean("the log", daemon.said.join("\n").as_bytes());
+}
+
+/// What is at work there could turn a declared command into one of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_a_command_in_the_background_none_is_given() {
+    let mut yard = yard();
+    let mut with_code = options(&yard, "\"main\"");
+    with_code
+        .tables
+        .push_str("[code]\nwithout_sandbox = true\n");
+    yard.configure(with_code);
+    let mut daemon = yard.start_binary(&[("NPM", NPM)]).await;
+    let events = yard.make("main", &["show"]).await;
+    assert_eq!(text_of(&events), "token=[***] key=[unset]\n");
+    let helper = json!({"argv": ["sleep", "60"], "background": true});
+    let mut helper = yard.start_run("exec", "main", helper).await;
+    helper.until(|event| event.data["state"] == "running").await;
+
+    for (kind, body) in [
+        ("make", json!({ "args": ["show"] })),
+        ("task", json!({ "task": "publish" })),
+    ] {
+        let events = yard.run(kind, "main", body).await;
+        let end = &events.last().unwrap().data;
+        assert_eq!(end["code"], "tainted", "{end}");
+        assert!(end.to_string().contains("in the background"), "{end}");
+    }
+    yard.post_json(&format!("/api/runs/{}/cancel", helper.run_id()), json!({}))
+        .await;
+    helper.until(|event| event.kind == "complete").await;
+    let events = yard.make("main", &["show"]).await;
+    assert_eq!(text_of(&events), "token=[***] key=[unset]\n");
+    daemon.stop().await;
 }

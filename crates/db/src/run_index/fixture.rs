@@ -26,6 +26,8 @@ pub(super) fn record() -> RunRecord {
         asked_argv: None,
         env: BTreeMap::new(),
         timeout: Duration::from_secs(60),
+        background: false,
+        ready: None,
         sync: SyncMode::Auto,
         clean: false,
         cold: false,

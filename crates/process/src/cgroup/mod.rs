@@ -179,6 +179,13 @@ impl Cgroup {
         self.members().next().is_none()
     }
 
+    /// Processor time of all that was ever inside, as far as the kernel keeps it here.
+    pub(super) fn cpu_time(&self) -> Duration {
+        let micros = self.unified.as_ref();
+        let micros = micros.map_or(0, |group| group.count("cpu.stat", "usage_usec"));
+        Duration::from_micros(micros)
+    }
+
     /// Which limit was hit. To be asked before [`Cgroup::kill`], which may have to forbid forking. Memory
     /// is also named where the whole machine ran out of it and this run was chosen to go.
     pub fn exceeded(&self) -> Option<Exceeded> {

@@ -24,7 +24,7 @@ use super::start::not_recorded;
 use super::view::View;
 use super::viewers::Viewers;
 use super::{spec, stop_note};
-use crate::{coalesce, launch};
+use crate::{coalesce, launch, meter};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
@@ -168,6 +168,7 @@ async fn start_new_group(
     }
     this.inner().margin.check()?;
     this.check_queue(principal, branches.len())?;
+    meter::check_usage(this, principal.account(), repo.name(), &branches)?;
     let members = branches.into_iter().map(|branch| Member {
         branch,
         run_id: RunId::new(),

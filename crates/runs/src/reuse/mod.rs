@@ -127,6 +127,11 @@ async fn what_it_sees(
     about: &About,
     secrets: &Handed,
 ) -> Result<Reusable, String> {
+    if let Some(run) = workspace.helpers().first() {
+        return Err(format!(
+            "run {run} is at work in the workspace, in the background"
+        ));
+    }
     let beside = untracked_digest::untracked_digest(workspace, about.tree.clone()).await;
     let before = beside
         .map_err(|error| error.problem().detail)?

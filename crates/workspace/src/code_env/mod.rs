@@ -131,7 +131,7 @@ impl CodeEnv {
     }
 }
 
-fn home(workspace: &Workspace) -> PathBuf {
+pub(crate) fn home(workspace: &Workspace) -> PathBuf {
     workspace.worktree().admin().join(HOME)
 }
 

@@ -25,6 +25,15 @@ pub async fn check_beneath(workspace: &Arc<Workspace>, paths: Vec<String>) -> Re
         .await
 }
 
+/// Whether a file of the workspace is there; what leads out of it is not.
+pub async fn is_there(workspace: &Arc<Workspace>, path: String) -> bool {
+    let looked = workspace.looking(move |this| {
+        let root = open_root(this)?;
+        Ok(open_beneath(&root, &relative(this, &path)?).is_ok())
+    });
+    looked.await.unwrap_or(false)
+}
+
 /// Status of the whole tree would cost more than the read itself, so `dirty` is left to the
 /// file's own `modified` and to the workspace's description.
 pub(super) fn standing_for_read(workspace: &Workspace) -> Result<About, Error> {

@@ -19,7 +19,7 @@ mod stamp;
 mod walk;
 pub mod write_file;
 
-pub use beneath::check_beneath;
+pub use beneath::{check_beneath, is_there};
 pub use change::{Editor, OnChange, keep_as_work};
 pub use list::list;
 pub use raw::open;

@@ -53,6 +53,9 @@ fn try_be_alone(workspace: &Workspace, found: &Record) -> Result<Alone, String> 
     if !workspace.exists() {
         return Err("it is gone already".to_owned());
     }
+    if let Some(run) = workspace.helpers().first() {
+        return Err(format!("run {run} is at work there, in the background"));
+    }
     let record = workspace.record();
     if record.is_none_or(|record| record.last_used != found.last_used) {
         return Err(BUSY.to_owned());
