@@ -522,8 +522,9 @@ fn the_defaults_are_what_the_example_says() {
         (&by_issuer.scope_claim, &by_issuer.role_claim)
     );
     assert_eq!(shown.auth, default.auth);
-    // No profile means the best that the machine allows, which no value says.
+    // No profile means the best that the machine allows, which no value says; no list of hosts is what the profile says.
     default.sandbox.profile = shown.sandbox.profile;
+    default.sandbox.network = shown.sandbox.network.clone();
     assert_eq!(shown.sandbox, default.sandbox);
     // These differ by machine.
     default.limits.max_concurrent_runs = shown.limits.max_concurrent_runs;
@@ -535,6 +536,11 @@ fn the_defaults_are_what_the_example_says() {
     default.reaper.max_size = shown.reaper.max_size;
     default.limits.max_memory = shown.limits.max_memory;
     default.limits.max_open_files = shown.limits.max_open_files;
+    default.limits.max_runs_per_day_per_principal = shown.limits.max_runs_per_day_per_principal;
+    default.limits.max_runs_per_day_per_workspace = shown.limits.max_runs_per_day_per_workspace;
+    default.limits.max_cpu_per_day_per_principal = shown.limits.max_cpu_per_day_per_principal;
+    default.limits.max_cpu_per_day_per_workspace = shown.limits.max_cpu_per_day_per_workspace;
+    default.limits.max_disk_per_workspace = shown.limits.max_disk_per_workspace;
     assert_eq!(shown.limits, default.limits);
     assert_eq!(shown.reaper, default.reaper);
     // The example allows local repositories, for its demo.

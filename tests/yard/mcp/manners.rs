@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Answering, Options, Raw, Yard};
+use crate::support::{Agent, Answering, Options, PATIENCE, Raw, Yard};
 
 async fn said(yard: &Yard, body: &str) -> (u16, Value) {
     let request = Raw::json(yard, "POST", "/mcp", body.to_owned())
@@ -86,9 +86,14 @@ async fn a_second_request_with_the_same_id_leaves_the_first_its_answer() {
     };
     let (first, ()) = tokio::join!(first, second);
     assert_eq!(first["structuredContent"]["state"], "succeeded", "{first}");
-    // It is free again.
+    // It is free again, once the stream has ended after the answer.
     let again = json!({ "jsonrpc": "2.0", "id": "same", "method": "ping" });
-    assert_eq!(agent.send(&again).await.status(), 200);
+    let freed = async {
+        while agent.send(&again).await.status() != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, freed).await.unwrap();
     yard.stop().await;
 }
 
