@@ -205,12 +205,6 @@ pub async fn remove(
     app.check_unprotected(workspace.repo(), branch, "removed")
         .await?;
     let _lock = workspace_lock::lock_unless_run(app, &workspace, "remove").await?;
-    if workspace.helpers().first().is_some() {
-        if going == Going::Unmissed {
-            remove::check_unmissed(&workspace).await?;
-        }
-        workspace.helpers().end("its workspace is removed").await;
-    }
     // What makes room must not need any.
     app.yard().margin.make_do();
     remove::remove(&workspace, going, app.principal().name())

@@ -121,6 +121,10 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 /// Starts a run in the background. Ends as the run does, if that is before it is ready.
 async fn until_ready(context: &Context, request: &Start) -> Result<u8, Failure> {
     let mut answer = context.client.start_detached(request).await?;
+    let started: RunRecord = answer.parse()?;
+    // Known also where what follows is cut short: the run goes on.
+    let note = format!("run {} is started in the background", started.run_id);
+    context.console.note(&note);
     loop {
         let run: RunRecord = answer.parse()?;
         let id = run.run_id;

@@ -71,13 +71,31 @@ pub(super) enum OnCancel {
     Cancel,
 }
 
-/// Waits until the run has ended, `wait` is over since `since`, or the client wants no answer any more. The
+/// What of a run is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Until {
+    /// Its end; or, of one in the background, that it is ready.
+    Ready,
+    Ended,
+}
+
+impl Until {
+    async fn reached(self, live: &Live) {
+        match self {
+            Self::Ready => live.answered().await,
+            Self::Ended => live.ended().await,
+        }
+    }
+}
+
+/// Waits until the run has come that far, `wait` is over since `since`, or the client wants no answer any more. The
 /// run as it is then.
 pub(super) async fn until_ended(
     call: &Call,
     id: RunId,
     (since, wait): (Instant, Wait),
     on_cancel: OnCancel,
+    until: Until,
 ) -> Result<RunRecord, Problem> {
     if let Some(live) = runs::live_run(call.app(), id)? {
         // The wait itself may be dropped, where a client is gone.
@@ -87,7 +105,7 @@ pub(super) async fn until_ended(
             cancels: on_cancel == OnCancel::Cancel,
         };
         tokio::select! {
-            () = live.answered() => leaving.cancels = false,
+            () = until.reached(&live) => leaving.cancels = false,
             () = tokio::time::sleep_until(since + wait.0.unwrap_or(LONGEST)) => leaving.cancels = false,
             () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},

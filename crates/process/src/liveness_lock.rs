@@ -72,6 +72,14 @@ pub(super) fn find(home: &Path) -> io::Result<LivenessLock> {
     }
 }
 
+/// The supervisor at work in `home`, without a hand on its lock: it may be about to take it.
+pub(super) fn supervisor(home: &Path) -> Option<Pid> {
+    let file = File::open(home.join(FILE)).ok()?;
+    let said = FileIdentity::read(&file)?;
+    let pid = said.pid()?;
+    (FileIdentity::of(pid).ok()? == said).then_some(pid)
+}
+
 impl FileIdentity {
     /// This very process.
     pub(super) fn own() -> io::Result<Self> {

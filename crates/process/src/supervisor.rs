@@ -1,5 +1,6 @@
 //! The supervisor: a process of its own for every run, so that a command outlives the daemon that
-//! started it. This is all of it; there is no async runtime here, and little memory.
+//! started it. This is all of it, with little memory; an async runtime there is only for the
+//! proxy of a command that may connect to some hosts alone.
 //!
 //! Standard output is a socket, by which it is told of its run ([`Launch`]) and given the run's lock file,
 //! already locked, which it keeps as its standard input; standard error leads nowhere. It reads the launch to its

@@ -73,10 +73,7 @@ impl Supervisor {
 
     /// Processor time that the run in `home` took until now; `None` where it is not under way.
     pub fn cpu_time(home: &Path, mechanisms: &Mechanisms, run: RunId) -> Option<Duration> {
-        let Ok(LivenessLock::Alive(proof)) = liveness_lock::find(home) else {
-            return None;
-        };
-        let pid = FileIdentity::read(&proof).and_then(FileIdentity::pid)?;
+        let pid = liveness_lock::supervisor(home)?;
         Some(cpu_time::taken(pid, &Cgroup::of(mechanisms, run, pid)))
     }
 

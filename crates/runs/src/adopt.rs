@@ -100,7 +100,9 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
     };
     let drive = Drive::new(runs, live.clone(), JournalOwner::Supervisor(extent));
     let helped = workspace.clone().filter(|_| spec.background);
-    let helper = helped.map(|workspace| (drive.enter_helpers(&workspace), workspace));
+    if let Some(workspace) = &helped {
+        drive.enter_helpers(workspace);
+    }
     runs.inner().live.insert(id, live);
     let asked = runs.inner().history.asked(id);
     let network = asked.is_some_and(|asked| asked.checks.network);
@@ -111,15 +113,15 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
                 Some(workspace) => Some(workspace.repo().network().lock().await),
                 None => None,
             };
-            match &helper {
-                Some((_here, workspace)) => {
+            match &helped {
+                Some(workspace) => {
                     let attended = drive.attend_helper(workspace, supervisor, watch.ok());
                     attended.await
                 }
                 None => drive.attend(supervisor, watch.ok()).await,
             }
         };
-        drop(helper);
+
         let (lock, files) = held.unzip();
         drop((slot, files));
         drive.close(ending, lock.zip(workspace)).await;

@@ -14,22 +14,22 @@ pub(super) fn note_begin(
     about: &About,
     checks: &Checks,
 ) -> Result<(), Error> {
+    let is_alone = workspace.helpers().first().is_none();
     match spec.kind {
         // No file of the workspace is changed by it.
         RunKind::Git if checks.reads || checks.network => Ok(()),
         // What git makes was asked for; it is no build's output.
         RunKind::Git => built_from::note_files_changed(workspace),
+        // Nothing tells what a command in the background makes from what people and other commands do: it counts as work.
+        _ if spec.background || !is_alone => built_from::note_files_changed(workspace),
         RunKind::Make | RunKind::Task => {
             let is_clean = about.dirty == Some(false);
-            let is_declared = supplied(spec, workspace.repo().config()).is_none()
-                && workspace.helpers().first().is_none();
+            let is_declared = supplied(spec, workspace.repo().config()).is_none();
             work::command_begins(
                 workspace,
                 (is_clean && is_declared).then_some(&about.commit),
             )
         }
-        // Its end would tell nothing of the files that others write meanwhile: what it makes counts as work.
-        RunKind::Exec if spec.background => built_from::note_files_changed(workspace),
         RunKind::Exec => work::command_begins(workspace, None),
     }
 }

@@ -8,11 +8,14 @@ use std::time::Instant;
 use super::checks::Checks;
 use super::ending::Ending;
 use super::exec::{self, ExecFiles};
+use super::helper::HELPER_AT_WORK;
 use super::live::Live;
 use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
 use crate::{parallel, reuse, secrets};
+use parking_lot::Mutex;
+
 use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
@@ -21,8 +24,8 @@ use branchyard_model::{
     SyncMode, Warning,
 };
 use branchyard_workspace::{
-    self as workspace, FilesGuard, PrepareOptions, QueuePlace, Report, Reporter, Waiting,
-    Workspace, WorkspaceLock, files, guard, protected_from, sync, unfilled, verbs, warm,
+    self as workspace, FilesGuard, HelperGuard, PrepareOptions, QueuePlace, Report, Reporter,
+    Waiting, Workspace, WorkspaceLock, files, guard, protected_from, sync, unfilled, verbs, warm,
 };
 
 /// What a run has beside its record until its command can start.
@@ -49,6 +52,8 @@ pub(super) struct Drive {
     live: Arc<Live>,
     journal: RunJournal,
     waited: AtomicBool,
+    /// Of one in the background, once it runs.
+    helper: Mutex<Option<HelperGuard>>,
     /// How long the journal was when the command was told to stop.
     stopped_at: OnceLock<u64>,
 }
@@ -63,6 +68,7 @@ impl Drive {
             live,
             waited: AtomicBool::new(false),
             stopped_at: OnceLock::new(),
+            helper: Mutex::default(),
         })
     }
 
@@ -76,6 +82,10 @@ impl Drive {
 
     pub(super) fn stopped_at(&self) -> &OnceLock<u64> {
         &self.stopped_at
+    }
+
+    pub(super) fn helper(&self) -> &Mutex<Option<HelperGuard>> {
+        &self.helper
     }
 
     pub(super) fn journal(&self) -> &RunJournal {
@@ -98,8 +108,14 @@ impl Drive {
     /// Tells the end, if this is one, and lets the next in line start once everyone can see it, or once
     /// it is clear that this takes a while.
     pub(super) async fn close(&self, ending: Option<Ending>, held: Option<Held>) {
-        if let Some(ending) = ending {
-            self.finish(ending, held).await;
+        let helper = self.helper.lock().take();
+        match ending {
+            Some(ending) => {
+                self.finish(ending, held).await;
+                drop(helper);
+            }
+            // The command goes on without this daemon, in which no caller may take it for ended.
+            None => std::mem::forget(helper),
         }
         // Ended or left: from now on nobody's going means anything.
         self.live.viewers().close();
@@ -205,9 +221,9 @@ impl Drive {
         if let Some(helper) = helper.filter(|_| kind != RunKind::Git) {
             let message =
                 format!("run {helper} is at work in the workspace, too, in the background");
-            self.warn(Warning::new("helper_at_work", message));
+            self.warn(Warning::new(HELPER_AT_WORK, message));
         }
-        self.check_port_is_free().await?;
+        self.check_unready(workspace).await?;
         let exec_files = match kind {
             RunKind::Exec => {
                 // What was allowed when it was asked for may not be any more.
@@ -241,7 +257,7 @@ impl Drive {
             self.shared.margin.judge(problem)
         })?;
         if is_helper {
-            let _here = self.enter_helpers(workspace);
+            self.enter_helpers(workspace);
             drop((lock.take(), held_while_it_runs));
             return Ok(self.attend_helper(workspace, supervisor, Some(watch)).await);
         }

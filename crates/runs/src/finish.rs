@@ -14,7 +14,6 @@ use super::ending::Ending;
 use super::exec;
 use super::meter::users_of;
 use super::open::RunsInner;
-use super::usage::Used;
 use crate::reuse;
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
@@ -119,11 +118,8 @@ impl Drive {
         self.live().change(|record| record.cpu_ms = Some(taken));
         if spec.kind != RunKind::Git {
             let users = users_of(self.live().account(), &spec.repo, &spec.branch);
-            let used = Used {
-                runs: 0,
-                cpu: exit.cpu,
-            };
-            self.shared().usage.add(&users, used);
+            let usage = &self.shared().usage;
+            usage.count_end(self.live().id(), users, exit.cpu);
         }
     }
 
@@ -135,7 +131,7 @@ impl Drive {
             Some((_, workspace)) => Some(workspace.clone()),
             None => self.shared().workspace_of(&spec),
         };
-        let makes_output = spec.kind != RunKind::Git && !spec.background;
+        let makes_output = spec.kind != RunKind::Git && !self.is_beside_others();
         let is_changed = |workspace: &Workspace| makes_output && workspace.exists();
         let Some(workspace) = workspace.filter(|workspace| is_changed(workspace)) else {
             return;

@@ -21,7 +21,7 @@ use branchyard_auth::Principal;
 use branchyard_journal::{Extent, Output, Stream, Watch};
 use branchyard_model::{ErrorKind, Problem, Readiness, RunSpec, SandboxProfile};
 use branchyard_process::Supervisor;
-use branchyard_workspace::{HelperGuard, Workspace, files};
+use branchyard_workspace::{Workspace, files};
 
 /// How long it may take to get ready, unless its caller says.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -107,33 +107,46 @@ pub(super) fn check_more(
     )
 }
 
+/// Told of a run that has one beside it.
+pub(super) const HELPER_AT_WORK: &str = "helper_at_work";
+
 impl Drive {
-    /// What a port says is known only where no other answers on it.
-    pub(super) async fn check_port_is_free(&self) -> Result<(), Problem> {
-        let port = self
-            .live()
-            .look()
-            .spec
-            .ready
-            .as_ref()
-            .and_then(|ready| ready.port);
-        match port {
-            Some(port) if answers(port).await => {
-                let detail =
-                    format!("something else on this machine accepts connections on port {port}");
-                Err(Problem::new(ErrorKind::Conflict, "port_in_use", detail)
-                    .field("ready.port")
-                    .help("choose another port, or end what uses this one"))
-            }
-            _ => Ok(()),
-        }
+    /// Whether it is in the background, or began beside such a one: what it made is not told from what the other did.
+    pub(super) fn is_beside_others(&self) -> bool {
+        let record = self.live().look();
+        let mut warnings = record.warnings.iter();
+        record.spec.background || warnings.any(|warning| warning.code == HELPER_AT_WORK)
     }
 
-    /// Has its workspace know that the run is at work there beside the lock.
-    pub(super) fn enter_helpers(&self, workspace: &Workspace) -> HelperGuard {
+    /// What a port or a file says is known only where it said nothing before.
+    pub(super) async fn check_unready(&self, workspace: &Arc<Workspace>) -> Result<(), Problem> {
+        let ready = self.live().look().spec.ready.clone().unwrap_or_default();
+        if let Some(port) = ready.port
+            && answers(port).await
+        {
+            let detail =
+                format!("something else on this machine accepts connections on port {port}");
+            return Err(Problem::new(ErrorKind::Conflict, "port_in_use", detail)
+                .field("ready.port")
+                .help("choose another port, or end what uses this one"));
+        }
+        if let Some(file) = ready.file
+            && files::is_there(workspace, file.clone()).await
+        {
+            let detail = format!("{file} is there before the command has started");
+            return Err(Problem::new(ErrorKind::Conflict, "file_in_use", detail)
+                .field("ready.file")
+                .help("remove it first, or name another"));
+        }
+        Ok(())
+    }
+
+    /// Has its workspace know, until the run has ended, that it is at work there beside the lock.
+    pub(super) fn enter_helpers(&self, workspace: &Workspace) {
         let live = self.live().clone();
         let stop = move |reason: &str| live.viewers().stop(reason);
-        workspace.helpers().enter(self.live().id(), stop)
+        let guard = workspace.helpers().enter(self.live().id(), stop);
+        *self.helper().lock() = Some(guard);
     }
 
     /// As [`Drive::attend`], and tells when the command is ready.

@@ -14,7 +14,6 @@ use super::meter::users_of;
 use super::open::Runs;
 use super::request::RunRequest;
 use super::run_journal::JournalOwner;
-use super::usage::Used;
 use super::viewers::Viewers;
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
@@ -46,11 +45,7 @@ pub(super) fn launch(
     crash_point("recorded");
     if record.spec.kind != RunKind::Git {
         let users = users_of(account, &record.spec.repo, &record.spec.branch);
-        let one = Used {
-            runs: 1,
-            ..Used::default()
-        };
-        runs.inner().usage.add(&users, one);
+        runs.inner().usage.count_run(&users);
     }
     let place = line_up(&job.workspace, &record);
     let on_disconnect = record.spec.on_disconnect;

@@ -1,7 +1,8 @@
 //! Ends runs whose principal or workspace used up what there is for a day, and runs that fill their workspace beyond what it
 //! may take of the disk; and refuses further ones. Nothing is looked at that the operator does not limit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::live::Live;
-use super::open::{Runs, RunsInner};
+use super::open::Runs;
 use super::usage::{Used, User, limits_cpu, seconds_left};
 use branchyard_config::{ByteSize, Limits};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunKind, RunState};
@@ -20,32 +21,71 @@ use branchyard_workspace::{Workspace, sizes};
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Of the time, so much goes into walking a workspace at most: one part in this many.
 const WALKING: u32 = 10;
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
 
-/// What is known of the disk that workspaces take up.
+/// What is known of the disk that workspaces take up. Each is walked by one at a time.
 #[derive(Debug, Default)]
-pub(super) struct DiskUse(Mutex<HashMap<(RepoName, BranchName), Measured>>);
+pub(super) struct DiskUse(Mutex<HashMap<PathBuf, Arc<Mutex<Option<Measured>>>>>);
 
-#[derive(Debug, Clone, Copy)]
+/// What a workspace takes; or why that is not known.
+type Taken = Result<u64, String>;
+
+#[derive(Debug, Clone)]
 struct Measured {
-    bytes: u64,
-    next: Instant,
+    taken: Taken,
+    at: Instant,
+    /// How long the walk took.
+    took: Duration,
 }
 
 impl DiskUse {
-    /// Walks the workspace if it is time to; what it takes, as it was last measured. Blocks.
-    fn of(&self, workspace: &Workspace) -> u64 {
-        let key = (workspace.repo().name().clone(), workspace.branch().clone());
-        let known = self.0.lock().get(&key).copied();
-        let began = Instant::now();
-        match known {
-            Some(known) if known.next > began => known.bytes,
-            _ => {
-                let bytes = sizes::disk_use(workspace);
-                let next = Instant::now() + (began.elapsed() * WALKING).max(LOOK_AGAIN);
-                self.0.lock().insert(key, Measured { bytes, next });
-                bytes
-            }
+    /// What the workspace takes, measured no longer ago than `fresh`, or than a walk is worth while. Blocks.
+    fn of(&self, workspace: &Workspace, fresh: Freshness) -> Taken {
+        let path = workspace.path().to_owned();
+        let known = {
+            let mut all = self.0.lock();
+            // Of those that are gone, or not in use for long, nothing need be known.
+            all.retain(|_, known| {
+                let known = known.try_lock();
+                known.is_none_or(|known| known.as_ref().is_none_or(Measured::is_of_use))
+            });
+            all.entry(path).or_default().clone()
+        };
+        let mut known = known.lock();
+        if let Some(known) = known.as_ref().filter(|known| known.is_fresh(fresh)) {
+            return known.taken.clone();
         }
+        let at = Instant::now();
+        let taken = sizes::disk_use(workspace).map_err(|error| error.to_string());
+        *known = Some(Measured {
+            taken: taken.clone(),
+            at,
+            took: at.elapsed(),
+        });
+        taken
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Freshness {
+    /// For the daemon, which looks again and again.
+    Usual,
+    /// For a caller, who may have removed files just now.
+    Now,
+}
+
+impl Measured {
+    fn is_fresh(&self, wanted: Freshness) -> bool {
+        let usual = (self.took * WALKING).max(LOOK_AGAIN);
+        self.at.elapsed()
+            < match wanted {
+                Freshness::Usual => usual,
+                Freshness::Now => LOOK_AGAIN,
+            }
+    }
+
+    fn is_of_use(&self) -> bool {
+        self.at.elapsed() < FORGOTTEN_AFTER
     }
 }
 
@@ -109,9 +149,21 @@ impl Quota {
     }
 }
 
-fn too_large(bytes: u64, most: ByteSize) -> String {
-    let bytes = ByteSize::bytes(bytes);
-    format!("the workspace takes up {bytes} of the disk: limits.max_disk_per_workspace is {most}")
+/// Why the workspace may not take more.
+fn too_large(taken: &Taken, most: ByteSize) -> Option<String> {
+    let limit = format!("limits.max_disk_per_workspace is {most}");
+    match taken {
+        Ok(bytes) if *bytes <= most.as_u64() => None,
+        Ok(bytes) => {
+            let bytes = ByteSize::bytes(*bytes);
+            Some(format!(
+                "the workspace takes up {bytes} of the disk: {limit}"
+            ))
+        }
+        Err(why) => Some(format!(
+            "how much of the disk the workspace takes cannot be told ({why}): {limit}"
+        )),
+    }
 }
 
 /// Whether a run of the account may be started on each of these branches today.
@@ -140,83 +192,84 @@ pub(super) async fn check_disk(runs: &Runs, workspace: &Arc<Workspace>) -> Resul
     let Some(most) = runs.inner().config.limits.max_disk_per_workspace else {
         return Ok(());
     };
-    let bytes = disk_use(runs.inner(), workspace).await;
-    if bytes <= most.as_u64() {
+    let usual = disk_use(runs, workspace, Freshness::Usual).await;
+    if too_large(&usual, most).is_none() {
         return Ok(());
     }
-    Err(Problem::new(
-        ErrorKind::Conflict,
-        "workspace_too_large",
-        too_large(bytes, most),
-    )
-    .field("branch")
-    .help(
-        "remove files (delete_file, git_clean), or the workspace; the operator can raise the limit",
-    ))
+    let now = disk_use(runs, workspace, Freshness::Now).await;
+    let Some(detail) = too_large(&now, most) else {
+        return Ok(());
+    };
+    Err(Problem::new(ErrorKind::Conflict, "workspace_too_large", detail)
+        .field("branch")
+        .help("remove files (delete_file, git_clean), or the workspace; the operator can raise the limit"))
 }
 
 /// Looks at what runs use until the daemon leaves.
 pub(super) async fn meter(runs: Runs) {
-    loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        end_what_used_up_its_day(&runs).await;
-        end_what_fills_its_workspace(&runs).await;
-    }
+    // A walk through a large workspace keeps none from being ended that used up its day.
+    tokio::join!(
+        end_what_used_up_its_day(&runs),
+        end_what_fills_its_workspace(&runs)
+    );
 }
 
 async fn end_what_used_up_its_day(runs: &Runs) {
     let limits = &runs.inner().config.limits;
-    if !limits_cpu(limits) {
-        return;
-    }
-    let (running, inner) = (running(runs), runs.inner().clone());
-    let measure = move || {
-        let measured = running.into_iter().map(|live| {
-            let (id, home) = (live.id(), inner.history.home(live.id()));
-            let cpu = Supervisor::cpu_time(&home, &inner.mechanisms, id);
-            (live, cpu.unwrap_or_default())
-        });
-        measured.collect::<Vec<_>>()
-    };
-    let Ok(measured) = tokio::task::spawn_blocking(measure).await else {
-        return;
-    };
-    let mut now: BTreeMap<User, Used> = BTreeMap::new();
-    let users = |live: &Live| {
-        let spec = &live.look().spec;
-        users_of(live.account(), &spec.repo, &spec.branch)
-    };
-    for (live, cpu) in &measured {
-        for user in users(live) {
-            // They were counted when they were started.
-            let earlier = Used {
-                runs: 0,
-                ..runs.inner().usage.of(&user)
-            };
-            now.entry(user).or_insert(earlier).cpu += *cpu;
-        }
-    }
-    for (live, _) in &measured {
-        for user in users(live) {
-            let used = now.get(&user).copied().unwrap_or_default();
-            if let Some(reason) = Quota::of(limits, &user).used_up(used, 0) {
-                live.viewers().stop(&reason);
+    while limits_cpu(limits) {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        let running = running(runs);
+        let inner = runs.inner().clone();
+        let count = move || {
+            let taken = running.into_iter().filter_map(|live| {
+                let (id, home) = (live.id(), inner.history.home(live.id()));
+                let cpu = Supervisor::cpu_time(&home, &inner.mechanisms, id)?;
+                Some((live, cpu))
+            });
+            let taken: Vec<_> = taken.collect();
+            let counted: Vec<_> = taken
+                .iter()
+                // One that has ended meanwhile was counted to its end.
+                .filter(|(live, _)| !live.has_ended())
+                .map(|(live, cpu)| (live.id(), users(live), *cpu))
+                .collect();
+            inner.usage.count_cpu(&counted);
+            taken
+        };
+        let Ok(taken) = tokio::task::spawn_blocking(count).await else {
+            continue;
+        };
+        for (live, _) in &taken {
+            for user in users(live) {
+                // They were counted when they were started.
+                let used = Used {
+                    runs: 0,
+                    ..runs.inner().usage.of(&user)
+                };
+                if let Some(reason) = Quota::of(limits, &user).used_up(used, 0) {
+                    live.viewers().stop(&reason);
+                }
             }
         }
     }
 }
 
+fn users(live: &Live) -> [User; 2] {
+    let spec = &live.look().spec;
+    users_of(live.account(), &spec.repo, &spec.branch)
+}
+
 async fn end_what_fills_its_workspace(runs: &Runs) {
-    let Some(most) = runs.inner().config.limits.max_disk_per_workspace else {
-        return;
-    };
-    for live in running(runs) {
-        let Some(workspace) = runs.inner().workspace_of(&live.record().spec) else {
-            continue;
-        };
-        let bytes = disk_use(runs.inner(), &workspace).await;
-        if bytes > most.as_u64() {
-            live.viewers().stop(&too_large(bytes, most));
+    while let Some(most) = runs.inner().config.limits.max_disk_per_workspace {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        for live in running(runs) {
+            let Some(workspace) = runs.inner().workspace_of(&live.record().spec) else {
+                continue;
+            };
+            let taken = disk_use(runs, &workspace, Freshness::Usual).await;
+            if let Some(reason) = too_large(&taken, most) {
+                live.viewers().stop(&reason);
+            }
         }
     }
 }
@@ -230,9 +283,9 @@ fn running(runs: &Runs) -> Vec<Arc<Live>> {
     running.map(|live| live.clone()).collect()
 }
 
-async fn disk_use(inner: &Arc<RunsInner>, workspace: &Arc<Workspace>) -> u64 {
-    let (inner, workspace) = (inner.clone(), workspace.clone());
-    let walked = tokio::task::spawn_blocking(move || inner.disk_use.of(&workspace)).await;
-    // A walk that fails tells nothing; the next one is soon.
-    walked.unwrap_or(0)
+async fn disk_use(runs: &Runs, workspace: &Arc<Workspace>, fresh: Freshness) -> Taken {
+    let (inner, workspace) = (runs.inner().clone(), workspace.clone());
+    let walk = move || inner.disk_use.of(&workspace, fresh);
+    let walked = tokio::task::spawn_blocking(walk).await;
+    walked.unwrap_or_else(|error| Err(error.to_string()))
 }

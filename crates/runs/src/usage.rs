@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use branchyard_config::Limits;
-use branchyard_model::{BranchName, RepoName};
+use branchyard_model::{BranchName, RepoName, RunId};
 use branchyard_runtime::disk::{read_json, write_json};
 
 const FILE: &str = "usage.json";
@@ -42,6 +42,9 @@ pub(super) struct Used {
 struct Today {
     date: Date,
     used: BTreeMap<String, Used>,
+    /// How much of the processor time of runs that have not ended is counted already, on whichever day.
+    #[serde(default)]
+    counted: BTreeMap<RunId, Duration>,
 }
 
 impl User {
@@ -78,26 +81,54 @@ impl Usage {
         used.copied().unwrap_or_default()
     }
 
-    /// Adds to what each of them used.
-    pub(super) fn add(&self, users: &[User], more: Used) {
+    /// Counts a run for each of them.
+    pub(super) fn count_run(&self, users: &[User]) {
+        self.change(|today| today.add(users, 1, Duration::ZERO));
+    }
+
+    /// Counts what each of these runs took so far, and was not counted before.
+    pub(super) fn count_cpu(&self, taken: &[(RunId, [User; 2], Duration)]) {
+        self.change(|today| {
+            for (run, users, taken) in taken {
+                let counted = today.counted.entry(*run).or_default();
+                let more = taken.saturating_sub(*counted);
+                *counted += more;
+                today.add(users, 0, more);
+            }
+        });
+    }
+
+    /// Counts the rest of what a run took, which has ended.
+    pub(super) fn count_end(&self, run: RunId, users: [User; 2], taken: Duration) {
+        self.count_cpu(&[(run, users, taken)]);
+        self.change(|today| {
+            today.counted.remove(&run);
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Today)) {
         if !self.is_limited {
             return;
         }
         let mut today = self.today.lock();
         let date = date_of(Timestamp::now());
         if today.date != date {
-            *today = Today {
-                date,
-                used: BTreeMap::new(),
-            };
+            today.date = date;
+            today.used.clear();
         }
-        for user in users {
-            let used = today.used.entry(user.key()).or_default();
-            used.runs += more.runs;
-            used.cpu += more.cpu;
-        }
+        change(&mut today);
         if let Err(error) = write_json(&self.file, &*today) {
             tracing::warn!(%error, "what was used today is not written down yet");
+        }
+    }
+}
+
+impl Today {
+    fn add(&mut self, users: &[User], runs: usize, cpu: Duration) {
+        for user in users {
+            let used = self.used.entry(user.key()).or_default();
+            used.runs += runs;
+            used.cpu += cpu;
         }
     }
 }
@@ -137,20 +168,26 @@ mod tests {
             User::Principal("ann".to_owned()),
             User::Principal("ben".to_owned()),
         );
-        let once = Used {
-            runs: 1,
-            cpu: Duration::from_millis(1500),
-        };
+        let users = [ann.clone(), User::Principal("others".to_owned())];
+        let seconds = Duration::from_secs;
         let usage = Usage::open(dir.path(), &limits);
-        usage.add(std::slice::from_ref(&ann), once);
-        usage.add(std::slice::from_ref(&ann), once);
+        let run = RunId::new();
+        usage.count_run(&users);
+        usage.count_cpu(&[(run, users.clone(), seconds(2))]);
         let usage = Usage::open(dir.path(), &limits);
-        assert_eq!(usage.of(&ann).runs, 2);
-        assert_eq!(usage.of(&ann).cpu, Duration::from_secs(3));
+        usage.count_cpu(&[(run, users.clone(), seconds(2))]);
+        usage.count_run(&users);
+        usage.count_end(run, users.clone(), seconds(3));
+        let usage = Usage::open(dir.path(), &limits);
+        assert_eq!((usage.of(&ann).runs, usage.of(&ann).cpu), (2, seconds(3)));
+        // What a run took before midnight is not counted after it.
+        let run = RunId::new();
+        usage.count_cpu(&[(run, users.clone(), seconds(5))]);
         assert_eq!(usage.of(&ben), Used::default());
         usage.today.lock().date = Date::constant(2026, 1, 1);
         assert_eq!(usage.of(&ann), Used::default());
-        usage.add(std::slice::from_ref(&ben), once);
-        assert_eq!(usage.of(&ann), Used::default());
+        usage.count_end(run, users, seconds(6));
+        assert_eq!((usage.of(&ann).runs, usage.of(&ann).cpu), (0, seconds(1)));
+        assert!(usage.today.lock().counted.is_empty());
     }
 }

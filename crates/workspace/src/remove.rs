@@ -22,6 +22,8 @@ use branchyard_runtime::yard_events::WorkspaceChange;
 /// to be woken by.
 const PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
+/// Longer than a command is given to end; after that, something keeps it.
+const ENDED_WITHIN: Duration = Duration::from_secs(60);
 
 /// What is to become of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +41,7 @@ pub async fn remove(
     going: Going,
     by: &str,
 ) -> Result<Option<Salvage>, Error> {
+    end_helpers(workspace, going).await?;
     let once = || remove_once(workspace, going, by);
     recover::retried(workspace, &silent(), once).await
 }
@@ -66,12 +69,40 @@ async fn remove_once(
         .await
 }
 
-/// Refuses to remove a workspace with work in it, before anything is done to that end.
-pub async fn check_unmissed(workspace: &Arc<Workspace>) -> Result<(), Error> {
-    match work::reasons_to_stay(workspace).await? {
-        reasons if reasons.is_empty() => Ok(()),
-        reasons => Err(stays(workspace, &reasons).into()),
+/// Ends the commands that are at work there in the background, unless the workspace stays anyway.
+async fn end_helpers(workspace: &Arc<Workspace>, going: Going) -> Result<(), Error> {
+    if workspace.helpers().first().is_none() {
+        return Ok(());
     }
+    if going == Going::Unmissed {
+        if let Some(pin) = pin::pinned(workspace) {
+            return Err(pin::refuse_pinned(workspace, &pin).into());
+        }
+        let work = work::reasons_to_stay(workspace).await?;
+        if !work.is_empty() {
+            return Err(stays(workspace, &work).into());
+        }
+    }
+    let ended = workspace.helpers().end("its workspace is removed");
+    match tokio::time::timeout(ENDED_WITHIN, ended).await {
+        Ok(()) => Ok(()),
+        Err(_) => check_no_helper(workspace),
+    }
+}
+
+/// Refuses what is not done while a command is at work there in the background.
+pub(super) fn check_no_helper(workspace: &Workspace) -> Result<(), Error> {
+    let Some(run) = workspace.helpers().first() else {
+        return Ok(());
+    };
+    let detail = format!(
+        "run {run} is at work in the workspace of {}, in the background",
+        workspace.branch()
+    );
+    Err(conflict("workspace_in_use", detail)
+        .field("branch")
+        .help("cancel that run, and ask again when it has ended")
+        .into())
 }
 
 fn stays(workspace: &Workspace, work: &[String]) -> Problem {

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::work::Look;
 use super::{Error, Workspace, Workspaces};
 use crate::repos::Repo;
 use crate::{code_env, work};
+use branchyard_runtime::disk::if_there;
 
 /// Use is written down at most this often for reads, so what was measured so soon after a use may have
 /// been used since.
@@ -81,9 +83,19 @@ impl Record {
     }
 }
 
-/// What a workspace takes of the disk, with its code environments. Blocks for as long as it takes to walk it.
-pub fn disk_use(workspace: &Workspace) -> u64 {
-    size_of(workspace.path()) + size_of(&code_env::home(workspace))
+/// What a workspace takes of the disk, with its code environments; an error where some of it cannot be looked at. Blocks
+/// for as long as it takes to walk it.
+pub fn disk_use(workspace: &Workspace) -> io::Result<u64> {
+    let mut bytes = 0;
+    for dir in [workspace.path(), &code_env::home(workspace)] {
+        let mut walk = SizeWalk::new([]);
+        walk.dir(dir, SizeKind::Source);
+        if let Some(error) = walk.unread {
+            return Err(error);
+        }
+        bytes += walk.sizes.total();
+    }
+    Ok(bytes)
 }
 
 /// Bytes that everything under `dir` takes up; what vanishes meanwhile counts for nothing.
@@ -94,19 +106,7 @@ pub(super) fn size_of(dir: &Path) -> u64 {
 /// `made` is where build output starts, and whether git ignores it.
 fn measure_dir(root: &Path, made: impl IntoIterator<Item = (PathBuf, bool)>) -> Sizes {
     let made = made.into_iter();
-    let mut walk = SizeWalk {
-        made: made
-            .map(|(path, ignored)| (root.join(path), ignored))
-            .collect(),
-        linked: HashSet::new(),
-        holds_repository: false,
-        sizes: Sizes {
-            source: 0,
-            build_output: 0,
-            droppable: 0,
-            measured_at: Timestamp::now(),
-        },
-    };
+    let mut walk = SizeWalk::new(made.map(|(path, ignored)| (root.join(path), ignored)));
     walk.dir(root, SizeKind::Source);
     walk.sizes
 }
@@ -125,13 +125,44 @@ struct SizeWalk {
     /// Whether a repository was seen in the build output that is walked.
     holds_repository: bool,
     sizes: Sizes,
+    /// Why a part of it was not looked at, if it is still there.
+    unread: Option<io::Error>,
 }
 
 impl SizeWalk {
+    fn new(made: impl IntoIterator<Item = (PathBuf, bool)>) -> Self {
+        Self {
+            made: made.into_iter().collect(),
+            linked: HashSet::new(),
+            holds_repository: false,
+            sizes: Sizes {
+                source: 0,
+                build_output: 0,
+                droppable: 0,
+                measured_at: Timestamp::now(),
+            },
+            unread: None,
+        }
+    }
+
+    /// What is there, or nothing.
+    fn looked_at<T>(&mut self, looked: io::Result<T>) -> Option<T> {
+        let looked = if_there(looked);
+        looked.unwrap_or_else(|error| {
+            self.unread.get_or_insert(error);
+            None
+        })
+    }
+
     fn dir(&mut self, dir: &Path, kind: SizeKind) {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in self.looked_at(fs::read_dir(dir)).into_iter().flatten() {
+            let Some(entry) = self.looked_at(entry) else {
+                continue;
+            };
             let path = entry.path();
-            let Ok(meta) = entry.metadata() else { continue };
+            let Some(meta) = self.looked_at(entry.metadata()) else {
+                continue;
+            };
             match (kind, self.made.get(&path)) {
                 (SizeKind::Source, Some(ignored)) => {
                     let droppable = *ignored;

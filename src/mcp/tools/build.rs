@@ -12,7 +12,7 @@ use crate::mcp::outcome::{self, RunOutcome, Wanted};
 use crate::mcp::reply::Reply;
 use crate::mcp::tasks::MOMENT;
 use crate::mcp::tool::{Tool, ToolEntry};
-use crate::mcp::waiting::{OnCancel, Wait, until_ended};
+use crate::mcp::waiting::{OnCancel, Until, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
@@ -203,7 +203,8 @@ pub(super) async fn start_and_show(
         true => wait.or(MOMENT),
         false => wait,
     };
-    let record = until_ended(call, started.id, (since, wait), on_cancel).await?;
+    let waited = until_ended(call, started.id, (since, wait), on_cancel, Until::Ready);
+    let record = waited.await?;
     let reply = outcome::of(call, &record, wanted).await?;
     Ok(match record.state.is_ended() {
         true => reply,

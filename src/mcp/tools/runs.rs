@@ -13,7 +13,7 @@ use crate::mcp::log_cursor::LogCursor;
 use crate::mcp::outcome::{self, RunOutcome, Wanted};
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
-use crate::mcp::waiting::{OnCancel, Wait, until_ended};
+use crate::mcp::waiting::{OnCancel, Until, Wait, until_ended};
 use branchyard_config::Toolset;
 use branchyard_db::run_index::Filter;
 use branchyard_git::verbs::Effect;
@@ -101,7 +101,13 @@ async fn run_wait(call: Call, asked: RunWait) -> Result<Reply, Problem> {
         Some(LogCursor::Line(_)) => return Err(LogCursor::of_a_search()),
         None => 0,
     };
-    let record = until_ended(&call, asked.run_id, (began, asked.wait), OnCancel::Detach).await?;
+    // One that is ready already is waited for no more but for its end.
+    let until = match runs::get(call.app(), asked.run_id)?.ready_at {
+        Some(_) => Until::Ended,
+        None => Until::Ready,
+    };
+    let wait = (began, asked.wait);
+    let record = until_ended(&call, asked.run_id, wait, OnCancel::Detach, until).await?;
     outcome::of(&call, &record, Wanted::Since(since)).await
 }
 
@@ -129,7 +135,7 @@ async fn run_cancel(call: Call, asked: RunCancel) -> Result<Reply, Problem> {
     if wanted_by == 0 {
         // A command is given a moment to end by itself, and no longer.
         let wait = (Instant::now(), Wait::default());
-        record = until_ended(&call, run_id, wait, OnCancel::Detach).await?;
+        record = until_ended(&call, run_id, wait, OnCancel::Detach, Until::Ended).await?;
     }
     let state = record.state.as_str();
     let text = match wanted_by {

@@ -130,6 +130,7 @@ async fn it_is_ready_by_a_line_or_a_file_or_is_ended() {
             .helper(json!({ "argv": ["sh", "-c", slow], "ready": ready }))
             .await;
         assert_eq!(run["ready_at"].is_string(), is_ready, "{ready}: {run}");
+        let _ = std::fs::remove_file(yard.workspace(BRANCH).join("there"));
         let (state, reason) = (&run["state"], run["reason"].as_str().unwrap_or_default());
         match is_ready {
             true => assert_eq!(yard.cancel(&id_of(&run)).await["state"], "cancelled"),
@@ -139,6 +140,10 @@ async fn it_is_ready_by_a_line_or_a_file_or_is_ended() {
             }
         }
     }
+    // What was there before says nothing.
+    let old = json!({ "argv": ["sleep", "60"], "ready": { "file": "Makefile" } });
+    let run = yard.helper(old).await;
+    assert_eq!(run["error"]["code"], "file_in_use", "{run}");
     // One that ends first is not waited for, and keeps its own end.
     let run = yard
         .helper(json!({ "argv": ["sh", "-c", "exit 7"], "ready": { "line": "x" } }))
@@ -162,7 +167,7 @@ async fn it_goes_with_its_workspace_which_is_not_reaped_meanwhile() {
     let mut yard = yard(reaper);
     yard.start().await;
     let helper = yard
-        .helper(json!({ "argv": ["sh", "-c", "exec sleep 60"] }))
+        .helper(json!({ "argv": ["sh", "-c", "cd /; exec sleep 60"] }))
         .await;
     let id = id_of(&helper);
     yard.put("/api/repos/demo/branches/main", json!({})).await;
@@ -248,6 +253,59 @@ async fn what_makes_no_sense_and_what_is_too_many_is_refused() {
         told["next"].as_str().unwrap().contains("run_cancel"),
         "{told}"
     );
-    yard.cancel(&id_of(&told)).await;
+    let cancelled = Agent::new(&yard)
+        .call("run_cancel", json!({ "run_id": told["run_id"] }))
+        .await;
+    assert_eq!(cancelled["state"], "cancelled", "{cancelled}");
+    yard.stop().await;
+}
+
+/// What is made while it is at work may be its doing as well as another command's.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_makes_beside_another_command_is_work() {
+    let mut yard = yard("");
+    yard.start().await;
+    let ignored = "echo made > .git-ignored; mv .git-ignored kept.ignored";
+    yard.origin.write(".gitignore", "*.ignored\n");
+    yard.origin.commit("ignore");
+    yard.origin.push(BRANCH);
+    let serves =
+        format!("while [ ! -e go ]; do sleep 0.02; done; {ignored}; touch done; exec sleep 60");
+    let helper = yard.helper(json!({ "argv": ["sh", "-c", serves] })).await;
+    let waits = "touch go; while [ ! -e done ]; do sleep 0.02; done; rm go done";
+    let events = yard
+        .run("exec", BRANCH, json!({ "argv": ["sh", "-c", waits] }))
+        .await;
+    assert_eq!(events.last().unwrap().data["state"], "succeeded");
+    // Nothing is ended before it is known that the workspace may go.
+    let at = format!("/api/repos/demo/branches/{BRANCH}");
+    let (status, refused) = problem_of(yard.delete(&at).await).await;
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &json!("workspace_has_work")),
+        "{refused}"
+    );
+    // Nor does the branch get another name.
+    let rename = json!({ "action": "rename", "name": BRANCH, "new_name": "other" });
+    let (status, refused) = problem_of(yard.try_verb(BRANCH, "branch", rename).await).await;
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &json!("workspace_in_use")),
+        "{refused}"
+    );
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains(&id_of(&helper)),
+        "{refused}"
+    );
+    yard.cancel(&id_of(&helper)).await;
+    let (status, refused) = problem_of(yard.delete(&at).await).await;
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &json!("workspace_has_work")),
+        "{refused}"
+    );
     yard.stop().await;
 }

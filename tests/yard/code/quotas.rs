@@ -89,7 +89,7 @@ async fn a_run_that_fills_its_workspace_is_ended_and_says_so() {
     let mut yard = yard("max_disk_per_workspace = \"20MiB\"");
     yard.start().await;
     // No more than 64 MiB, whatever becomes of the limit.
-    let fill = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=fill-$i bs=1M count=8 2>/dev/null; sleep 1; done";
+    let fill = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=fill-$i bs=1M count=8 2>/dev/null; sleep 1; done; exec sleep 60";
     let body = json!({ "argv": ["sh", "-c", fill], "timeout": "60s" });
     let events = yard.run("exec", BRANCH, body.clone()).await;
     let end = &events.last().unwrap().data;
@@ -101,5 +101,15 @@ async fn a_run_that_fills_its_workspace_is_ended_and_says_so() {
     );
     let (status, code, _) = refused(&yard, EXEC, body).await;
     assert_eq!((status, code.as_str()), (409, "workspace_too_large"));
+    // As soon as there is room again, it goes on.
+    for number in 1..=8 {
+        let _ = std::fs::remove_file(yard.workspace(BRANCH).join(format!("fill-{number}")));
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let hidden = "import os, time\nfor i in range(30):\n    os.mkdir('x' * 200)\n    os.chdir('x' * 200)\ntime.sleep(60)\n";
+    let body = json!({ "script": hidden, "interpreter": "python" });
+    let events = yard.run("exec", BRANCH, body).await;
+    let reason = events.last().unwrap().data["reason"].to_string();
+    assert!(reason.contains("cannot be told"), "{reason}");
     yard.stop().await;
 }

@@ -56,6 +56,7 @@ def by_connect():
 def by_request():
     os.environ.pop("no_proxy"); os.environ.pop("NO_PROXY")
     return urllib.request.urlopen("http://localhost:%d/" % port).read().decode()
+told("vsock:", lambda: socket.socket(40, socket.SOCK_STREAM))
 told("itself:", itself)
 told("connect:", by_connect)
 told("request:", by_request)
@@ -71,6 +72,7 @@ async fn a_build_reaches_what_is_listed_and_nothing_else() {
         let asked = |port: u16| json!({ "script": TRIES, "interpreter": "python", "args": [port.to_string()] });
         let said = text_of(&yard.run("exec", "main", asked(listed)).await);
         assert!(said.contains("itself: ConnectionRefusedError"), "{said}");
+        assert!(said.contains("vsock: PermissionError"), "{said}");
         assert!(said.contains("connect: a listed page"), "{said}");
         assert!(said.contains("request: a listed page"), "{said}");
         let said = text_of(&yard.run("exec", "main", asked(other)).await);

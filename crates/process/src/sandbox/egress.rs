@@ -24,8 +24,10 @@ const HEAD_WITHIN: Duration = Duration::from_secs(30);
 const CONNECTED_WITHIN: Duration = Duration::from_secs(30);
 /// Connections at the same time; further ones wait.
 const AT_ONCE: usize = 256;
-/// Threads that look up names.
+/// Threads that look up names. They count as processes of the run.
 const LOOKING_UP: usize = 4;
+/// After a connection that could not be taken, as for want of descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 /// By which programs find the proxy; not where they talk to themselves.
 pub(super) fn variables() -> impl Iterator<Item = (&'static str, String)> {
@@ -68,7 +70,10 @@ async fn accept(listener: TcpListener, allowed: Arc<[Destination]>) -> io::Resul
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let place = places.clone().acquire_owned().await;
-        let (client, _) = listener.accept().await?;
+        let Ok((client, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
         let allowed = allowed.clone();
         tokio::spawn(async move {
             let _place = place;
@@ -184,6 +189,7 @@ impl Request {
         let is_for_proxy = |field: &&str| {
             let name = field.split(':').next().unwrap_or_default();
             [
+                "host",
                 "connection",
                 "proxy-connection",
                 "proxy-authorization",
@@ -195,7 +201,9 @@ impl Request {
         let fields = fields.split("\r\n").filter(|field| !field.is_empty());
         let slash = if path.starts_with('/') { "" } else { "/" };
         // One request for each connection: the next one may be for another host.
-        let mut passed_on = format!("{method} {slash}{path} {version}\r\nConnection: close\r\n");
+        let mut passed_on = format!(
+            "{method} {slash}{path} {version}\r\nHost: {authority}\r\nConnection: close\r\n"
+        );
         for field in fields.filter(|field| !is_for_proxy(field)) {
             passed_on.push_str(field);
             passed_on.push_str("\r\n");
@@ -225,9 +233,9 @@ mod tests {
     fn a_request_says_where_to_and_is_passed_on_as_its_server_wants_it() {
         let head = "CONNECT Example.org:443 HTTP/1.1\r\nHost: other\r\n\r\n";
         assert_eq!(parse(head), Some(("example.org".to_owned(), 443, None)));
-        let head = "GET http://example.org:8080/a?b HTTP/1.1\r\nHost: example.org:8080\r\nproxy-connection: keep-alive\r\n\r\n";
+        let head = "GET http://example.org:8080/a?b HTTP/1.1\r\nHost: another.example\r\nproxy-connection: keep-alive\r\n\r\n";
         let passed_on =
-            "GET /a?b HTTP/1.1\r\nConnection: close\r\nHost: example.org:8080\r\n\r\n".to_owned();
+            "GET /a?b HTTP/1.1\r\nHost: example.org:8080\r\nConnection: close\r\n\r\n".to_owned();
         assert_eq!(
             parse(head),
             Some(("example.org".to_owned(), 8080, Some(passed_on)))

@@ -61,6 +61,14 @@ const IPC: [libc::c_long; 5] = [
     libc::SYS_mq_open,
 ];
 
+/// What builds talk by. Others, such as the one to the machine that hosts this one (vsock), heed no network namespace.
+const FAMILIES: [libc::c_int; 4] = [
+    libc::AF_UNIX,
+    libc::AF_INET,
+    libc::AF_INET6,
+    libc::AF_NETLINK,
+];
+
 /// A new namespace comes with rights that its maker lacks outside.
 const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWNS,
@@ -104,6 +112,13 @@ fn refusing(more: &[libc::c_long]) -> io::Result<BpfProgram> {
     let of_unshare = flags.into_iter().map(has);
     let is = |request| when(1, Length::Dword, SeccompCmpOp::Eq, request);
     let of_ioctl = [TIOCSTI, TIOCLINUX].into_iter().map(is);
+    let is_other = FAMILIES.map(|family| {
+        let family = u64::from(family.cast_unsigned());
+        SeccompCondition::new(0, Length::Dword, SeccompCmpOp::Ne, family)
+    });
+    let is_other = is_other.into_iter().collect::<Result<_, _>>();
+    let of_socket = is_other.and_then(SeccompRule::new);
+    rules.insert(libc::SYS_socket, vec![of_socket.map_err(io::Error::other)?]);
     rules.insert(libc::SYS_clone, of_clone.collect::<io::Result<_>>()?);
     rules.insert(libc::SYS_unshare, of_unshare.collect::<io::Result<_>>()?);
     rules.insert(libc::SYS_ioctl, of_ioctl.collect::<io::Result<_>>()?);

@@ -168,7 +168,10 @@ async fn start_new_group(
     }
     this.inner().margin.check()?;
     this.check_queue(principal, branches.len())?;
-    meter::check_usage(this, principal.account(), repo.name(), &branches)?;
+    for branch in &branches {
+        let workspace = this.inner().workspaces.get(&repo, branch);
+        meter::check_disk(this, &workspace).await?;
+    }
     let members = branches.into_iter().map(|branch| Member {
         branch,
         run_id: RunId::new(),
@@ -192,7 +195,15 @@ async fn start_new_group(
     let (runs, principal) = (this.clone(), principal.clone());
     let started = this.inner().tasks.spawn(async move {
         let known = saved.record.idempotency.clone();
-        let group = open_group(&runs, saved, &each, &principal)?;
+        let members = saved.record.members.iter();
+        let branches: Vec<_> = members.map(|member| member.branch.clone()).collect();
+        let group = {
+            // Of two at once, the second is to find the runs of the first counted.
+            let _decided = runs.inner().joining.lock();
+            meter::check_usage(&runs, principal.account(), &saved.record.repo, &branches)?;
+            let opened = open_group(&runs, saved, &each, &principal);
+            opened.map_err(|error| runs.inner().margin.judge(not_recorded(&error)))?
+        };
         if let Some((mut claim, known)) = claim.zip(known) {
             *claim = Some(Claim {
                 request: known.request,
@@ -201,11 +212,8 @@ async fn start_new_group(
         }
         Ok(group)
     });
-    started
-        .await
-        .map_err(io::Error::other)
-        .flatten()
-        .map_err(|error| this.inner().margin.judge(not_recorded(&error)))
+    let started = started.await;
+    started.unwrap_or_else(|error| Err(not_recorded(&io::Error::other(error))))
 }
 
 fn open_group(

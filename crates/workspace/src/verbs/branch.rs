@@ -75,6 +75,7 @@ pub async fn rename_to(
     report: &Reporter,
 ) -> Result<Option<Salvage>, Error> {
     drop(prepare::ensure(workspace, Instant::now(), report).await?);
+    remove::check_no_helper(workspace)?;
     check_free(workspace, new).await?;
     remove::wait_until_left(workspace).await?;
     let (this, new, by, report) = (

@@ -18,6 +18,9 @@ pub(super) struct Lent {
 
 /// `None` where somebody is at work, or waits to be.
 pub(super) fn lend(workspace: &Arc<Workspace>) -> Option<Lent> {
+    if workspace.helpers().first().is_some() {
+        return None;
+    }
     let (queue, files) = (workspace.queue(), workspace.files());
     workspace.lending().begin(queue, files)?;
     Some(Lent {
