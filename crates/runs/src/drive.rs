@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
+
 use super::checks::Checks;
 use super::ending::Ending;
 use super::exec::{self, ExecFiles};
@@ -14,8 +16,6 @@ use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
 use crate::{parallel, reuse, secrets};
-use parking_lot::Mutex;
-
 use branchyard_auth::Principal;
 use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;

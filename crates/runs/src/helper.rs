@@ -89,11 +89,9 @@ pub(super) fn check_more(
             .help("name a line or a file in place of the port"));
     }
     let most = runs.inner().config.limits.max_background_runs_per_principal;
-    let counts = |live: &&Arc<super::Live>| {
-        live.look().spec.background && live.account() == principal.account()
-    };
     let live = runs.inner().live.iter();
-    let running = live.filter(|live| counts(&live.value())).count();
+    let own = live.filter(|live| live.account() == principal.account());
+    let running = own.filter(|live| live.look().spec.background).count();
     if running < most {
         return Ok(());
     }

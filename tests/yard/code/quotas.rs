@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Options, Yard, problem_of};
+use crate::support::{Options, PATIENCE, Yard, problem_of};
 
 const BRANCH: &str = "feature";
 const EXEC: &str = "/stream/repos/demo/branches/feature/exec";
@@ -105,7 +105,12 @@ async fn a_run_that_fills_its_workspace_is_ended_and_says_so() {
     for number in 1..=8 {
         let _ = std::fs::remove_file(yard.workspace(BRANCH).join(format!("fill-{number}")));
     }
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let is_refused = async || {
+        let again = yard.post(EXEC, json!({ "argv": ["true"] })).await;
+        again.status() == 409
+    };
+    let free = async { while is_refused().await {} };
+    tokio::time::timeout(PATIENCE, free).await.unwrap();
     let hidden = "import os, time\nfor i in range(30):\n    os.mkdir('x' * 200)\n    os.chdir('x' * 200)\ntime.sleep(60)\n";
     let body = json!({ "script": hidden, "interpreter": "python" });
     let events = yard.run("exec", BRANCH, body).await;
