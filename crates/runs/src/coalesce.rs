@@ -138,7 +138,7 @@ async fn sees_what_is_there(live: &Live, spec: &RunSpec, workspace: &Arc<Workspa
     };
     let commit = standing::commit(workspace).await;
     is_current
-        && commit.is_ok_and(|commit| commit == about.commit)
+        && commit.is_ok_and(|commit| commit == Some(about.commit))
         && written_since(workspace, started)
             .await
             .is_ok_and(|is_written| !is_written)

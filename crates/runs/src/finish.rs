@@ -209,7 +209,7 @@ impl Drive {
         }
         let before = record.about.map(|about| about.commit);
         let now = standing::commit(workspace).await;
-        if now.is_ok_and(|now| before.is_some_and(|before| before != now)) {
+        if now.is_ok_and(|now| before.is_some() && before != now) {
             self.live().change(|record| {
                 record.head_moved = true;
                 record.reusable = None;

@@ -21,12 +21,12 @@ pub async fn about(workspace: &Arc<Workspace>) -> Result<About, Error> {
         .await
 }
 
-/// The commit that HEAD is at.
-pub async fn commit(workspace: &Arc<Workspace>) -> Result<CommitId, Error> {
+/// The commit that HEAD is at; none on a branch without one. No object is read for it.
+pub async fn commit(workspace: &Arc<Workspace>) -> Result<Option<CommitId>, Error> {
     workspace
         .looking(|this| {
-            let head = git::head(&this.worktree().open()?)?;
-            Ok(git::commit_id(head.commit)?)
+            let head = git::read_ref(&this.worktree().open()?, "HEAD")?;
+            Ok(head.map(git::commit_id).transpose()?)
         })
         .await
 }
