@@ -148,11 +148,9 @@ pub async fn environment(
 ) -> Result<(About, EnvironmentReport), Problem> {
     let (workspace, _files) = step_in(app, repo, branch).await?;
     let about = standing::about(&workspace).await?;
-    let mut environment = app.yard().runs.declared_environment(workspace.repo());
+    let runs = &app.yard().runs;
+    let mut environment = runs.declared_environment(&workspace, &about.commit);
     for (name, value) in [
-        ("BRANCHYARD_REPO", repo.to_string()),
-        ("BRANCHYARD_BRANCH", branch.to_string()),
-        ("BRANCHYARD_COMMIT", about.commit.to_string()),
         ("BRANCHYARD_RUN_ID", "(the run's id)".to_owned()),
         ("TMPDIR", "(a directory of the run's own)".to_owned()),
     ] {

@@ -394,8 +394,13 @@ async fn a_build_gets_a_declared_environment_and_a_directory_of_its_own() {
     for name in [
         "BRANCHYARD_BRANCH",
         "BRANCHYARD_COMMIT",
+        "BRANCHYARD_PORT",
+        "BRANCHYARD_PORT_9",
         "BRANCHYARD_REPO",
         "BRANCHYARD_RUN_ID",
+        "BRANCHYARD_SLUG",
+        "CARGO_BUILD_JOBS",
+        "CMAKE_BUILD_PARALLEL_LEVEL",
         "CI",
         "EXTRA",
         "HOME",
@@ -419,8 +424,8 @@ async fn a_build_gets_a_declared_environment_and_a_directory_of_its_own() {
     ];
     assert_eq!(
         names.len() - names.iter().filter(|n| set_by_make.contains(n)).count(),
-        11,
-        "nothing else: {out}"
+        16 + 8,
+        "nothing else, with eight more ports: {out}"
     );
     assert!(out.contains(&format!("BRANCHYARD_COMMIT={commit}\n")));
     let tmp = out

@@ -47,6 +47,7 @@ mod nothing_lost;
 mod oauth;
 mod openapi;
 mod parallel;
+mod ports;
 mod process_table;
 mod reads;
 mod reaper;

@@ -6,12 +6,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::EnvName;
 use super::count::count;
 use super::value::{Text, TextKind};
+use super::{EnvName, PortRange};
 
 /// What every build gets, and what callers may add.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a section [build]")]
 pub struct BuildConfig {
     /// The PATH of builds, absolute directories only.
@@ -26,6 +26,21 @@ pub struct BuildConfig {
     pub allow_make_args: Vec<MakeArg>,
     /// Extra environment variables that callers may set.
     pub allow_env: Vec<EnvName>,
+    /// The ports that servers of builds should listen on. Each workspace gets ten in a row, which its builds find in
+    /// `BRANCHYARD_PORT` and `BRANCHYARD_PORT_1` to `BRANCHYARD_PORT_9`, and keeps them until it is removed.
+    pub ports: PortRange,
+}
+
+impl Default for BuildConfig {
+    fn default() -> Self {
+        Self {
+            path: None,
+            jobs: None,
+            allow_make_args: Vec::new(),
+            allow_env: Vec::new(),
+            ports: PortRange::usual(),
+        }
+    }
 }
 
 /// A `PATH`: absolute directories only, since a relative one would be looked up in the workspace.

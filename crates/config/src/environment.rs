@@ -11,12 +11,16 @@ use super::value::{self, TextValue};
 
 /// What the daemon tells each build about itself, so that a daemon started within a build has it.
 const RUN_ID: &str = "BRANCHYARD_RUN_ID";
-const IN_BUILDS: [&str; 4] = [
+const IN_BUILDS: [&str; 6] = [
     RUN_ID,
     "BRANCHYARD_REPO",
     "BRANCHYARD_BRANCH",
     "BRANCHYARD_COMMIT",
+    "BRANCHYARD_SLUG",
+    "BRANCHYARD_PORT",
 ];
+/// And the rest of its ports, which are numbered.
+const PORTS: &str = "BRANCHYARD_PORT_";
 
 /// Environment variables by name. There is no `Debug`, since one of them is a key.
 #[derive(Clone, Default)]
@@ -50,7 +54,10 @@ impl Environment {
             .map(|name| name.to_string_lossy())
             .filter(|name| name.starts_with("BRANCHYARD_"))
             .filter(|name| KNOWN.iter().all(|(known, _)| known != name))
-            .filter(|name| !(in_build && IN_BUILDS.contains(&&**name)))
+            .filter(|name| {
+                let is_told = IN_BUILDS.contains(&&**name) || name.starts_with(PORTS);
+                !(in_build && is_told)
+            })
             .filter(|name| !(cfg!(debug_assertions) && name == crash::VARIABLE))
             .map(|name| name.into_owned())
             .collect()
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_build_may_start_a_daemon_of_its_own() {
-        assert!(unknown(&[RUN_ID, "BRANCHYARD_REPO"]).is_empty());
+        assert!(unknown(&[RUN_ID, "BRANCHYARD_REPO", "BRANCHYARD_PORT_3"]).is_empty());
         assert_eq!(unknown(&["BRANCHYARD_REPO"]), ["BRANCHYARD_REPO"]);
     }
 

@@ -20,6 +20,7 @@ mod salvage;
 mod sandbox;
 mod schema;
 mod scope;
+mod slug;
 mod warning;
 
 pub use about::{About, Warm};
@@ -43,4 +44,5 @@ pub use run::{
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;
 pub use scope::{Scope, Scopes};
+pub use slug::slug;
 pub use warning::Warning;

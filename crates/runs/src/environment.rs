@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use branchyard_config::{Config, RepoConfig, Token, is_secret_name};
+use branchyard_config::{Config, PORTS_EACH, RepoConfig, Token, is_secret_name};
 use branchyard_git::{NetworkAccess, author_variables};
-use branchyard_model::{CommitId, RunKind, RunSpec};
+use branchyard_model::{CommitId, RunKind, RunSpec, slug};
+use branchyard_workspace::Workspace;
 use branchyard_workspace::repos::Repo;
 
 /// What a build sees, before what its caller adds. The run's id is added by its supervisor.
@@ -24,28 +25,56 @@ pub(crate) fn declared(config: &Config, repo: &RepoConfig) -> BTreeMap<String, S
     env
 }
 
-/// What a command sees that runs in `workspace`, with what its caller adds.
+/// What a build knows of the workspace that it runs in. `port` is the first of its ports.
+pub(crate) fn of_workspace(
+    workspace: &Workspace,
+    commit: &CommitId,
+    port: Option<u16>,
+) -> impl Iterator<Item = (String, String)> + use<> {
+    let (repo, branch) = (workspace.repo().name(), workspace.branch());
+    let names = [
+        ("BRANCHYARD_REPO", repo.to_string()),
+        ("BRANCHYARD_BRANCH", branch.to_string()),
+        ("BRANCHYARD_COMMIT", commit.to_string()),
+        ("BRANCHYARD_SLUG", slug(repo, branch)),
+    ];
+    let ports = port.map_or(0..0, |first| first..first.saturating_add(PORTS_EACH));
+    let ports = ports.enumerate().map(|(nth, port)| match nth {
+        0 => ("BRANCHYARD_PORT".to_owned(), port.to_string()),
+        nth => (format!("BRANCHYARD_PORT_{nth}"), port.to_string()),
+    });
+    let names = names.map(|(name, value)| (name.to_owned(), value));
+    names.into_iter().chain(ports)
+}
+
+/// How many jobs a build tool should have, as tools other than make are told.
+pub(crate) fn job_counts(jobs: &str) -> [(String, String); 2] {
+    ["CARGO_BUILD_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"]
+        .map(|name| (name.to_owned(), jobs.to_owned()))
+}
+
+/// What a command sees that runs in `workspace`, with what its caller adds. What is the workspace's own is `own`.
 pub(super) fn of_run(
     config: &Config,
     repo: &Repo,
     spec: &RunSpec,
     (workspace, reach): (&Path, NetworkAccess),
-    commit: &CommitId,
-    tmp: &Path,
+    own: impl Iterator<Item = (String, String)>,
+    (tmp, jobs): (&Path, u32),
 ) -> BTreeMap<String, String> {
-    let git = || repo.git().environment(workspace, reach).into_iter();
-    let mut env = match spec.kind {
-        RunKind::Git => git().collect(),
-        RunKind::Make | RunKind::Task | RunKind::Exec => declared(config, repo.config()),
+    let mut env: BTreeMap<_, _> = match spec.kind {
+        RunKind::Git => {
+            let git = repo.git().environment(workspace, reach);
+            git.into_iter().collect()
+        }
+        RunKind::Make | RunKind::Task | RunKind::Exec => {
+            let mut env = BTreeMap::from(job_counts(&jobs.to_string()));
+            env.extend(declared(config, repo.config()));
+            env
+        }
     };
-    for (name, value) in [
-        ("TMPDIR", tmp.to_string_lossy().into_owned()),
-        ("BRANCHYARD_REPO", spec.repo.to_string()),
-        ("BRANCHYARD_BRANCH", spec.branch.to_string()),
-        ("BRANCHYARD_COMMIT", commit.to_string()),
-    ] {
-        env.insert(name.to_owned(), value);
-    }
+    env.extend(own);
+    env.insert("TMPDIR".to_owned(), tmp.to_string_lossy().into_owned());
     if spec.kind == RunKind::Exec {
         let settings = repo.git().settings();
         for role in ["AUTHOR", "COMMITTER"] {

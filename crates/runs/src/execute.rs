@@ -14,13 +14,14 @@ use super::drive::Drive;
 use super::ending::Ending;
 use super::environment;
 use super::exec::ExecFiles;
+use super::parallel::share_of;
 use super::secrets::Handed;
 use branchyard_config::crash_point;
 use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_journal::{Watch, valid_length};
-use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status};
+use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status, Warning};
 use branchyard_process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
-use branchyard_workspace::{Workspace, warm};
+use branchyard_workspace::{Workspace, ports, warm};
 
 /// Most commands have been started by then, and the shortest have ended.
 const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
@@ -206,8 +207,10 @@ impl Drive {
         let token = lease.as_ref().map(|lease| &lease.token);
         let mut hidden = environment::secrets(config, repo.config(), &spec.env, token);
         hidden.extend(secrets.hidden);
-        let commit = &about.commit;
-        let mut env = environment::of_run(config, repo, &spec, (path, reach), commit, tmp);
+        let port = self.port(workspace, spec.kind);
+        let own = environment::of_workspace(workspace, &about.commit, port);
+        let beside = (tmp, share_of(self));
+        let mut env = environment::of_run(config, repo, &spec, (path, reach), own, beside);
         env.extend(secrets.env);
         let mut set = |name: &str, path: &Path| {
             env.insert(name.to_owned(), path.to_string_lossy().into_owned());
@@ -239,5 +242,20 @@ impl Drive {
             limits: self.shared().run_limits(),
             mechanisms: self.shared().mechanisms.clone(),
         }
+    }
+
+    /// The first port of the workspace; git needs none.
+    fn port(&self, workspace: &Workspace, kind: RunKind) -> Option<u16> {
+        if kind == RunKind::Git {
+            return None;
+        }
+        let problem = match ports::lease(workspace) {
+            Ok(Some(first)) => return Some(first),
+            Ok(None) => "all of `build.ports` are taken".to_owned(),
+            Err(error) => format!("they could not be written down: {error}"),
+        };
+        let message = format!("the workspace has no ports: {problem}");
+        self.warn(Warning::new("no_ports", message));
+        None
     }
 }

@@ -25,14 +25,14 @@ use crate::{adopt, groups, meter};
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
-use branchyard_model::{ErrorKind, Problem, RunId, RunKind, RunRecord, RunSpec};
+use branchyard_model::{CommitId, ErrorKind, Problem, RunId, RunKind, RunRecord, RunSpec};
 use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Trash};
 use branchyard_runtime::yard_events::{RunEvent, YardChange};
-use branchyard_workspace::repos::{Repo, Repos};
-use branchyard_workspace::{Workspace, Workspaces};
+use branchyard_workspace::repos::Repos;
+use branchyard_workspace::{Workspace, Workspaces, ports};
 
 /// Git commands that execute at the same time.
 pub(super) const GIT_AT_ONCE: usize = 16;
@@ -319,9 +319,21 @@ impl Runs {
         }
     }
 
-    /// The environment that a build of this repo gets, before what a caller adds.
-    pub fn declared_environment(&self, repo: &Repo) -> BTreeMap<String, String> {
-        environment::declared(&self.0.config, repo.config())
+    /// The environment that a build here gets, before what a caller and the run itself add.
+    pub fn declared_environment(
+        &self,
+        workspace: &Workspace,
+        commit: &CommitId,
+    ) -> BTreeMap<String, String> {
+        let jobs = environment::job_counts("(the run's share of the cores)");
+        let mut env = BTreeMap::from(jobs);
+        env.extend(environment::declared(
+            &self.0.config,
+            workspace.repo().config(),
+        ));
+        let port = ports::known(workspace);
+        env.extend(environment::of_workspace(workspace, commit, port));
+        env
     }
 }
 

@@ -1,4 +1,5 @@
-//! How many jobs `make` has that was told `-j` and no number: without limit would be make's own answer.
+//! How many jobs a build has that was told no number: without limit would be the answer of `make -j`, and every core that
+//! of cargo, whatever else runs.
 
 use super::argv::with_jobs;
 use super::drive::Drive;
@@ -10,14 +11,7 @@ pub(super) fn share_cores(drive: &Drive, open_jobs: &[usize]) {
     if open_jobs.is_empty() {
         return;
     }
-    let is_running = |state| state == RunState::Running;
-    let others = drive
-        .shared()
-        .live
-        .iter()
-        .filter(|live| live.id() != drive.live().id() && is_running(live.look().state))
-        .count();
-    let jobs = share(cores(), others + 1);
+    let jobs = share_of(drive);
     drive.live().change(|record| {
         for at in open_jobs {
             if let Some(word) = record.spec.argv.get_mut(*at) {
@@ -25,6 +19,18 @@ pub(super) fn share_cores(drive: &Drive, open_jobs: &[usize]) {
             }
         }
     });
+}
+
+/// What a run that is about to start has of the cores.
+pub(super) fn share_of(drive: &Drive) -> u32 {
+    let is_running = |state| state == RunState::Running;
+    let others = drive
+        .shared()
+        .live
+        .iter()
+        .filter(|live| live.id() != drive.live().id() && is_running(live.look().state))
+        .count();
+    share(cores(), others + 1)
 }
 
 /// What each of so many runs has of the cores; one at least.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::error::no_workspace;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
-use crate::{FilesGuard, sizes, standing, work};
+use crate::{FilesGuard, ports, sizes, standing, work};
 use branchyard_git::{self as git, ScanResult, Seen};
-use branchyard_model::{About, BranchName, CommitId, Holder, RepoName};
+use branchyard_model::{About, BranchName, CommitId, Holder, RepoName, slug};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
@@ -21,6 +21,11 @@ pub struct Description {
     pub branch: BranchName,
     /// `null` for a branch that only the remote has.
     pub path: Option<PathBuf>,
+    /// One word for the branch of this repo, as builds see it in `BRANCHYARD_SLUG`.
+    #[serde(default)]
+    pub slug: String,
+    /// The first of its ten ports, `BRANCHYARD_PORT` of its builds; `null` until it was prepared or built.
+    pub port: Option<u16>,
     pub commit: Option<CommitId>,
     pub tree: Option<CommitId>,
     /// The first line of the commit's message; `null` for a branch that only the remote has.
@@ -70,6 +75,10 @@ pub async fn describe_prepared(
     workspace: &Arc<Workspace>,
     (about, files_guard): Prepared,
 ) -> Result<Description, Error> {
+    // A caller who prepares it may want to know where its servers are going to listen.
+    if let Err(error) = ports::lease(workspace) {
+        tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "a workspace has no ports");
+    }
     describe_with(workspace, true, about.dirty, files_guard).await
 }
 
@@ -121,6 +130,7 @@ async fn describe_with(
                 last_used: record.as_ref().map(|record| record.last_used),
                 pinned: record.and_then(|record| record.pinned),
                 holder: this.queue().holder(),
+                port: ports::known(this),
                 ..Description::of(this.repo().name(), this.branch(), Some(this.path()), about)
             })
         })
@@ -141,6 +151,8 @@ impl Description {
             repo: repo.clone(),
             branch: branch.clone(),
             path: path.map(Path::to_owned),
+            slug: slug(repo, branch),
+            port: None,
             commit: about.as_ref().map(|about| about.commit.clone()),
             tree: about.as_ref().map(|about| about.tree.clone()),
             subject: None,

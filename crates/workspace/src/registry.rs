@@ -11,6 +11,7 @@ use crate::Ticks;
 use crate::agents::AgentBranches;
 use crate::live::Live;
 use crate::names::Names;
+use crate::ports::Ports;
 use crate::repos::Repo;
 use crate::workspace::{Workspace, Yard};
 use branchyard_config::Config;
@@ -42,6 +43,11 @@ impl Workspaces {
             tasks,
             trash,
             archives: state.join("salvage"),
+            ports: Ports::at(
+                state.join("ports.json"),
+                config.build.ports.clone(),
+                &config.workspaces,
+            ),
             ticks,
             made: Notify::new(),
         };

@@ -14,6 +14,7 @@ use crate::files_lock::FilesLock;
 use crate::helpers::Helpers;
 use crate::lending::Lending;
 use crate::live::Live;
+use crate::ports::Ports;
 use crate::record::Record;
 use crate::remembered::Remembered;
 use crate::repos::Repo;
@@ -60,6 +61,7 @@ pub(crate) struct Yard {
     pub(crate) trash: Trash,
     /// Where archives of salvage are kept.
     pub(crate) archives: PathBuf,
+    pub(crate) ports: Ports,
     pub(crate) ticks: Arc<Ticks>,
     /// Told of every workspace that is made.
     pub(crate) made: Notify,
