@@ -26,6 +26,9 @@ pub struct Worktree {
     branch: BranchName,
 }
 
+/// No ref or HEAD is longer.
+const MAX_REF: u64 = 4096;
+
 impl Worktree {
     /// The worktree of `branch` at `path`, registered in `store` under the directory's own name.
     pub fn new(store: &Store, path: PathBuf, branch: BranchName) -> Self {
@@ -61,6 +64,18 @@ impl Worktree {
             if_there(clear_special(dir)).map_err(Error::io("look at git's own files"))?;
         }
         Ok(Repository::open_bare(&self.admin)?)
+    }
+
+    /// Whether HEAD is plainly at `commit`: on its branch, whose ref is a file of its own. It takes two reads, where opening
+    /// the repository takes a look at all of git's own files; in doubt it is not.
+    pub fn is_plainly_at(&self, commit: &CommitId) -> bool {
+        let branch = self.branch.local_ref();
+        let says = |path: &Path, text: &str| {
+            let read = read_plain(path, MAX_REF);
+            read.is_ok_and(|read| read.is_some_and(|read| read.trim_ascii() == text.as_bytes()))
+        };
+        says(&self.admin.join("HEAD"), &format!("ref: {branch}"))
+            && says(&self.store().join(&branch), commit.as_str())
     }
 
     /// Registered and whole. The link to the registration may be missing: it is known, and put back.

@@ -136,9 +136,8 @@ async fn sees_what_is_there(live: &Live, spec: &RunSpec, workspace: &Arc<Workspa
             asked.head == known && about.behind == 0
         }
     };
-    let commit = standing::commit(workspace).await;
     is_current
-        && commit.is_ok_and(|commit| commit == Some(about.commit))
+        && standing::is_at(workspace, &about.commit).await.unwrap_or(false)
         && written_since(workspace, started)
             .await
             .is_ok_and(|is_written| !is_written)

@@ -207,9 +207,11 @@ impl Drive {
         if record.spec.kind == RunKind::Git {
             return;
         }
-        let before = record.about.map(|about| about.commit);
-        let now = standing::commit(workspace).await;
-        if now.is_ok_and(|now| before.is_some() && before != now) {
+        let Some(before) = record.about.map(|about| about.commit) else {
+            return;
+        };
+        let is_there = standing::is_at(workspace, &before).await;
+        if is_there.is_ok_and(|is_there| !is_there) {
             self.live().change(|record| {
                 record.head_moved = true;
                 record.reusable = None;

@@ -21,8 +21,16 @@ pub async fn about(workspace: &Arc<Workspace>) -> Result<About, Error> {
         .await
 }
 
+/// Whether HEAD is at `commit`.
+pub async fn is_at(workspace: &Arc<Workspace>, commit: &CommitId) -> Result<bool, Error> {
+    match workspace.worktree().is_plainly_at(commit) {
+        true => Ok(true),
+        false => Ok(self::commit(workspace).await?.as_ref() == Some(commit)),
+    }
+}
+
 /// The commit that HEAD is at; none on a branch without one. No object is read for it.
-pub async fn commit(workspace: &Arc<Workspace>) -> Result<Option<CommitId>, Error> {
+async fn commit(workspace: &Arc<Workspace>) -> Result<Option<CommitId>, Error> {
     workspace
         .looking(|this| {
             let head = git::read_ref(&this.worktree().open()?, "HEAD")?;
