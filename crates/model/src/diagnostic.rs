@@ -25,9 +25,11 @@ pub struct Diagnostic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
     pub severity: Severity,
-    /// Cut after 1,000 characters. A failed test's begins with the test's name.
+    /// Cut after 1,000 characters. A failed test's begins with the test's name. It has the tool's code: `TS2322: …`,
+    /// `… [E0308]`, `… [no-undef]`.
     pub message: String,
-    /// `gcc` (clang writes the same), `rustc`, `python`, `pytest`, `make` or `generic`.
+    /// `gcc` (clang writes the same), `rustc` (also cargo's JSON), `python`, `pytest`, `tsc`, `eslint`, `go`,
+    /// `javac` (also by Maven and Gradle), `cmake`, `ninja`, `make` or `generic`.
     #[serde(default)]
     pub tool: String,
     /// The line of the log that it was found on, counted from 1.

@@ -125,6 +125,20 @@ impl Directories {
         found.or(made).and_then(shown).unwrap_or(file)
     }
 
+    /// The file of a Go package, of which its tests only say the last part. The package begins with the name of its
+    /// module, of which it is not known how much is a directory: the rest is, where that has the file.
+    pub(super) fn in_package(&self, package: &str, file: String) -> String {
+        let exists = |path: &Path| {
+            let root = self.root.as_ref();
+            root.is_some_and(|root| fs::symlink_metadata(root.join(path)).is_ok())
+        };
+        let starts = package.match_indices('/').map(|(at, _)| &package[at + 1..]);
+        let directories = [package].into_iter().chain(starts).take(NEAREST);
+        let mut candidates = directories.filter_map(|dir| plain(&Path::new(dir).join(&file)));
+        let found = candidates.find(|path| exists(path)).and_then(shown);
+        found.unwrap_or(file)
+    }
+
     /// A path that a tool wrote, relative to the workspace; `None` if it is elsewhere. What was said in another workspace
     /// of the repository, by a run that answered for this one, is taken as said here.
     fn inside(&self, path: &Path) -> Option<PathBuf> {
@@ -213,6 +227,25 @@ mod tests {
         for branch in ["main", "other"] {
             let file = format!("{home}/{branch}/src/server.c");
             assert_eq!(directories.resolve(file, 1), "src/server.c");
+        }
+    }
+
+    #[test]
+    fn a_package_is_found_below_the_root_of_its_module() {
+        let (_dir, directories) = yard(&["a_test.go", "sub/a_test.go", "sub/deep/b_test.go"]);
+        for (package, file, expected) in [
+            ("example.com/app/sub", "a_test.go", "sub/a_test.go"),
+            (
+                "example.com/app/sub/deep",
+                "b_test.go",
+                "sub/deep/b_test.go",
+            ),
+            ("example.com/app", "a_test.go", "a_test.go"),
+            ("app", "gone_test.go", "gone_test.go"),
+            ("../../etc", "passwd", "passwd"),
+        ] {
+            let found = directories.in_package(package, file.to_owned());
+            assert_eq!(found, expected, "{package}");
         }
     }
 

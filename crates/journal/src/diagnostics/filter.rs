@@ -49,6 +49,23 @@ const SIGNS: &[&str] = &[
     "Traceback (",
     "File ",
     "above exception",
+    // Go's tests and panics.
+    "--- ",
+    "=== ",
+    "panic: ",
+    // javac, which Maven and Gradle quote.
+    ".java:",
+    // ESLint, in one line.
+    "Error - ",
+    "Warning - ",
+    "[Error",
+    "[Warning",
+    // CMake and ninja.
+    "CMake Error",
+    "CMake Warning",
+    "CMake Deprecation",
+    "FAILED: ",
+    "build stopped: ",
     // make.
     "*** ",
     "No such file or",
@@ -58,6 +75,11 @@ const SIGNS: &[&str] = &[
     "= ERRORS =",
     "= short test summary",
     "= test session starts",
+];
+
+/// What the files end in that ESLint is for.
+const SCRIPTS: &[&[u8]] = &[
+    b"js", b"ts", b"jsx", b"tsx", b".vue", b".svelte", b".json", b".html", b".md",
 ];
 
 /// Vectors, not an automaton: twice as fast on a line that has none of them.
@@ -74,6 +96,17 @@ pub(super) fn may_complain(line: &[u8]) -> bool {
     }
     // Without a colon, there are only pytest's headlines and Python's frames, or anything in colour.
     (matches!(line[0], b'=' | b' ') || has_mark(line)) && SIGN.find(line).is_some()
+        || is_script(line)
+}
+
+/// Whether a line could be the path of a file that ESLint has something to say about.
+fn is_script(line: &[u8]) -> bool {
+    match line {
+        [b'/', .., _, _] => SCRIPTS.iter().any(|ending| line.ends_with(ending)),
+        // Underlined.
+        [ESC, b'[', b'4', b'm', b'/', ..] => true,
+        _ => false,
+    }
 }
 
 fn has_mark(line: &[u8]) -> bool {

@@ -3,6 +3,7 @@
 
 use super::found::{Complaint, Weight};
 use super::place::{self, SourcePlace};
+use super::{go, javac, tsc};
 use branchyard_model::Severity;
 
 /// Said about a place in a source, these words are complaints without any severity.
@@ -53,10 +54,14 @@ pub(super) fn placed(line: &str) -> Option<Complaint> {
         _ if TROUBLE.iter().any(|word| said.contains(word)) => Severity::Error,
         _ => return None,
     };
-    Some(Complaint::new("generic", severity, Some(place), said))
+    let tool = match place.ending() {
+        Some("go") => go::TOOL,
+        _ => "generic",
+    };
+    Some(Complaint::new(tool, severity, Some(place), said))
 }
 
-/// A complaint of somebody unknown about nowhere: `ninja: error: …`, `Error: …`. (`error: …` is Rust's.)
+/// A complaint of an unknown program about nowhere: `frobnicate: error: …`, `Error: …`. (`error: …` is Rust's.)
 /// It may be about anything, so it counts only where nobody is more exact.
 pub(super) fn unplaced(line: &str) -> Option<Complaint> {
     if let Some(complaint) = shell(line) {
@@ -147,8 +152,13 @@ fn tool_of(place: &SourcePlace, said: &str) -> &'static str {
     if place.is_makefile() {
         return "make";
     }
+    if tsc::says(said) {
+        return tsc::TOOL;
+    }
     match place.ending() {
         Some("rs") => "rustc",
+        Some("go") => go::TOOL,
+        Some("java") => javac::TOOL,
         Some("py") if said.starts_with(|c: char| c.is_ascii_uppercase()) => "python",
         // The C++ library's headers have no ending.
         None

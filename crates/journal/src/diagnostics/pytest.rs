@@ -3,6 +3,7 @@
 //!
 //! Whatever else stands in the report (sources, captured output) is the test's own and told by nobody.
 
+use super::Family;
 use super::found::{Complaint, Complaints, Weight, cut};
 use super::place::{self, SourcePlace};
 use super::python;
@@ -46,18 +47,12 @@ struct Failure {
     named: bool,
 }
 
-impl Pytest {
-    pub(super) fn in_the_middle(&self) -> bool {
+impl Family for Pytest {
+    fn in_the_middle(&self) -> bool {
         self.part != Part::Elsewhere
     }
 
-    /// make speaks, so pytest is gone, whether it came to its end or not.
-    pub(super) fn interrupted(&mut self) {
-        self.part = Part::Elsewhere;
-    }
-
-    /// Whether the line belonged to the report.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
+    fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if let Some(title) = title(line, '=') {
             self.settle(found);
             self.part = match title {
@@ -91,12 +86,19 @@ impl Pytest {
         true
     }
 
-    pub(super) fn finish(&mut self, found: &mut Complaints) {
+    fn finish(&mut self, found: &mut Complaints) {
         self.settle(found);
         for failure in self.held.drain(..) {
             failure.tell(found);
         }
         self.overflowed = false;
+    }
+}
+
+impl Pytest {
+    /// make speaks, so pytest is gone, whether it came to its end or not.
+    pub(super) fn interrupted(&mut self) {
+        self.part = Part::Elsewhere;
     }
 
     /// With `--tb=line`, the place stands after what the test printed, and ends its report.

@@ -1,6 +1,7 @@
 //! Python's tracebacks: the last frame is the place, the line after the frames is the message, and of
 //! exceptions that caused one another the last one counts.
 
+use super::Family;
 use super::found::{Complaint, Complaints, Weight};
 use super::place::{self, SourcePlace};
 
@@ -24,13 +25,12 @@ struct Traceback {
     patience: usize,
 }
 
-impl Python {
-    pub(super) fn in_the_middle(&self) -> bool {
+impl Family for Python {
+    fn in_the_middle(&self) -> bool {
         self.traceback.is_some()
     }
 
-    /// Whether the line belonged to a traceback.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
+    fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if let Some(margin) = begins(line) {
             self.finish(found);
             self.traceback = Some(Traceback::new(margin));
@@ -72,7 +72,7 @@ impl Python {
         inner.starts_with("    ")
     }
 
-    pub(super) fn finish(&mut self, found: &mut Complaints) {
+    fn finish(&mut self, found: &mut Complaints) {
         if let Some((number, complaint)) = self.last.take() {
             found.add(number, complaint);
         }

@@ -1,12 +1,13 @@
 //! rustc and cargo, whose complaints have their place on a later line, and panics, which have their
 //! message there.
 
+use super::Family;
 use super::found::{Complaint, Complaints, Weight};
 use super::generic;
 use super::place::SourcePlace;
 use branchyard_model::Severity;
 
-const TOOL: &str = "rustc";
+pub(super) const TOOL: &str = "rustc";
 
 /// A place or a message follows within so many lines, even where two compilers write at once.
 const PATIENCE: usize = 8;
@@ -51,13 +52,12 @@ enum What {
     Values,
 }
 
-impl Rust {
-    pub(super) fn in_the_middle(&self) -> bool {
+impl Family for Rust {
+    fn in_the_middle(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Whether the line was one of Rust's.
-    pub(super) fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
+    fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if self.continues(line, found) {
             return true;
         }
@@ -74,12 +74,14 @@ impl Rust {
         true
     }
 
-    pub(super) fn finish(&mut self, found: &mut Complaints) {
+    fn finish(&mut self, found: &mut Complaints) {
         if let Some(waiting) = self.waiting.take() {
             found.add(waiting.since, waiting.complaint);
         }
     }
+}
 
+impl Rust {
     fn continues(&mut self, line: &str, found: &mut Complaints) -> bool {
         let Some(waiting) = &mut self.waiting else {
             return false;
@@ -126,17 +128,22 @@ fn headline(line: &str) -> Option<(Complaint, What)> {
     }
     let coded = line.starts_with("error[") || line.starts_with("warning[");
     let (severity, message) = generic::severity(line)?;
-    let weight = match severity {
-        Severity::Warning if SUMS.iter().any(|sum| message.contains(sum)) => return None,
-        Severity::Error if CONSEQUENCES.iter().any(|start| message.starts_with(start)) => {
-            Weight::Hint
-        }
-        severity => severity.into(),
-    };
+    let weight = weigh(severity, &message)?;
     // Until it points to a source, it can be anybody's: git writes `error: …`, too.
     let own = coded || weight == Weight::Hint || message.starts_with("linking with ");
     let tool = if own { TOOL } else { "generic" };
     Some((Complaint::new(tool, weight, None, &message), What::Place))
+}
+
+/// `None` for what only counts up.
+pub(super) fn weigh(severity: Severity, message: &str) -> Option<Weight> {
+    match severity {
+        Severity::Warning if SUMS.iter().any(|sum| message.contains(sum)) => None,
+        Severity::Error if CONSEQUENCES.iter().any(|start| message.starts_with(start)) => {
+            Some(Weight::Hint)
+        }
+        severity => Some(severity.into()),
+    }
 }
 
 fn tool_of(place: Option<&SourcePlace>) -> &'static str {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::cargo_json::LONGEST;
 use super::super::found::{LONGEST_MESSAGE, MOST_ITEMS};
 use super::super::place::LONGEST_FILE;
 use super::super::{Collector, Diagnostics};
@@ -45,6 +46,12 @@ fn monstrous_lines_stay_small_and_quick() {
         "\r",
         ": ",
         "*** [",
+        "  ",
+        "/",
+        ", col ",
+        "] ",
+        "--- FAIL: ",
+        "\t",
     ] {
         for start in [
             "",
@@ -53,13 +60,27 @@ fn monstrous_lines_stay_small_and_quick() {
             "E   ",
             "make: *** [",
             "thread 'x' panicked at ",
+            "CMake Error at ",
+            "A.java:3: error: ",
+            "[ERROR] /A.java:[3,5] ",
+            "/x.js: line ",
+            "=== RUN   ",
+            "    --- FAIL: ",
+            "    a_test.go:3: ",
+            "FAILED: ",
+            "panic: ",
+            "{\"reason\":\"",
         ] {
             let line = format!("{start}{}", piece.repeat(64 * 1024 / piece.len()));
             let log = format!(
                 "Traceback (most recent call last):\n=== FAILURES ===\n__ t __\n{line}\n{line}"
             );
+            let others = format!(
+                "/x.js\n--- FAIL: T (0.00s)\nCMake Error:\nA.java:3: error: x\npanic: x\ngoroutine 1 [x]:\n{line}\n{line}"
+            );
             assert_bounded(&collect(&line));
             assert_bounded(&collect(log));
+            assert_bounded(&collect(others));
         }
     }
     assert!(began.elapsed().as_secs() < 20, "quadratic somewhere");
@@ -115,8 +136,48 @@ fn pieces() -> impl Strategy<Value = String> {
         "  ",
         "é",
         "--- Captured x ---",
+        "/x/a.js\n",
+        "  3:5  error  ",
+        "  no-x",
+        ": line 3, col 5, Error - ",
+        " [Error/no-x]",
+        "--- FAIL: T (0.00s)\n",
+        "=== RUN   T\n",
+        "    a_test.go:3: ",
+        "FAIL\texample.com/x\t0.1s\n",
+        "panic: ",
+        "\ngoroutine 1 [running]:\n",
+        "\t/x/a.go:3 +0x1",
+        "A.java:3: error: ",
+        "[ERROR] ",
+        "A.java:[3,5] ",
+        "\n  ^\n",
+        "  symbol: ",
+        "CMake Error at x.cmake:3 (x):\n",
+        "CMake Warning",
+        "Call Stack (most recent call first):\n",
+        "FAILED: ",
+        "ninja: ",
+        "build stopped: ",
+        "\n{\"reason\":\"compiler-message\",\"message\":{\"level\":\"error\",\"message\":\"",
+        "\"}}\n",
+        "\\u0000",
     ]);
     prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+}
+
+#[test]
+fn a_report_of_cargo_is_read_up_to_a_length() {
+    let report = |length| {
+        let rendered = "x".repeat(length);
+        format!(
+            r#"{{"reason":"compiler-message","message":{{"rendered":"{rendered}","level":"error","message":"bad"}}}}"#
+        )
+    };
+    assert_eq!(collect(report(LONGEST / 2)).summary.errors, 1);
+    assert_eq!(collect(report(LONGEST)).summary.errors, 0);
+    let deep = format!(r#"{{"reason":"x","y":{}"#, "[".repeat(LONGEST / 2));
+    assert_eq!(collect(deep).summary.errors, 0);
 }
 
 proptest! {
@@ -147,6 +208,8 @@ fn how_fast() {
         ),
         ("colours", "\x1b[32m   Compiling\x1b[0m something v1.0.0"),
         ("indented", "    some text, and some more of it"),
+        ("paths", "/build/src/module/file.c.o"),
+        ("passing tests", "--- PASS: TestSomething (0.00s)"),
         (
             "warnings",
             "src/module/file.c:12:5: warning: unused variable 'x' [-Wunused-variable]",

@@ -1,7 +1,13 @@
-//! What becomes of a log: `recorded` is what real tools printed, `bounds` what none of them would.
+//! What becomes of a log: `recorded` is what real tools printed, `shapes` what else they are known to
+//! print, `ordinary` what is no complaint, and `bounds` what none of them would print.
 
 mod bounds;
+mod ordinary;
 mod recorded;
+mod recorded_builds;
+mod recorded_go_java;
+mod recorded_scripts;
+mod shapes;
 
 use super::{Collector, Diagnostics};
 use branchyard_model::Severity;
@@ -37,15 +43,15 @@ fn other_compilers_are_understood() {
     for (line, expected) in [
         (
             "./x.go:3:5: undefined: y",
-            "error generic ./x.go:3:5 undefined: y",
+            "error go ./x.go:3:5 undefined: y",
         ),
         (
             "src/a.ts(3,5): error TS2304: Cannot find name 'x'.",
-            "error generic src/a.ts:3:5 TS2304: Cannot find name 'x'.",
+            "error tsc src/a.ts:3:5 TS2304: Cannot find name 'x'.",
         ),
         (
             "src/a.ts:3:5 - error TS2304: Cannot find name 'x'.",
-            "error generic src/a.ts:3:5 TS2304: Cannot find name 'x'.",
+            "error tsc src/a.ts:3:5 TS2304: Cannot find name 'x'.",
         ),
         (
             "a.cs(3): warning CS01: odd",
@@ -53,7 +59,7 @@ fn other_compilers_are_understood() {
         ),
         (
             "A.java:3: error: ';' expected",
-            "error generic A.java:3 ';' expected",
+            "error javac A.java:3 ';' expected",
         ),
         (
             "a.py:3: error: Name \"x\" is not defined  [name-defined]",
@@ -97,7 +103,7 @@ fn other_compilers_are_understood() {
         ),
         (
             "ninja: error: loading 'build.ninja'",
-            "error generic - loading 'build.ninja'",
+            "error ninja - loading 'build.ninja'",
         ),
         (
             "/bin/sh: 1: frobnicate: not found",

@@ -4,7 +4,7 @@ use super::told;
 
 #[test]
 fn what_tools_print_is_understood() {
-    let cases: &[(&str, &[&str])] = &[
+    assert_told(&[
         (
             "cargo",
             &[
@@ -182,7 +182,11 @@ fn what_tools_print_is_understood() {
                 "1: warning rustc bad.rs:1:5 unused import: `std::fmt`",
             ],
         ),
-    ];
+    ]);
+}
+
+/// Each recording by its name, and what is told of it.
+pub(super) fn assert_told(cases: &[(&str, &[&str])]) {
     for (name, expected) in cases {
         let path = format!(
             "{}/../../fixtures/logs/{name}.log",
