@@ -27,7 +27,7 @@ pub(super) struct Complaint {
     line: Option<u32>,
     column: Option<u32>,
     message: String,
-    /// Who complained: gcc, rustc, python, pytest, make or generic.
+    /// Who complained, such as gcc, pytest or tsc; else generic.
     tool: String,
     /// The line of the log that it stands on, for `run_log`.
     log_line: u64,

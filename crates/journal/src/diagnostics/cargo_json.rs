@@ -61,7 +61,8 @@ struct RustcChild<'a> {
 
 /// Whether a line is a report of cargo, whatever it reports.
 pub(super) fn is_report(line: &[u8]) -> bool {
-    line.starts_with(br#"{"reason":""#)
+    // Asked of every line, and almost none begins like this.
+    line.first() == Some(&b'{') && line.starts_with(br#"{"reason":""#)
 }
 
 pub(super) fn parse(line: &[u8]) -> Option<Complaint> {

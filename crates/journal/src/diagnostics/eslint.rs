@@ -32,11 +32,6 @@ impl Family for Eslint {
     fn finish(&mut self, _: &mut Complaints) {}
 }
 
-/// The formats of one line.
-pub(super) fn parse(line: &str) -> Option<Complaint> {
-    compact(line).or_else(|| unix(line))
-}
-
 /// A path from the root, as ESLint always writes it, and nothing else.
 fn is_file(line: &str) -> bool {
     line.starts_with('/')
@@ -58,7 +53,7 @@ fn row(file: &str, line: &str) -> Option<Complaint> {
 }
 
 /// `/x/a.js: line 3, col 12, Error - 'x' is not defined. (no-undef)`
-fn compact(line: &str) -> Option<Complaint> {
+pub(super) fn compact(line: &str) -> Option<Complaint> {
     let (file, rest) = line.split_once(": line ")?;
     let (at, rest) = rest.split_once(", col ")?;
     let (column, rest) = rest.split_once(", ")?;
@@ -75,12 +70,15 @@ fn compact(line: &str) -> Option<Complaint> {
 }
 
 /// `/x/a.js:3:12: 'x' is not defined. [Error/no-undef]`
-fn unix(line: &str) -> Option<Complaint> {
+pub(super) fn unix(line: &str) -> Option<Complaint> {
     let (message, kind) = line.strip_suffix(']')?.rsplit_once(" [")?;
     let (word, rule) = match kind.split_once('/') {
         Some((word, rule)) => (word, Some(rule)),
         None => (kind, None),
     };
+    if !matches!(word, "Error" | "Warning") {
+        return None;
+    }
     let (place, message) = place::split(message)?;
     complaint(place, word, message, rule)
 }

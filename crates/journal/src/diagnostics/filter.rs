@@ -13,7 +13,8 @@ const LONGEST: usize = 8 * 1024;
 /// No complaint is shorter than `error: x`.
 const SHORTEST: usize = 8;
 
-/// Every complaint has one of these in it, also in colour: colours begin and end between words.
+/// Every complaint has one of these in it or a shape of its own ([`has_shape`]), also in colour: colours
+/// begin and end between words.
 const SIGNS: &[&str] = &[
     // With a severity.
     "error:",
@@ -49,21 +50,15 @@ const SIGNS: &[&str] = &[
     "Traceback (",
     "File ",
     "above exception",
-    // Go's tests and panics.
+    // Go's verdicts and panics.
     "--- ",
-    "=== ",
     "panic: ",
     // javac, which Maven and Gradle quote.
     ".java:",
-    // ESLint, in one line.
-    "Error - ",
-    "Warning - ",
-    "[Error",
-    "[Warning",
+    // ESLint's compact format.
+    ": line ",
     // CMake and ninja.
-    "CMake Error",
-    "CMake Warning",
-    "CMake Deprecation",
+    "CMake ",
     "FAILED: ",
     "build stopped: ",
     // make.
@@ -96,15 +91,23 @@ pub(super) fn may_complain(line: &[u8]) -> bool {
     }
     // Without a colon, there are only pytest's headlines and Python's frames, or anything in colour.
     (matches!(line[0], b'=' | b' ') || has_mark(line)) && SIGN.find(line).is_some()
-        || is_script(line)
+        || has_shape(line)
 }
 
-/// Whether a line could be the path of a file that ESLint has something to say about.
-fn is_script(line: &[u8]) -> bool {
+/// What is told by how it begins and ends costs less than another sign, which every line is searched for.
+fn has_shape(line: &[u8]) -> bool {
     match line {
-        [b'/', .., _, _] => SCRIPTS.iter().any(|ending| line.ends_with(ending)),
-        // Underlined.
+        // Go's tests that speak.
+        [b'=', ..] => line.starts_with(b"=== "),
+        // The files that ESLint has something to say about, also underlined.
+        [b'/', .., b's' | b'x' | b'e' | b'n' | b'l' | b'd'] => {
+            SCRIPTS.iter().any(|ending| line.ends_with(ending))
+        }
         [ESC, b'[', b'4', b'm', b'/', ..] => true,
+        // ESLint's unix format.
+        [.., b']'] => memchr::memrchr(b'[', line).is_some_and(|at| {
+            line[at..].starts_with(b"[Error") || line[at..].starts_with(b"[Warning")
+        }),
         _ => false,
     }
 }
@@ -187,6 +190,12 @@ mod tests {
     }
 
     #[test]
+    fn vectors_have_room_for_all_signs() {
+        // Beyond, the searcher silently compares hashes, byte by byte.
+        assert!(SIGNS.len() <= 64);
+    }
+
+    #[test]
     fn lines_of_no_interest_are_passed_over() {
         for line in [
             "",
@@ -195,6 +204,8 @@ mod tests {
             "12:30:45 compiling",
             "    1 | int x;",
             "make[1]: Entering directory '/x'",
+            "/usr/bin/cc -c /x/main.c -o /x/main.o",
+            "-- Detecting C compiler ABI info: done",
         ] {
             assert!(!may_complain(line.as_bytes()), "{line}");
         }

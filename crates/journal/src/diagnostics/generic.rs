@@ -49,6 +49,8 @@ pub(super) fn placed(line: &str) -> Option<Complaint> {
         return None;
     }
     let severity = match place.ending() {
+        // The compiler gives up.
+        Some("go") if said == "too many errors" => return None,
         Some("go") => Severity::Error,
         Some("py") => code_of_linter(said)?,
         _ if TROUBLE.iter().any(|word| said.contains(word)) => Severity::Error,

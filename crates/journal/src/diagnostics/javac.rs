@@ -88,6 +88,9 @@ impl Waiting {
 }
 
 fn headline(line: &str) -> Option<Complaint> {
+    if !line.contains(".java:") {
+        return None;
+    }
     let (severity, place, message) = maven(line).or_else(|| own(line))?;
     (place.ending() == Some("java")).then(|| Complaint::new(TOOL, severity, Some(place), message))
 }

@@ -133,9 +133,10 @@ impl Collector {
             return;
         }
         let complaint = make::parse(line)
-            .or_else(|| eslint::parse(line))
+            .or_else(|| eslint::unix(line))
             .or_else(|| go::parse(line))
             .or_else(|| generic::placed(line))
+            .or_else(|| eslint::compact(line))
             .or_else(|| gcc::parse(line))
             .or_else(|| generic::unplaced(line));
         if let Some(complaint) = complaint {

@@ -25,13 +25,14 @@ const NAMES: &[&str] = &[
 /// What sources end in, sorted. Needed where nothing else tells `main.c:3:` from `example.com:80:`.
 const ENDINGS: &[&str] = &[
     "S", "ac", "adb", "ads", "am", "asm", "bash", "bzl", "c", "c++", "cc", "cfg", "cjs", "cl",
-    "cmake", "cpp", "cs", "css", "cu", "cuh", "cxx", "d", "dart", "dts", "dtsi", "erl", "ex",
-    "exs", "f", "f90", "f95", "for", "fs", "g4", "go", "gradle", "h", "hh", "hpp", "hs", "htm",
-    "html", "hxx", "i", "ii", "in", "inc", "ini", "inl", "ipp", "java", "jl", "js", "json", "jsx",
-    "kt", "kts", "l", "ld", "lds", "less", "ll", "lua", "m", "mak", "md", "mjs", "mk", "ml", "mli",
-    "mm", "nim", "nix", "php", "pl", "pm", "proto", "py", "pyi", "pyx", "rb", "rs", "rst", "s",
-    "scala", "scss", "sh", "sql", "sv", "svelte", "swift", "tcc", "tex", "tf", "thrift", "toml",
-    "ts", "tsx", "txt", "v", "vhd", "vhdl", "vue", "xml", "y", "yaml", "yml", "yy", "zig", "zsh",
+    "cmake", "cpp", "cs", "css", "cts", "cu", "cuh", "cxx", "d", "dart", "dts", "dtsi", "erl",
+    "ex", "exs", "f", "f90", "f95", "for", "fs", "g4", "go", "gradle", "h", "hh", "hpp", "hs",
+    "htm", "html", "hxx", "i", "ii", "in", "inc", "ini", "inl", "ipp", "java", "jl", "js", "json",
+    "jsx", "kt", "kts", "l", "ld", "lds", "less", "ll", "lua", "m", "mak", "md", "mjs", "mk", "ml",
+    "mli", "mm", "mts", "nim", "nix", "php", "pl", "pm", "proto", "py", "pyi", "pyx", "rb", "rs",
+    "rst", "s", "scala", "scss", "sh", "sql", "sv", "svelte", "swift", "tcc", "tex", "tf",
+    "thrift", "toml", "ts", "tsx", "txt", "v", "vhd", "vhdl", "vue", "xml", "y", "yaml", "yml",
+    "yy", "zig", "zsh",
 ];
 
 impl SourcePlace {

@@ -16,7 +16,7 @@ fn ordinary_logs_complain_about_nothing() {
         "--- FAIL: not a verdict\n    a_test.go:7: no",
         "--- a/x.go: (0.00s)\n+++ b/x.go",
         "go: downloading example.org/x v1.0.0\ngo: finding module for package error: x",
-        "# example.com/app",
+        "# example.com/app\n./a.go:12:2: too many errors",
         "-- Found ZLIB: /usr/lib/libz.so (found version \"1.2.13\")\n-- Could NOT find Thing (missing: Thing_LIBRARY)\n-- Looking for error: - not found\n-- Configuring done",
         "  CMake Error at CMakeLists.txt:3 (quoted):\n  bad",
         "CMake Errors are told at the end: 0",
