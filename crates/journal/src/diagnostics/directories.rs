@@ -137,15 +137,21 @@ impl Directories {
         if self.looked_for > MOST_LOOKED_FOR {
             return file;
         }
-        let exists = |path: &Path| {
-            let root = self.root.as_ref();
-            root.is_some_and(|root| fs::symlink_metadata(root.join(path)).is_ok())
+        let Some(root) = &self.root else {
+            return file;
         };
-        let starts = package.match_indices('/').map(|(at, _)| &package[at + 1..]);
-        let directories = [package].into_iter().chain(starts).take(NEAREST);
-        let mut candidates = directories.filter_map(|dir| plain(&Path::new(dir).join(&file)));
-        let found = candidates.find(|path| exists(path)).and_then(shown);
-        found.unwrap_or(file)
+        let open = self.spans.iter().rev().take(MOST_OPEN);
+        let entered = { open }.find(|span| span.left.is_none());
+        let top = PathBuf::new();
+        let bases = entered.map(|span| &span.dir).into_iter().chain([&top]);
+        let mut candidates = bases.flat_map(|base| {
+            let rests = package.match_indices('/').map(|(at, _)| &package[at + 1..]);
+            let rests = [package].into_iter().chain(rests).take(NEAREST);
+            let whole = rests.chain([""]).map(|rest| base.join(rest).join(&file));
+            whole.filter_map(|path| plain(&path)).collect::<Vec<_>>()
+        });
+        let found = candidates.find(|path| fs::symlink_metadata(root.join(path)).is_ok());
+        found.and_then(shown).unwrap_or(file)
     }
 
     /// A path that a tool wrote, relative to the workspace; `None` if it is elsewhere. What was said in another workspace
@@ -256,6 +262,12 @@ mod tests {
             let found = directories.in_package(package, file.to_owned());
             assert_eq!(found, expected, "{package}");
         }
+        // A module that is not the whole workspace.
+        let (_dir, mut directories) = yard(&["api/sub/a_test.go", "sub/a_test.go"]);
+        directories.line(1, "make[1]: Entering directory 'api'");
+        let found = directories.in_package("example.com/app/sub", "a_test.go".to_owned());
+        assert_eq!(found, "api/sub/a_test.go");
+        assert_eq!(directories.resolve(found, 2), "api/sub/a_test.go");
     }
 
     #[test]

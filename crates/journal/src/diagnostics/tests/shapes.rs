@@ -1,6 +1,7 @@
 //! What tools are known to print in one situation or another, and what becomes of it where several of
 //! them write at once.
 
+use super::super::{Collector, Directories};
 use super::told;
 
 #[test]
@@ -150,4 +151,20 @@ fn the_same_complaint_in_json_and_as_text_is_told_once() {
         told(format!("{json}\n{text}{json}\n")),
         ["1: error rustc src/a.rs:4:18 mismatched types [E0308]"]
     );
+}
+
+#[test]
+fn go_tests_are_told_in_the_directory_of_their_package() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("main");
+    std::fs::create_dir_all(root.join("sub")).unwrap();
+    std::fs::write(root.join("sub/a_test.go"), "").unwrap();
+    let mut collector = Collector::new(Directories::of(&root));
+    let log =
+        "--- FAIL: TestX (0.00s)\n    a_test.go:9: no\nFAIL\nFAIL\texample.com/app/sub\t0.1s\n";
+    for (number, line) in (1..).zip(log.lines()) {
+        collector.line(number, line.as_bytes());
+    }
+    let told = collector.finish(false);
+    assert_eq!(told.items[0].file.as_deref(), Some("sub/a_test.go"));
 }
