@@ -1,0 +1,289 @@
+//! The tests that were found so far: all counted, and as many kept as there is room for.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::case::{Counts, TestCase, TestState, Tests};
+use crate::source_line::SourceLine;
+
+/// So many tests are kept.
+const MOST_CASES: usize = 100_000;
+/// So many bytes the tests of a report may take together.
+const ROOM_OF_REPORT: usize = 32 * 1024 * 1024;
+/// So many those of one run of a producer in a log: several runs may be open at once.
+const ROOM_OF_RUN: usize = 8 * 1024 * 1024;
+
+/// Tests of one report, or of one run of a producer in a log.
+pub(crate) struct Kept {
+    counts: Counts,
+    /// How many were added: the place of the next one in the report's order.
+    added: usize,
+    /// What is looked at first, and goes last: failed and flaky tests.
+    failed: Vec<Placed>,
+    others: Vec<Placed>,
+    /// How many bytes more there is room for.
+    room: usize,
+    /// Where in `failed` the latest test of an id is. The key is the id's hash.
+    index: HashMap<u64, usize>,
+    hasher: RandomState,
+}
+
+/// The order of a test that is about to go.
+const DROPPED: usize = usize::MAX;
+
+/// A test and its place in the report's order.
+struct Placed {
+    order: usize,
+    case: TestCase,
+}
+
+impl Kept {
+    pub(crate) fn of_report() -> Self {
+        Self::with_room(ROOM_OF_REPORT)
+    }
+
+    pub(crate) fn of_run() -> Self {
+        Self::with_room(ROOM_OF_RUN)
+    }
+
+    fn with_room(room: usize) -> Self {
+        Self {
+            counts: Counts::default(),
+            added: 0,
+            failed: Vec::new(),
+            others: Vec::new(),
+            room,
+            index: HashMap::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, case: TestCase) {
+        let count = self.counts.state_mut(case.state);
+        *count = count.saturating_add(1);
+        self.counts.flaky = self.counts.flaky.saturating_add(u64::from(case.flaky));
+        self.keep(case);
+    }
+
+    fn keep(&mut self, case: TestCase) {
+        let order = self.added;
+        self.added += 1;
+        let is_first = case.state == TestState::Failed || case.flaky;
+        let size = size(&case);
+        if is_first {
+            let is_full = self.failed.len() + self.others.len() >= MOST_CASES;
+            self.make_room(size, usize::from(is_full));
+        }
+        if self.room < size || self.failed.len() + self.others.len() >= MOST_CASES {
+            return;
+        }
+        self.room -= size;
+        if is_first {
+            let id = self.id(&case.suite, &case.name);
+            self.index.insert(id, self.failed.len());
+            self.failed.push(Placed { order, case });
+        } else {
+            self.others.push(Placed { order, case });
+        }
+    }
+
+    /// Lets go of tests that did not fail, the latest first: at least so many, and until there is room.
+    fn make_room(&mut self, size: usize, least: usize) {
+        let mut gone = 0;
+        while self.room < size || gone < least {
+            let Some(last) = self.others.pop() else {
+                return;
+            };
+            self.room += self::size(&last.case);
+            gone += 1;
+        }
+    }
+
+    fn id(&self, suite: &str, name: &str) -> u64 {
+        self.hasher.hash_one((suite, name))
+    }
+
+    fn failed_mut(&mut self, suite: &str, name: &str) -> Option<&mut TestCase> {
+        let at = *self.index.get(&self.id(suite, name))?;
+        let case = &mut self.failed.get_mut(at)?.case;
+        (case.state == TestState::Failed).then_some(case)
+    }
+
+    pub(crate) fn has_failed(&mut self, suite: &str, name: &str) -> bool {
+        self.failed_mut(suite, name).is_some()
+    }
+
+    /// Says why a test failed. The latest reason counts. A test that is not kept is passed over.
+    pub(crate) fn explain(
+        &mut self,
+        suite: &str,
+        name: &str,
+        message: Option<String>,
+        at: Option<SourceLine>,
+    ) {
+        if !self.has_failed(suite, name) {
+            return;
+        }
+        let texts = [message.as_ref(), at.as_ref().map(|at| &at.file)];
+        let added = texts.into_iter().flatten().map(String::len).sum();
+        self.make_room(added, 0);
+        let room = self.room;
+        let Some(case) = self.failed_mut(suite, name).filter(|_| added <= room) else {
+            return;
+        };
+        let before = size(case);
+        case.message = message.or(case.message.take());
+        if let Some(at) = at {
+            (case.file, case.line) = (Some(at.file), Some(at.line));
+        }
+        let after = size(case);
+        self.room = self.room + before - after;
+    }
+
+    /// A test that failed passed when it was run again. `false` if no such test is kept.
+    pub(crate) fn passed_again(&mut self, suite: &str, name: &str, ms: Option<u64>) -> bool {
+        let Some(case) = self.failed_mut(suite, name) else {
+            return false;
+        };
+        (case.state, case.flaky, case.ms) = (TestState::Passed, true, ms);
+        self.counts.failed = self.counts.failed.saturating_sub(1);
+        self.counts.passed = self.counts.passed.saturating_add(1);
+        self.counts.flaky = self.counts.flaky.saturating_add(1);
+        true
+    }
+
+    /// The producer's own counts take the place of those of the tests that it named. It does not say how many are
+    /// flaky.
+    pub(crate) fn set_counts(&mut self, said: Counts) {
+        let flaky = self.counts.flaky.max(said.flaky);
+        self.counts = Counts {
+            flaky: flaky.min(said.passed),
+            ..said
+        };
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Drops the tests of a state but for the latest `most`, and counts no more.
+    pub(crate) fn keep_latest(&mut self, state: TestState, most: u64) {
+        for pile in [&mut self.failed, &mut self.others] {
+            let mut seen = 0_u64;
+            for placed in pile.iter_mut().rev() {
+                seen += u64::from(placed.case.state == state);
+                if placed.case.state == state && seen > most {
+                    placed.order = DROPPED;
+                    self.room += size(&placed.case);
+                }
+            }
+            pile.retain(|placed| placed.order != DROPPED);
+        }
+        let ids = self.failed.iter().enumerate();
+        self.index = ids
+            .map(|(at, placed)| (self.id(&placed.case.suite, &placed.case.name), at))
+            .collect();
+        let count = self.counts.state_mut(state);
+        *count = (*count).min(most);
+    }
+
+    /// Takes the tests of another one over, behind its own.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let counts = self.counts.plus(other.counts);
+        for case in other.in_order() {
+            self.keep(case);
+        }
+        self.counts = counts;
+    }
+
+    fn in_order(self) -> impl Iterator<Item = TestCase> {
+        let mut all = self.failed;
+        all.extend(self.others);
+        all.sort_by_key(|placed| placed.order);
+        all.into_iter().map(|placed| placed.case)
+    }
+
+    pub(crate) fn finish(self) -> Tests {
+        let counts = self.counts;
+        let cases: Vec<_> = self.in_order().collect();
+        Tests {
+            counts,
+            left_out: counts.total().saturating_sub(cases.len() as u64),
+            cases,
+        }
+    }
+}
+
+fn size(case: &TestCase) -> usize {
+    let texts = [&case.message, &case.file].into_iter().flatten();
+    let texts: usize = texts.map(String::len).sum();
+    size_of::<Placed>() + case.suite.len() + case.name.len() + texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(name: &str, state: TestState) -> TestCase {
+        TestCase::new("s", name, state)
+    }
+
+    #[test]
+    fn failed_tests_are_kept_in_preference() {
+        let mut kept = Kept::of_report();
+        for number in 0..MOST_CASES + 5 {
+            kept.add(case(&number.to_string(), TestState::Passed));
+        }
+        kept.add(case("bad", TestState::Failed));
+        let tests = kept.finish();
+        assert_eq!((tests.counts.passed, tests.counts.failed), (100_005, 1));
+        assert_eq!((tests.cases.len(), tests.left_out), (MOST_CASES, 6));
+        assert_eq!(tests.cases.last().map(|case| &case.name[..]), Some("bad"));
+    }
+
+    #[test]
+    fn bytes_are_bounded_too() {
+        let mut kept = Kept::of_report();
+        for number in 0..20_000 {
+            kept.add(case(&number.to_string(), TestState::Failed));
+            kept.explain("s", &number.to_string(), Some("x".repeat(4096)), None);
+        }
+        let kept_bytes: usize = kept.failed.iter().map(|placed| size(&placed.case)).sum();
+        assert_eq!(kept_bytes + kept.room, ROOM_OF_REPORT);
+        let tests = kept.finish();
+        assert_eq!(tests.counts.failed, 20_000);
+        assert!(tests.left_out > 0);
+    }
+
+    #[test]
+    fn a_test_that_passed_again_is_flaky_and_counted_once() {
+        let mut kept = Kept::of_report();
+        kept.add(case("a", TestState::Failed));
+        assert!(kept.passed_again("s", "a", Some(3)));
+        assert!(!kept.passed_again("s", "a", None));
+        let tests = kept.finish();
+        let counts = Counts {
+            passed: 1,
+            flaky: 1,
+            ..Counts::default()
+        };
+        assert_eq!((tests.counts, tests.cases.len()), (counts, 1));
+    }
+
+    #[test]
+    fn only_the_latest_of_a_state_stay() {
+        let mut kept = Kept::of_report();
+        for name in ["a", "b", "c"] {
+            kept.add(case(name, TestState::Skipped));
+            kept.add(case(name, TestState::Failed));
+        }
+        kept.keep_latest(TestState::Skipped, 1);
+        kept.keep_latest(TestState::Failed, 2);
+        kept.explain("s", "b", Some("why".to_owned()), None);
+        let tests = kept.finish();
+        let names: String = tests.cases.iter().map(|case| &case.name[..]).collect();
+        assert_eq!(names, "bcc");
+        assert_eq!(tests.cases[0].message.as_deref(), Some("why"));
+        assert_eq!((tests.counts.skipped, tests.counts.failed), (1, 2));
+    }
+}

@@ -1,0 +1,3 @@
+test.todo("is to do");
+
+test("passes beside it", () => {});
