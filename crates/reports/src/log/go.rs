@@ -60,7 +60,7 @@ impl Producer for GoTest {
         let Ok(event) = serde_json::from_str::<GoEvent>(line) else {
             return false;
         };
-        self.event(event)
+        self.event(&event)
     }
 
     fn finish(&mut self, total: &mut Total) {
@@ -77,7 +77,7 @@ impl Producer for GoTest {
 }
 
 impl GoTest {
-    fn event(&mut self, event: GoEvent) -> bool {
+    fn event(&mut self, event: &GoEvent) -> bool {
         let is_build = event.action.starts_with("build-");
         let of = match is_build {
             true => &event.import_path,
@@ -99,8 +99,8 @@ impl GoTest {
             _ => return false,
         };
         match event.test.is_empty() {
-            true => self.end_package(&event, state),
-            false => self.end_test(&event, state),
+            true => self.end_package(event, state),
+            false => self.end_test(event, state),
         }
         true
     }
@@ -160,7 +160,7 @@ fn set_message(case: &mut TestCase, output: &Excerpt) {
     }
 }
 
-/// `FAIL	example.com/sample/broken [build failed]`
+/// `FAIL example.com/sample/broken [build failed]`, with a tab.
 fn not_built(line: &str) -> Option<&str> {
     let said = line.strip_prefix("FAIL\t")?;
     said.strip_suffix(" [build failed]")

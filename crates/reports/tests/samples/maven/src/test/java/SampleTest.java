@@ -1,31 +1,31 @@
-import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
 
-import org.junit.jupiter.api.Disabled;
-import org.junit.jupiter.api.Test;
+import org.junit.Ignore;
+import org.junit.Test;
 
-class SampleTest {
+public class SampleTest {
     static int tries = 0;
 
     @Test
-    void passes() {}
+    public void passes() {}
 
     @Test
-    void fails() {
-        assertEquals(1, 2, "expected <a> & <b>\n  got: \u001b[31mred\u001b[0m übel ✗ 日本");
+    public void fails() {
+        assertEquals("expected <a> & <b>\n  got: \u001b[31mred\u001b[0m übel ✗ 日本", 1, 2);
     }
 
     @Test
-    void throwsOne() {
+    public void throwsOne() {
         throw new IllegalStateException("thrown & <lost>");
     }
 
     @Test
-    @Disabled("not today & not <now>")
-    void isSkipped() {}
+    @Ignore("not today & not <now>")
+    public void isSkipped() {}
 
     @Test
-    void isFlaky() {
+    public void isFlaky() {
         tries += 1;
         assertTrue(tries > 1);
     }
