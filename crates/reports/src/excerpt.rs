@@ -60,11 +60,11 @@ pub(crate) fn line(bytes: &[u8]) -> Cow<'_, str> {
 
 /// A message that comes in pieces. What is too much is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Excerpt {
+pub(crate) struct MessageText {
     text: String,
 }
 
-impl Excerpt {
+impl MessageText {
     pub(crate) fn push(&mut self, text: &str) {
         // Escapes are taken out later, so there is room for some.
         let room = (2 * LONGEST_MESSAGE).saturating_sub(self.text.len());
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(name(&"ü".repeat(1000)).len(), 1024);
         assert_eq!(name(&"日".repeat(1000)).len(), 1023);
         assert_eq!(name("a\nb\x1b[1mc"), "a bc");
-        let mut message = Excerpt::default();
+        let mut message = MessageText::default();
         for _ in 0..10_000 {
             message.push_line("日本");
         }
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_message_has_no_blank_lines_around_it() {
-        let mut message = Excerpt::default();
+        let mut message = MessageText::default();
         message.push("\n \n  one\n\x1b[31mtwo\x1b[0m\x07\n\n");
         assert_eq!(message.finish().as_deref(), Some("  one\ntwo"));
-        assert_eq!(Excerpt::default().finish(), None);
+        assert_eq!(MessageText::default().finish(), None);
     }
 }

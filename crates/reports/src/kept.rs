@@ -14,7 +14,7 @@ const ROOM_OF_REPORT: usize = 32 * 1024 * 1024;
 const ROOM_OF_RUN: usize = 8 * 1024 * 1024;
 
 /// Tests of one report, or of one run of a producer in a log.
-pub(crate) struct Kept {
+pub(crate) struct KeptTests {
     counts: Counts,
     /// How many were added: the place of the next one in the report's order.
     added: usize,
@@ -37,7 +37,7 @@ struct Placed {
     case: TestCase,
 }
 
-impl Kept {
+impl KeptTests {
     pub(crate) fn of_report() -> Self {
         Self::with_room(ROOM_OF_REPORT)
     }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn failed_tests_are_kept_in_preference() {
-        let mut kept = Kept::of_report();
+        let mut kept = KeptTests::of_report();
         for number in 0..MOST_CASES + 5 {
             kept.add(case(&number.to_string(), TestState::Passed));
         }
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_too() {
-        let mut kept = Kept::of_report();
+        let mut kept = KeptTests::of_report();
         for number in 0..20_000 {
             kept.add(case(&number.to_string(), TestState::Failed));
             kept.explain("s", &number.to_string(), Some("x".repeat(4096)), None);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_test_that_passed_again_is_flaky_and_counted_once() {
-        let mut kept = Kept::of_report();
+        let mut kept = KeptTests::of_report();
         kept.add(case("a", TestState::Failed));
         assert!(kept.passed_again("s", "a", Some(3)));
         assert!(!kept.passed_again("s", "a", None));
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn only_the_latest_of_a_state_stay() {
-        let mut kept = Kept::of_report();
+        let mut kept = KeptTests::of_report();
         for name in ["a", "b", "c"] {
             kept.add(case(name, TestState::Skipped));
             kept.add(case(name, TestState::Failed));

@@ -2,16 +2,16 @@
 
 use quick_xml::events::BytesStart;
 
-use super::dialect::{self, Element, Outcome, Suite};
+use super::dialect::{self, CaseOutcome, Element, Suite};
 use crate::case::{TestCase, TestState, Tests};
-use crate::excerpt::{Excerpt, name};
-use crate::kept::Kept;
+use crate::excerpt::{MessageText, name};
+use crate::kept::KeptTests;
 
 /// The name that pytest gives its suite unless it is told another.
 const PYTEST: &str = "pytest";
 
 pub(super) struct Cases {
-    kept: Kept,
+    kept: KeptTests,
     open: Vec<Element>,
     suites: Vec<Suite>,
     case: Option<OpenCase>,
@@ -24,17 +24,17 @@ struct OpenCase {
     case: TestCase,
     failed: bool,
     skipped: bool,
-    message: Excerpt,
+    message: MessageText,
     /// What the outcome that is open says in its attribute and in its text.
     said: Option<String>,
-    text: Excerpt,
-    output: Excerpt,
+    text: MessageText,
+    output: MessageText,
 }
 
 impl Cases {
     pub(super) fn new() -> Self {
         Self {
-            kept: Kept::of_report(),
+            kept: KeptTests::of_report(),
             open: Vec::new(),
             suites: Vec::new(),
             case: None,
@@ -138,22 +138,22 @@ impl OpenCase {
             failed: case.state == TestState::Failed,
             skipped: case.state == TestState::Skipped,
             case,
-            message: Excerpt::default(),
+            message: MessageText::default(),
             said: None,
-            text: Excerpt::default(),
-            output: Excerpt::default(),
+            text: MessageText::default(),
+            output: MessageText::default(),
         }
     }
 
-    fn end_outcome(&mut self, outcome: Outcome) {
+    fn end_outcome(&mut self, outcome: CaseOutcome) {
         let said = self.said.take().unwrap_or_default();
         let text = std::mem::take(&mut self.text);
         match outcome {
-            Outcome::Failed => self.failed = true,
-            Outcome::Skipped => self.skipped = true,
-            Outcome::Flaky => self.case.flaky = true,
+            CaseOutcome::Failed => self.failed = true,
+            CaseOutcome::Skipped => self.skipped = true,
+            CaseOutcome::Flaky => self.case.flaky = true,
             // The failure itself says why; a further attempt says no more.
-            Outcome::FailedAgain => {
+            CaseOutcome::FailedAgain => {
                 self.failed = true;
                 return;
             }

@@ -13,7 +13,7 @@ pub(super) enum Element {
     Group,
     Suite,
     Case,
-    Outcome(Outcome),
+    Outcome(CaseOutcome),
     /// Text of the outcome that it is in, as Surefire writes it.
     StackTrace,
     /// What the test printed.
@@ -24,7 +24,7 @@ pub(super) enum Element {
 
 /// What an element within a test says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CaseOutcome {
     Failed,
     Skipped,
     /// Failed in an attempt before it passed.
@@ -39,10 +39,10 @@ impl Element {
             "testsuites" => Self::Group,
             "testsuite" => Self::Suite,
             "testcase" => Self::Case,
-            "failure" | "error" => Self::Outcome(Outcome::Failed),
-            "skipped" | "disabled" | "ignored" => Self::Outcome(Outcome::Skipped),
-            "flakyFailure" | "flakyError" => Self::Outcome(Outcome::Flaky),
-            "rerunFailure" | "rerunError" => Self::Outcome(Outcome::FailedAgain),
+            "failure" | "error" => Self::Outcome(CaseOutcome::Failed),
+            "skipped" | "disabled" | "ignored" => Self::Outcome(CaseOutcome::Skipped),
+            "flakyFailure" | "flakyError" => Self::Outcome(CaseOutcome::Flaky),
+            "rerunFailure" | "rerunError" => Self::Outcome(CaseOutcome::FailedAgain),
             "stackTrace" => Self::StackTrace,
             "system-out" | "system-err" => Self::Output,
             _ => Self::Other,

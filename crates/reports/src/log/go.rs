@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::{Producer, Total};
 use crate::case::{TestCase, TestState};
-use crate::excerpt::Excerpt;
-use crate::kept::Kept;
+use crate::excerpt::MessageText;
+use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
 
@@ -19,9 +19,9 @@ const PACKAGE: &str = "[package]";
 
 #[derive(Default)]
 pub(super) struct GoTest {
-    run: Option<Kept>,
+    run: Option<KeptTests>,
     /// What is printed by tests that have not ended, and by packages and builds.
-    output: HashMap<(String, String), Excerpt>,
+    output: HashMap<(String, String), MessageText>,
     /// How many tests failed in packages that have not ended.
     failed: HashMap<String, u64>,
     /// Packages that an older `go` names in plain text, as they did not build.
@@ -128,12 +128,12 @@ impl GoTest {
         if state == TestState::Failed && (is_known || self.failed.len() < MOST_RUNNING) {
             *self.failed.entry(event.package.clone()).or_default() += 1;
         }
-        self.run.get_or_insert_with(Kept::of_run).add(case);
+        self.run.get_or_insert_with(KeptTests::of_run).add(case);
     }
 
     /// A package that fails though none of its tests did is told as a test: else nothing would tell of it.
     fn end_package(&mut self, event: &GoEvent, state: TestState) {
-        let run = self.run.get_or_insert_with(Kept::of_run);
+        let run = self.run.get_or_insert_with(KeptTests::of_run);
         let failed = self.failed.remove(&event.package).unwrap_or(0);
         let printed = self.output.remove(&(event.package.clone(), String::new()));
         let built = self
@@ -148,7 +148,7 @@ impl GoTest {
 }
 
 /// `    sample_test.go:8: expected`
-fn set_message(case: &mut TestCase, output: &Excerpt) {
+fn set_message(case: &mut TestCase, output: &MessageText) {
     case.message = output.finish();
     let mut lines = output.as_str().lines();
     let at = lines.find_map(|line| {

@@ -4,8 +4,8 @@ use super::groups::{Groups, joined};
 use super::tally::tally;
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::excerpt::{Excerpt, name};
-use crate::kept::Kept;
+use crate::excerpt::{MessageText, name};
+use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
 
@@ -16,7 +16,7 @@ pub(super) struct Jest {
 
 /// Nothing of it counts before its summary has come.
 struct JestRun {
-    kept: Kept,
+    kept: KeptTests,
     file: String,
     groups: Groups,
     failure: Option<JestFailure>,
@@ -25,7 +25,7 @@ struct JestRun {
 /// Below `● group › test`.
 struct JestFailure {
     name: String,
-    message: Excerpt,
+    message: MessageText,
     at: Option<SourceLine>,
     is_source: bool,
 }
@@ -59,7 +59,7 @@ impl Producer for Jest {
 impl JestRun {
     fn new() -> Self {
         Self {
-            kept: Kept::of_run(),
+            kept: KeptTests::of_run(),
             file: String::new(),
             groups: Groups::default(),
             failure: None,
@@ -120,7 +120,7 @@ impl JestFailure {
     fn new(title: &str) -> Self {
         Self {
             name: name(title),
-            message: Excerpt::default(),
+            message: MessageText::default(),
             at: None,
             is_source: false,
         }

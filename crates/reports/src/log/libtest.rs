@@ -4,7 +4,7 @@ use super::panic_output::PanicOutput;
 use super::tally::tally;
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::kept::Kept;
+use crate::kept::KeptTests;
 use crate::seconds;
 
 #[derive(Default)]
@@ -17,21 +17,21 @@ pub(super) struct Libtest {
 /// One binary's tests.
 struct HarnessRun {
     suite: String,
-    kept: Kept,
-    part: Part,
+    kept: KeptTests,
+    part: HarnessPart,
 }
 
-enum Part {
+enum HarnessPart {
     Tests,
     /// What tests printed. All of it is theirs, also what looks like another producer's.
-    Output(Option<TestOutput>, Listed),
+    Output(Option<TestOutput>, ListedTests),
     /// The names of these tests.
-    Names(Listed),
+    Names(ListedTests),
 }
 
 /// Which tests a list is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Listed {
+enum ListedTests {
     Failed,
     /// With `--show-output`.
     Passed,
@@ -44,7 +44,8 @@ struct TestOutput {
 
 impl Producer for Libtest {
     fn line(&mut self, line: &str, total: &mut Total) -> bool {
-        let is_output = matches!(&self.run, Some(run) if matches!(run.part, Part::Output(..)));
+        let is_output =
+            matches!(&self.run, Some(run) if matches!(run.part, HarnessPart::Output(..)));
         if let Some(suite) = suite(line) {
             self.finish(total);
             self.suite = suite;
@@ -54,8 +55,8 @@ impl Producer for Libtest {
             self.finish(total);
             self.run = Some(HarnessRun {
                 suite: self.suite.clone(),
-                kept: Kept::of_run(),
-                part: Part::Tests,
+                kept: KeptTests::of_run(),
+                part: HarnessPart::Tests,
             });
             return true;
         }
@@ -81,23 +82,25 @@ impl Producer for Libtest {
 impl HarnessRun {
     fn line(&mut self, line: &str) -> bool {
         let heading = match line {
-            "failures:" => Some(Listed::Failed),
-            "successes:" => Some(Listed::Passed),
+            "failures:" => Some(ListedTests::Failed),
+            "successes:" => Some(ListedTests::Passed),
             _ => None,
         };
         match (&mut self.part, heading) {
-            (Part::Tests | Part::Names(_), Some(of)) => self.part = Part::Output(None, of),
-            (Part::Tests, None) => return self.test(line),
-            (Part::Output(..), Some(of)) => {
-                self.end_output();
-                self.part = Part::Names(of);
+            (HarnessPart::Tests | HarnessPart::Names(_), Some(of)) => {
+                self.part = HarnessPart::Output(None, of);
             }
-            (Part::Output(test, of), None) => match section(line) {
+            (HarnessPart::Tests, None) => return self.test(line),
+            (HarnessPart::Output(..), Some(of)) => {
+                self.end_output();
+                self.part = HarnessPart::Names(of);
+            }
+            (HarnessPart::Output(test, of), None) => match section(line) {
                 Some(name) => {
                     let (name, of) = (name.to_owned(), *of);
                     self.end_output();
                     let output = PanicOutput::default();
-                    self.part = Part::Output(Some(TestOutput { name, output }), of);
+                    self.part = HarnessPart::Output(Some(TestOutput { name, output }), of);
                 }
                 None => {
                     if let Some(test) = test {
@@ -105,9 +108,9 @@ impl HarnessRun {
                     }
                 }
             },
-            (Part::Names(of), None) => {
+            (HarnessPart::Names(of), None) => {
                 if let Some(name) = line.strip_prefix("    ")
-                    && *of == Listed::Failed
+                    && *of == ListedTests::Failed
                 {
                     self.add_failed(plain(name));
                 }
@@ -150,9 +153,9 @@ impl HarnessRun {
     }
 
     fn end_output(&mut self) {
-        if let Part::Output(test, of) = &mut self.part
+        if let HarnessPart::Output(test, of) = &mut self.part
             && let Some(TestOutput { name, output }) = test.take()
-            && *of == Listed::Failed
+            && *of == ListedTests::Failed
         {
             self.add_failed(&name);
             let (message, at) = output.finish();

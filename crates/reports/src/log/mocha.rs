@@ -3,8 +3,8 @@
 use super::groups::{Groups, joined};
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::excerpt::Excerpt;
-use crate::kept::Kept;
+use crate::excerpt::MessageText;
+use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
 
@@ -18,15 +18,15 @@ pub(super) struct Mocha {
 
 /// Nothing of it counts before its summary has come: any list looks like skipped tests.
 struct MochaRun {
-    kept: Kept,
+    kept: KeptTests,
     groups: Groups,
     said: Counts,
-    part: Part,
+    part: MochaPart,
     failure: Option<MochaFailure>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MochaPart {
     Tests,
     Summary,
     Failures,
@@ -37,7 +37,7 @@ enum Part {
 struct MochaFailure {
     titles: Vec<String>,
     is_named: bool,
-    message: Excerpt,
+    message: MessageText,
     at: Option<SourceLine>,
     is_stack: bool,
 }
@@ -47,16 +47,25 @@ impl Producer for Mocha {
         let said = line.trim_start();
         let indent = line.len() - said.len();
         if let Some(number) = passing(line) {
-            if self.run.as_ref().is_some_and(|run| run.part != Part::Tests) {
+            if self
+                .run
+                .as_ref()
+                .is_some_and(|run| run.part != MochaPart::Tests)
+            {
                 self.finish(total);
             }
             let run = self.run.get_or_insert_with(MochaRun::new);
-            (run.part, run.said.passed) = (Part::Summary, number);
+            (run.part, run.said.passed) = (MochaPart::Summary, number);
             return true;
         }
         let listed = listed(said).filter(|_| indent >= 2);
         let has_passed = matches!(listed, Some((TestState::Passed, _)));
-        if has_passed && self.run.as_ref().is_some_and(|run| run.part != Part::Tests) {
+        if has_passed
+            && self
+                .run
+                .as_ref()
+                .is_some_and(|run| run.part != MochaPart::Tests)
+        {
             self.finish(total);
         }
         if self.run.is_none() && listed.is_none() && indent < 2 {
@@ -64,11 +73,13 @@ impl Producer for Mocha {
         }
         let run = self.run.get_or_insert_with(MochaRun::new);
         match (run.part, listed) {
-            (Part::Tests, Some((state, title))) => run.test(indent, state, title),
-            (Part::Tests, None) if indent >= 2 && !said.is_empty() => run.groups.open(indent, said),
-            (Part::Tests, None) => {}
-            (Part::Summary, _) => return run.summary(said),
-            (Part::Failures, _) => run.failure_line(line, indent),
+            (MochaPart::Tests, Some((state, title))) => run.test(indent, state, title),
+            (MochaPart::Tests, None) if indent >= 2 && !said.is_empty() => {
+                run.groups.open(indent, said);
+            }
+            (MochaPart::Tests, None) => {}
+            (MochaPart::Summary, _) => return run.summary(said),
+            (MochaPart::Failures, _) => run.failure_line(line, indent),
         }
         // Others have such lines as well.
         false
@@ -76,7 +87,7 @@ impl Producer for Mocha {
 
     fn finish(&mut self, total: &mut Total) {
         if let Some(mut run) = self.run.take()
-            && run.part != Part::Tests
+            && run.part != MochaPart::Tests
         {
             run.end_summary();
             run.end_failure();
@@ -89,10 +100,10 @@ impl Producer for Mocha {
 impl MochaRun {
     fn new() -> Self {
         Self {
-            kept: Kept::of_run(),
+            kept: KeptTests::of_run(),
             groups: Groups::default(),
             said: Counts::default(),
-            part: Part::Tests,
+            part: MochaPart::Tests,
             failure: None,
         }
     }
@@ -125,12 +136,12 @@ impl MochaRun {
     }
 
     fn end_summary(&mut self) {
-        if self.part == Part::Summary {
+        if self.part == MochaPart::Summary {
             // Lists of another program may have come before.
             self.kept.keep_latest(TestState::Passed, self.said.passed);
             self.kept.keep_latest(TestState::Failed, self.said.failed);
             self.kept.keep_latest(TestState::Skipped, self.said.skipped);
-            self.part = Part::Failures;
+            self.part = MochaPart::Failures;
         }
     }
 

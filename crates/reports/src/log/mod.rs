@@ -18,7 +18,7 @@ mod tap_yaml;
 
 use crate::case::Tests;
 use crate::excerpt;
-use crate::kept::Kept;
+use crate::kept::KeptTests;
 
 /// Reads the tests that are told of in a log, from its lines in their order.
 pub struct LogReader {
@@ -39,12 +39,12 @@ trait Producer {
 
 /// The tests of all runs that are sure to be runs.
 struct Total {
-    kept: Kept,
+    kept: KeptTests,
     has_any: bool,
 }
 
 impl Total {
-    fn absorb(&mut self, run: Kept) {
+    fn absorb(&mut self, run: KeptTests) {
         self.has_any = true;
         self.kept.absorb(run);
     }
@@ -65,7 +65,7 @@ impl Default for LogReader {
             ],
             latest: 0,
             total: Total {
-                kept: Kept::of_report(),
+                kept: KeptTests::of_report(),
                 has_any: false,
             },
         }

@@ -4,7 +4,7 @@ use super::panic_output::PanicOutput;
 use super::tally::tally;
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::kept::Kept;
+use crate::kept::KeptTests;
 use crate::seconds;
 
 #[derive(Default)]
@@ -13,7 +13,7 @@ pub(super) struct Nextest {
 }
 
 struct NextestRun {
-    kept: Kept,
+    kept: KeptTests,
     /// After the summary, what failed is told again.
     is_over: bool,
     /// The test that the output below is of.
@@ -67,7 +67,7 @@ impl Producer for Nextest {
 impl NextestRun {
     fn new() -> Self {
         Self {
-            kept: Kept::of_run(),
+            kept: KeptTests::of_run(),
             is_over: false,
             current: None,
             stdout: PanicOutput::default(),

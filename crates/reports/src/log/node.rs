@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use super::groups::{Groups, joined};
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::excerpt::{Excerpt, name};
-use crate::kept::Kept;
+use crate::excerpt::{MessageText, name};
+use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
 
@@ -20,9 +20,9 @@ pub(super) struct NodeTest {
 
 /// Nothing of it counts before its summary has come: many programs print ticks.
 struct NodeRun {
-    kept: Kept,
+    kept: KeptTests,
     /// What has others in it: a suite, or a test with subtests. Nothing tells which it is.
-    parents: Kept,
+    parents: KeptTests,
     groups: Groups,
     said: Counts,
     is_over: bool,
@@ -37,7 +37,7 @@ struct NodeRun {
 struct NodeFailure {
     at: Option<SourceLine>,
     test: Option<(String, String)>,
-    message: Excerpt,
+    message: MessageText,
 }
 
 impl Producer for NodeTest {
@@ -80,8 +80,8 @@ impl Producer for NodeTest {
 impl NodeRun {
     fn new() -> Self {
         Self {
-            kept: Kept::of_run(),
-            parents: Kept::of_run(),
+            kept: KeptTests::of_run(),
+            parents: KeptTests::of_run(),
             groups: Groups::default(),
             said: Counts::default(),
             is_over: false,
@@ -113,7 +113,7 @@ impl NodeRun {
     fn count(&mut self, word: &str, number: u64) {
         match word {
             "suites" if number == 0 => {
-                let parents = std::mem::replace(&mut self.parents, Kept::of_run());
+                let parents = std::mem::replace(&mut self.parents, KeptTests::of_run());
                 self.kept.absorb(parents);
             }
             "pass" => self.said.passed = number,

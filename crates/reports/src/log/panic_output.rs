@@ -1,11 +1,11 @@
 //! What a Rust test printed before it failed: the message without the backtrace, and where it panicked.
 
-use crate::excerpt::Excerpt;
+use crate::excerpt::MessageText;
 use crate::source_line::SourceLine;
 
 #[derive(Default)]
 pub(super) struct PanicOutput {
-    text: Excerpt,
+    text: MessageText,
     at: Option<SourceLine>,
     is_backtrace: bool,
 }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use super::pytest_lines::{Word, failed, heading, is_progress, suite_and_name, summary, verbose};
 use super::{Producer, Total};
 use crate::case::{TestCase, TestState};
-use crate::excerpt::Excerpt;
-use crate::kept::Kept;
+use crate::excerpt::MessageText;
+use crate::kept::KeptTests;
 use crate::source_line::SourceLine;
 
 /// So many failures are remembered until the summary tells which test each is of.
@@ -18,16 +18,16 @@ pub(super) struct Pytest {
 }
 
 struct PytestRun {
-    kept: Kept,
-    part: Part,
+    kept: KeptTests,
+    part: PytestPart,
     /// By the title: a test's name without its file.
-    failures: HashMap<String, VecDeque<Failure>>,
+    failures: HashMap<String, VecDeque<PytestFailure>>,
     failure_count: usize,
-    open: Option<(String, Failure)>,
+    open: Option<(String, PytestFailure)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum PytestPart {
     Tests,
     /// What failed, with what it printed: none of it is another producer's.
     Failures,
@@ -35,8 +35,8 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Failure {
-    message: Excerpt,
+struct PytestFailure {
+    message: MessageText,
     at: Option<SourceLine>,
 }
 
@@ -48,7 +48,7 @@ impl Producer for Pytest {
             if self
                 .run
                 .as_ref()
-                .is_some_and(|run| run.part == Part::Failures)
+                .is_some_and(|run| run.part == PytestPart::Failures)
             {
                 return true;
             }
@@ -89,11 +89,11 @@ impl Producer for Pytest {
     }
 }
 
-fn part(head: &str) -> Option<Part> {
+fn part(head: &str) -> Option<PytestPart> {
     match head {
-        "FAILURES" | "ERRORS" => Some(Part::Failures),
-        "short test summary info" => Some(Part::ShortSummary),
-        "warnings summary" | "PASSES" | "XFAILURES" | "XPASSES" => Some(Part::Failures),
+        "FAILURES" | "ERRORS" => Some(PytestPart::Failures),
+        "short test summary info" => Some(PytestPart::ShortSummary),
+        "warnings summary" | "PASSES" | "XFAILURES" | "XPASSES" => Some(PytestPart::Failures),
         _ => None,
     }
 }
@@ -101,8 +101,8 @@ fn part(head: &str) -> Option<Part> {
 impl PytestRun {
     fn new() -> Self {
         Self {
-            kept: Kept::of_run(),
-            part: Part::Tests,
+            kept: KeptTests::of_run(),
+            part: PytestPart::Tests,
             failures: HashMap::new(),
             failure_count: 0,
             open: None,
@@ -111,12 +111,12 @@ impl PytestRun {
 
     fn line(&mut self, line: &str) -> bool {
         match self.part {
-            Part::Tests => match verbose(line) {
+            PytestPart::Tests => match verbose(line) {
                 Some((node, word, reason)) => self.test(node, word, reason),
                 None => return is_progress(line),
             },
-            Part::Failures => self.failure(line),
-            Part::ShortSummary => match failed(line) {
+            PytestPart::Failures => self.failure(line),
+            PytestPart::ShortSummary => match failed(line) {
                 Some((node, reason)) => self.failed(node, reason),
                 None => return false,
             },
@@ -147,7 +147,7 @@ impl PytestRun {
                 .strip_prefix("ERROR at ")
                 .and_then(|said| said.split_once(" of "));
             let title = stage.map_or(title, |(_, test)| test);
-            self.open = Some((crate::excerpt::name(title), Failure::default()));
+            self.open = Some((crate::excerpt::name(title), PytestFailure::default()));
             return;
         }
         let Some((_, failure)) = &mut self.open else {

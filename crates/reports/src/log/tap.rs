@@ -5,8 +5,8 @@ use super::tap_lines::{Point, TapLine, parse, unescaped};
 use super::tap_yaml::YamlBlock;
 use super::{Producer, Total};
 use crate::case::{Counts, TestCase, TestState};
-use crate::excerpt::{Excerpt, name};
-use crate::kept::Kept;
+use crate::excerpt::{MessageText, name};
+use crate::kept::KeptTests;
 use crate::source_line::SourceLine;
 
 /// So many levels of subtests are told apart.
@@ -18,7 +18,7 @@ pub(super) struct Tap {
 }
 
 struct TapDocument {
-    kept: Kept,
+    kept: KeptTests,
     has_version: bool,
     plan: Option<u64>,
     /// Points that are not indented.
@@ -35,7 +35,7 @@ struct TapDocument {
 struct OpenPoint {
     indent: usize,
     case: TestCase,
-    message: Excerpt,
+    message: MessageText,
     at: Option<SourceLine>,
     yaml: Option<YamlBlock>,
 }
@@ -43,7 +43,7 @@ struct OpenPoint {
 impl Default for TapDocument {
     fn default() -> Self {
         Self {
-            kept: Kept::of_run(),
+            kept: KeptTests::of_run(),
             has_version: false,
             plan: None,
             points: 0,
@@ -143,7 +143,7 @@ impl TapDocument {
             "" => point.number.to_string(),
             title => unescaped(title),
         };
-        let mut message = Excerpt::default();
+        let mut message = MessageText::default();
         message.push(point.reason);
         self.open = Some(OpenPoint {
             indent,

@@ -1,12 +1,12 @@
 //! The block of YAML below a test point. Only what producers write there is read: keys, and text that is indented.
 
-use crate::excerpt::Excerpt;
+use crate::excerpt::MessageText;
 use crate::source_line::SourceLine;
 
 pub(super) struct YamlBlock {
     indent: usize,
     key: String,
-    pub(super) message: Excerpt,
+    pub(super) message: MessageText,
     pub(super) at: Option<SourceLine>,
     pub(super) ms: Option<u64>,
     file: Option<String>,
@@ -17,7 +17,7 @@ impl YamlBlock {
         Self {
             indent,
             key: String::new(),
-            message: Excerpt::default(),
+            message: MessageText::default(),
             at: None,
             ms: None,
             file: None,

@@ -17,6 +17,11 @@ NODE_PATH=$tools/npm/node_modules
 export PATH NODE_PATH
 # Producers ask these for colours, for their width and for a CI's own format.
 unset CI GITHUB_ACTIONS FORCE_COLOR NO_COLOR RUST_BACKTRACE RUST_LOG
+# A test that runs this has settings of its own runner, which are not meant for the samples.
+unset NODE_OPTIONS NODE_TEST_CONTEXT PYTEST_ADDOPTS PYTEST_CURRENT_TEST
+for name in $(env | grep -oE '^(NEXTEST[A-Z_]*|CARGO_(PKG|MANIFEST|TARGET|BIN|PRIMARY)[A-Z_]*|CARGO)='); do
+    unset "${name%=}"
+done
 export COLUMNS=100 LC_ALL=C.UTF-8 TZ=UTC
 
 needs() {
