@@ -94,3 +94,19 @@ pub struct Tests {
     /// How many tests are counted and not in `cases`: there were too many, or the log does not name them.
     pub left_out: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_written_as_json_with_what_they_have() {
+        let mut failed = TestCase::new("s", "n", TestState::Failed);
+        failed.line = Some(3);
+        let written = serde_json::to_string(&failed).expect("no map with odd keys");
+        let expected = r#"{"suite":"s","name":"n","state":"failed","line":3,"flaky":false}"#;
+        assert_eq!(written, expected);
+        let read: TestCase = serde_json::from_str(&written).expect("as it was written");
+        assert_eq!(read, failed);
+    }
+}

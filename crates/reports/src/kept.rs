@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use crate::case::{Counts, TestCase, TestState, Tests};
+use crate::excerpt;
 use crate::source_line::SourceLine;
 
 /// So many tests are kept.
@@ -103,8 +104,10 @@ impl KeptTests {
         self.hasher.hash_one((suite, name))
     }
 
+    /// By names as they stand in a log: those of a test are cut.
     fn failed_mut(&mut self, suite: &str, name: &str) -> Option<&mut TestCase> {
-        let at = *self.index.get(&self.id(suite, name))?;
+        let (suite, name) = (excerpt::name(suite), excerpt::name(name));
+        let at = *self.index.get(&self.id(&suite, &name))?;
         let case = &mut self.failed.get_mut(at)?.case;
         (case.state == TestState::Failed).then_some(case)
     }

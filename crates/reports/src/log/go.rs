@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Producer, Total};
 use crate::case::{TestCase, TestState};
-use crate::excerpt::MessageText;
+use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
@@ -49,7 +49,7 @@ impl Producer for GoTest {
     fn line(&mut self, line: &str, _: &mut Total) -> bool {
         if let Some(package) = not_built(line) {
             if self.not_built.len() < MOST_RUNNING {
-                self.not_built.push(package.to_owned());
+                self.not_built.push(name(package));
             }
             // Whether it is one is only sure once there are events.
             return false;
@@ -86,7 +86,7 @@ impl GoTest {
         if of.is_empty() {
             return false;
         }
-        let id = (of.clone(), event.test.clone());
+        let id = (name(of), name(&event.test));
         let state = match event.action.as_str() {
             "pass" => TestState::Passed,
             "fail" => TestState::Failed,
@@ -115,18 +115,18 @@ impl GoTest {
     }
 
     fn end_test(&mut self, event: &GoEvent, state: TestState) {
-        let id = (event.package.clone(), event.test.clone());
-        let output = self.output.remove(&id).unwrap_or_default();
         let mut case = TestCase::new(&event.package, &event.test, state);
+        let id = (case.suite.clone(), case.name.clone());
+        let output = self.output.remove(&id).unwrap_or_default();
         case.ms = event
             .elapsed
             .and_then(|time| seconds::millis(&time.to_string()));
         if state != TestState::Passed {
             set_message(&mut case, &output);
         }
-        let is_known = self.failed.contains_key(&event.package);
+        let is_known = self.failed.contains_key(&case.suite);
         if state == TestState::Failed && (is_known || self.failed.len() < MOST_RUNNING) {
-            *self.failed.entry(event.package.clone()).or_default() += 1;
+            *self.failed.entry(case.suite.clone()).or_default() += 1;
         }
         self.run.get_or_insert_with(KeptTests::of_run).add(case);
     }
@@ -134,11 +134,12 @@ impl GoTest {
     /// A package that fails though none of its tests did is told as a test: else nothing would tell of it.
     fn end_package(&mut self, event: &GoEvent, state: TestState) {
         let run = self.run.get_or_insert_with(KeptTests::of_run);
-        let failed = self.failed.remove(&event.package).unwrap_or(0);
-        let printed = self.output.remove(&(event.package.clone(), String::new()));
+        let package = name(&event.package);
+        let failed = self.failed.remove(&package).unwrap_or(0);
+        let printed = self.output.remove(&(package, String::new()));
         let built = self
             .output
-            .remove(&(event.failed_build.clone(), String::new()));
+            .remove(&(name(&event.failed_build), String::new()));
         if state == TestState::Failed && failed == 0 {
             let mut case = TestCase::new(&event.package, PACKAGE, TestState::Failed);
             set_message(&mut case, &built.or(printed).unwrap_or_default());

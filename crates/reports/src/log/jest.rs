@@ -80,8 +80,12 @@ impl JestRun {
             return true;
         }
         if let Some(failure) = &mut self.failure {
-            failure.line(line);
-            return true;
+            // All of a failure is indented, also what has lines of its own.
+            if said.is_empty() || indent >= 4 {
+                failure.line(line);
+                return true;
+            }
+            self.end_failure();
         }
         if let Some((state, title)) = tick(said) {
             self.test(indent, state, title);

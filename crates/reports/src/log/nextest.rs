@@ -40,8 +40,9 @@ struct StatusLine<'a> {
 
 impl Producer for Nextest {
     fn line(&mut self, line: &str, total: &mut Total) -> bool {
-        let is_over = self.run.as_ref().is_none_or(|run| run.is_over);
-        if is_over && is_start(line) {
+        // What a test printed may look like a run of its own.
+        let is_output = self.run.as_ref().is_some_and(|run| run.stream.is_some());
+        if !is_output && is_start(line) {
             self.finish(total);
             self.run = Some(NextestRun::new());
             return true;

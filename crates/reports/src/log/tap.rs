@@ -244,9 +244,10 @@ impl TapDocument {
 impl OpenPoint {
     fn end_yaml(&mut self) {
         if let Some(yaml) = self.yaml.take() {
-            self.message.push(yaml.message.as_str());
-            self.at = yaml.at.or(self.at.take());
-            self.case.ms = yaml.ms.or(self.case.ms);
+            let (message, at, ms) = yaml.finish();
+            self.message.push(message.as_str());
+            self.at = at.or(self.at.take());
+            self.case.ms = ms.or(self.case.ms);
         }
     }
 

@@ -6,9 +6,9 @@ use crate::source_line::SourceLine;
 pub(super) struct YamlBlock {
     indent: usize,
     key: String,
-    pub(super) message: MessageText,
-    pub(super) at: Option<SourceLine>,
-    pub(super) ms: Option<u64>,
+    message: MessageText,
+    at: Option<SourceLine>,
+    ms: Option<u64>,
     file: Option<String>,
 }
 
@@ -47,6 +47,11 @@ impl YamlBlock {
             _ => self.text(said.strip_prefix("  ").unwrap_or(said)),
         }
         true
+    }
+
+    /// The message, the place and the milliseconds.
+    pub(super) fn finish(self) -> (MessageText, Option<SourceLine>, Option<u64>) {
+        (self.message, self.at, self.ms)
     }
 
     fn text(&mut self, text: &str) {

@@ -190,37 +190,46 @@ fn a_line_of_any_length_is_taken() {
 /// Lines that each format holds on to, in numbers that none of them may keep.
 #[test]
 fn a_log_is_read_in_bounded_memory() {
-    let name = "n".repeat(900);
-    let kinds: [&dyn Fn(usize) -> String; 10] = [
-        &|n| format!("    ✔ {n}{name} (1.5ms)"),
-        &|n| format!("    - {n}{name}"),
-        &|n| format!("{}▶ {n}{name}", " ".repeat(n % 300)),
-        &|n| format!("{}not ok {n} - {name}", " ".repeat(n % 300)),
-        &|n| format!("{}# Subtest: {n}{name}", " ".repeat(n % 300)),
-        &|n| {
-            format!(
-                "{{\"Action\":\"output\",\"Package\":\"{n}\",\"Test\":\"{n}\",\"Output\":\"{name}\"}}"
-            )
-        },
-        &|n| format!("FAIL\t{n}{name} [build failed]"),
-        &|n| format!("FAIL src/{n}{name}.test.js"),
-        &|n| format!("____ {n}{name} ____"),
-        &|n| format!("  ● {n}{name}"),
+    let name = "n".repeat(1000);
+    let kinds: [(&str, &dyn Fn(usize) -> String); 8] = [
+        ("running 9 tests", &|n| format!("test {n}{name} ... FAILED")),
+        (" Nextest run ID 1", &|n| {
+            format!("  TRY 1 FAIL [   0.1s] a {n}{name}")
+        }),
+        ("== test session starts ==", &|n| {
+            format!("a.py::{n}{name} FAILED [  1%]")
+        }),
+        ("TAP version 13", &|n| format!("not ok {} - {name}", n + 2)),
+        ("TAP version 13", &|n| {
+            format!("{}# Subtest: {n}{name}\nok 2 - a", " ".repeat(n % 300))
+        }),
+        ("", &|n| {
+            format!("{{\"Action\":\"fail\",\"Package\":\"a\",\"Test\":\"{n}{name}\"}}")
+        }),
+        ("", &|n| format!("    ✔ {n}{name} (1.5ms)")),
+        ("PASS a.test.js", &|n| format!("  ✓ {n}{name}")),
     ];
-    let mut log = LogReader::default();
-    log.line(b"1..3");
-    log.line(b"==== FAILURES ====");
-    for number in 0..20_000 {
-        for kind in kinds {
-            log.line(kind(number).as_bytes());
+    for (first, kind) in kinds {
+        let mut log = LogReader::default();
+        log.line(first.as_bytes());
+        for number in 0..10_000 {
+            for line in kind(number).split('\n') {
+                log.line(line.as_bytes());
+            }
         }
-    }
-    log.line(b"==== 1 failed in 1.0s ====");
-    for number in 0..20_000 {
-        for kind in kinds {
-            log.line(kind(number).as_bytes());
+        for last in [
+            "Tests:       10000 passed, 10000 total",
+            "  10000 passing (1s)",
+        ] {
+            log.line(last.as_bytes());
         }
+        let tests = log.finish().unwrap();
+        let kept = kept_bytes(&tests);
+        assert!(kept < 9 * 1024 * 1024, "{first}: {kept}");
+        assert!(
+            tests.counts.total() >= 10_000,
+            "{first}: {:?}",
+            tests.counts
+        );
     }
-    let tests = log.finish().unwrap();
-    assert!(kept_bytes(&tests) < 33 * 1024 * 1024);
 }

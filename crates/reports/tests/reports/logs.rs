@@ -91,8 +91,9 @@ fn a_run_that_was_cut_off_counts_what_it_named() {
     assert_eq!(counted(tests.counts), (1, 1, 0));
     let tests = read("== test session starts ==\na.py::b PASSED [ 50%]\nKilled\n");
     assert_eq!(counted(tests.counts), (1, 0, 0));
-    let tests = read("    Starting 3 tests across 1 binary\n        PASS [   0.1s] a b\n");
-    assert_eq!(counted(tests.counts), (1, 0, 0));
+    let killed = "    Starting 3 tests across 1 binary\n        PASS [   0.1s] a b\n";
+    assert_eq!(counted(read(killed).counts), (1, 0, 0));
+    assert_eq!(counted(read(&killed.repeat(2)).counts), (2, 0, 0));
 }
 
 #[test]
