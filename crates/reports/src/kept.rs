@@ -155,9 +155,18 @@ impl KeptTests {
         true
     }
 
-    /// The producer's own counts take the place of those of the tests that it named. It does not say how many are
-    /// flaky.
+    /// The producer's own counts take the place of those of the tests that it named. Where it named more, the first
+    /// ones were none of its own. It does not always say how many are flaky.
     pub(crate) fn set_counts(&mut self, said: Counts) {
+        for (state, named, most) in [
+            (TestState::Passed, self.counts.passed, said.passed),
+            (TestState::Failed, self.counts.failed, said.failed),
+            (TestState::Skipped, self.counts.skipped, said.skipped),
+        ] {
+            if named > most {
+                self.keep_latest(state, most);
+            }
+        }
         let flaky = self.counts.flaky.max(said.flaky);
         self.counts = Counts {
             flaky: flaky.min(said.passed),
@@ -169,8 +178,8 @@ impl KeptTests {
         self.counts
     }
 
-    /// Drops the tests of a state but for the latest `most`, and counts no more.
-    pub(crate) fn keep_latest(&mut self, state: TestState, most: u64) {
+    /// Drops the tests of a state but for the latest `most`.
+    fn keep_latest(&mut self, state: TestState, most: u64) {
         for pile in [&mut self.failed, &mut self.others] {
             let mut seen = 0_u64;
             for placed in pile.iter_mut().rev() {
@@ -186,8 +195,6 @@ impl KeptTests {
         self.index = ids
             .map(|(at, placed)| (self.id(&placed.case.suite, &placed.case.name), at))
             .collect();
-        let count = self.counts.state_mut(state);
-        *count = (*count).min(most);
     }
 
     /// Takes the tests of another one over, behind its own.
@@ -224,69 +231,4 @@ fn size(case: &TestCase) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn case(name: &str, state: TestState) -> TestCase {
-        TestCase::new("s", name, state)
-    }
-
-    #[test]
-    fn failed_tests_are_kept_in_preference() {
-        let mut kept = KeptTests::of_report();
-        for number in 0..MOST_CASES + 5 {
-            kept.add(case(&number.to_string(), TestState::Passed));
-        }
-        kept.add(case("bad", TestState::Failed));
-        let tests = kept.finish();
-        assert_eq!((tests.counts.passed, tests.counts.failed), (100_005, 1));
-        assert_eq!((tests.cases.len(), tests.left_out), (MOST_CASES, 6));
-        assert_eq!(tests.cases.last().map(|case| &case.name[..]), Some("bad"));
-    }
-
-    #[test]
-    fn bytes_are_bounded_too() {
-        let mut kept = KeptTests::of_report();
-        for number in 0..20_000 {
-            kept.add(case(&number.to_string(), TestState::Failed));
-            kept.explain("s", &number.to_string(), Some("x".repeat(4096)), None);
-        }
-        let kept_bytes: usize = kept.failed.iter().map(|placed| size(&placed.case)).sum();
-        assert_eq!(kept_bytes + kept.room, ROOM_OF_REPORT);
-        let tests = kept.finish();
-        assert_eq!(tests.counts.failed, 20_000);
-        assert!(tests.left_out > 0);
-    }
-
-    #[test]
-    fn a_test_that_passed_again_is_flaky_and_counted_once() {
-        let mut kept = KeptTests::of_report();
-        kept.add(case("a", TestState::Failed));
-        assert!(kept.passed_again("s", "a", Some(3)));
-        assert!(!kept.passed_again("s", "a", None));
-        let tests = kept.finish();
-        let counts = Counts {
-            passed: 1,
-            flaky: 1,
-            ..Counts::default()
-        };
-        assert_eq!((tests.counts, tests.cases.len()), (counts, 1));
-    }
-
-    #[test]
-    fn only_the_latest_of_a_state_stay() {
-        let mut kept = KeptTests::of_report();
-        for name in ["a", "b", "c"] {
-            kept.add(case(name, TestState::Skipped));
-            kept.add(case(name, TestState::Failed));
-        }
-        kept.keep_latest(TestState::Skipped, 1);
-        kept.keep_latest(TestState::Failed, 2);
-        kept.explain("s", "b", Some("why".to_owned()), None);
-        let tests = kept.finish();
-        let names: String = tests.cases.iter().map(|case| &case.name[..]).collect();
-        assert_eq!(names, "bcc");
-        assert_eq!(tests.cases[0].message.as_deref(), Some("why"));
-        assert_eq!((tests.counts.skipped, tests.counts.failed), (1, 2));
-    }
-}
+mod tests;

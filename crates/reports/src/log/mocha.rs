@@ -138,9 +138,7 @@ impl MochaRun {
     fn end_summary(&mut self) {
         if self.part == MochaPart::Summary {
             // Lists of another program may have come before.
-            self.kept.keep_latest(TestState::Passed, self.said.passed);
-            self.kept.keep_latest(TestState::Failed, self.said.failed);
-            self.kept.keep_latest(TestState::Skipped, self.said.skipped);
+            self.kept.set_counts(self.said);
             self.part = MochaPart::Failures;
         }
     }

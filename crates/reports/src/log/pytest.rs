@@ -36,6 +36,8 @@ enum PytestPart {
 
 #[derive(Default)]
 struct PytestFailure {
+    /// How far in the first line of the message is: that depends on the style of tracebacks.
+    indent: Option<usize>,
     message: MessageText,
     at: Option<SourceLine>,
 }
@@ -60,6 +62,7 @@ impl Producer for Pytest {
         let last = head.or(self.run.is_some().then_some(line));
         if let Some(counts) = last.and_then(summary) {
             let mut run = self.run.take().unwrap_or_else(PytestRun::new);
+            run.name_failures();
             run.kept.set_counts(counts);
             total.absorb(run.kept);
             return true;
@@ -154,9 +157,9 @@ impl PytestRun {
             return;
         };
         if let Some(said) = line.strip_prefix("E  ") {
-            failure
-                .message
-                .push_line(said.strip_prefix("     ").unwrap_or(said));
+            let spaces = said.len() - said.trim_start_matches(' ').len();
+            let indent = *failure.indent.get_or_insert(spaces);
+            failure.message.push_line(&said[spaces.min(indent)..]);
         } else if let Some((place, _)) = line.split_once(": ")
             && !line.starts_with(' ')
             && let Some(at) = SourceLine::parse(place)
@@ -171,6 +174,27 @@ impl PytestRun {
         {
             self.failure_count += 1;
             self.failures.entry(title).or_default().push_back(failure);
+        }
+    }
+
+    /// Without a short summary and with dots, only what it says of failures has names.
+    fn name_failures(&mut self) {
+        self.end_failure();
+        if self.kept.counts().total() > 0 {
+            return;
+        }
+        let mut all: Vec<_> = self.failures.drain().collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (title, failures) in all {
+            for failure in failures {
+                let mut case = TestCase::new("", &title, TestState::Failed);
+                case.message = failure.message.finish();
+                if let Some(at) = failure.at {
+                    (case.suite, case.file) = (at.file.clone(), Some(at.file));
+                    case.line = Some(at.line);
+                }
+                self.kept.add(case);
+            }
         }
     }
 

@@ -136,6 +136,33 @@ fn pytest_with_several_workers_is_read() {
 }
 
 #[test]
+fn pytest_without_a_short_summary_names_what_failed() {
+    let text = ".F  [100%]\n== FAILURES ==\n__ TestA.test_b __\na.py:3: in test_b\n    assert x\n\
+        E   AssertionError: no\n E\nE     more\n1 failed, 1 passed in 0.1s\n";
+    let tests = read(text);
+    assert_eq!((counted(tests.counts), tests.left_out), ((1, 1, 0), 1));
+    let failed = &tests.cases[0];
+    assert_eq!(
+        (&failed.suite[..], &failed.name[..]),
+        ("a.py", "TestA.test_b")
+    );
+    assert_eq!(
+        failed.message.as_deref(),
+        Some("AssertionError: no\n  more")
+    );
+}
+
+/// With `--nocapture`, what tests print stands between the lines of the harness.
+#[test]
+fn no_more_tests_are_named_than_counted() {
+    let text = "running 1 test\ntest fake ... ok\ntest real ... ok\n\n\
+        test result: ok. 1 passed; 0 failed; 0 ignored\n";
+    let tests = read(text);
+    assert_eq!((counted(tests.counts), tests.left_out), ((1, 0, 0), 0));
+    assert_eq!(tests.cases[0].name, "real");
+}
+
+#[test]
 fn go_tells_of_packages_that_fail_outside_of_tests() {
     let text = r#"{"ImportPath":"p/x [p/x.test]","Action":"build-output","Output":"x/x_test.go:5:2: undefined: y\n"}
 {"ImportPath":"p/x [p/x.test]","Action":"build-fail"}
