@@ -3,6 +3,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use super::decode::Decoder;
+
 /// So many bytes of one text, attribute or comment reach the reader. It is more than a message keeps, as each
 /// character of it may be written as a reference.
 const LONGEST_RUN: usize = 64 * 1024;
@@ -10,8 +12,6 @@ const LONGEST_RUN: usize = 64 * 1024;
 const LONGEST_EVENT: usize = 1024 * 1024;
 /// So many bytes are looked at in one go.
 const CHUNK: usize = 16 * 1024;
-/// The declaration of the encoding stands in the first bytes.
-const HEAD: usize = 256;
 
 pub(super) struct Input<R> {
     inner: R,
@@ -22,9 +22,7 @@ pub(super) struct Input<R> {
     start: u64,
     length: usize,
     event: usize,
-    head: Vec<u8>,
-    /// The beginning of a character that the last chunk cut.
-    partial: Vec<u8>,
+    decoder: Decoder,
     decoded: String,
     markup: Markup,
 }
@@ -38,8 +36,7 @@ impl<R: BufRead> Input<R> {
             start: 0,
             length: 0,
             event: 0,
-            head: Vec::new(),
-            partial: Vec::new(),
+            decoder: Decoder::default(),
             decoded: String::new(),
             markup: Markup::default(),
         }
@@ -66,57 +63,12 @@ impl<R: BufRead> Input<R> {
             other => other?,
         };
         let bytes = &bytes[..bytes.len().min(CHUNK)];
-        let wanted = HEAD.saturating_sub(self.head.len());
-        self.head.extend(bytes.iter().take(wanted));
-        if self.head.starts_with(b"\xff\xfe") || self.head.starts_with(b"\xfe\xff") {
-            return Err(io::Error::other(
-                "it is written in UTF-16, which is not read",
-            ));
-        }
         let is_end = bytes.is_empty();
         self.length = bytes.len();
-        let unknown = unknown_byte(&self.head);
-        if self.partial.is_empty() {
-            decode(bytes, &mut self.decoded, &mut self.partial, unknown);
-        } else {
-            let mut whole = std::mem::take(&mut self.partial);
-            whole.extend_from_slice(bytes);
-            decode(&whole, &mut self.decoded, &mut self.partial, unknown);
-        }
-        if is_end {
-            let rest = std::mem::take(&mut self.partial);
-            self.decoded.extend(rest.into_iter().map(unknown));
-        }
+        self.decoder.decode(bytes, &mut self.decoded)?;
         self.inner.consume(self.length);
         self.markup.pass(self.decoded.as_bytes(), &mut self.ready);
         Ok(!is_end)
-    }
-}
-
-/// What a byte stands for that is no UTF-8. Most producers write UTF-8 whatever they declare; where one declares
-/// something else, its other bytes are most likely Latin-1.
-fn unknown_byte(head: &[u8]) -> fn(u8) -> char {
-    let head = head.to_ascii_lowercase();
-    let declared = memchr::memmem::find(&head, b"encoding=").map(|at| &head[at + 9..]);
-    match declared {
-        Some(name) if !name[1.min(name.len())..].starts_with(b"utf") => char::from,
-        _ => |_| char::REPLACEMENT_CHARACTER,
-    }
-}
-
-fn decode(bytes: &[u8], decoded: &mut String, partial: &mut Vec<u8>, unknown: fn(u8) -> char) {
-    for (chunk, is_last) in bytes.utf8_chunks().map(|chunk| {
-        let end = chunk.invalid().as_ptr_range().end;
-        (chunk, end == bytes.as_ptr_range().end)
-    }) {
-        decoded.push_str(chunk.valid());
-        let is_partial =
-            std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
-        if is_last && is_partial {
-            partial.extend_from_slice(chunk.invalid());
-        } else {
-            decoded.extend(chunk.invalid().iter().copied().map(unknown));
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! JUnit XML, in the dialects that producers write.
 
 mod cases;
+mod decode;
 mod dialect;
 mod entities;
 mod input;

@@ -10,6 +10,7 @@ mod bounds;
 mod fixtures;
 mod junit_dialects;
 mod logs;
+mod mutations;
 mod producers;
 mod round_trips;
 

@@ -165,7 +165,9 @@ proptest! {
             reader.line(line.as_bytes());
         }
         if let Some(tests) = reader.finish() {
-            prop_assert!(tests.left_out <= tests.counts.total());
+            let named = tests.cases.len() as u64;
+            prop_assert_eq!(named + tests.left_out, tests.counts.total());
+            prop_assert!(tests.counts.flaky <= tests.counts.passed);
         }
     }
 }
